@@ -1,0 +1,131 @@
+"""Every refusal of the interface, as JSON.
+
+Rule: decisions, Errors. Domain errors (``apps.shops.errors.DomainError``) carry their field messages and status; this
+module alone turns exceptions into bodies.
+"""
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import ValidationError as ModelValidationError
+from django.db import IntegrityError, InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
+
+from apps.api.constraints import breach_of
+from apps.shops.errors import DomainError
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/json; charset=utf-8"
+BASE = "base"
+
+
+class ApiError(Exception):
+    """A refusal with its status and the value of ``errors``."""
+
+    status = 400
+
+    def __init__(
+        self,
+        errors: Any,
+        *,
+        status: int | None = None,
+        headers: dict[str, str] | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Say what is wrong; ``errors`` is a text or an object of lists."""
+        super().__init__(errors)
+        self.errors = errors
+        self.status = status or self.status
+        self.headers = headers or {}
+        self.detail = detail
+
+
+class BadRequest(ApiError):
+    """The request could not be understood."""
+
+    status = 400
+
+
+class Unprocessable(ApiError):
+    """The request is understood and refused: ``{field: [messages]}``."""
+
+    status = 422
+
+
+class Conflict(ApiError):
+    """The same request is being worked on."""
+
+    status = 409
+
+
+def error_response(
+    errors: Any, status: int, *, headers: dict[str, str] | None = None, detail: str | None = None
+) -> HttpResponse:
+    """A body ``{"errors": …}``, with ``detail`` where it helps."""
+    body = {"errors": errors} if detail is None else {"errors": errors, "detail": detail}
+    return HttpResponse(orjson.dumps(body), status=status, content_type=CONTENT_TYPE, headers=headers or {})
+
+
+def reason(status: int) -> str:
+    """What HTTP calls a status."""
+    return HTTPStatus(status).phrase
+
+
+def exception_handler(exc: Exception, context: dict[str, Any] | None = None) -> HttpResponse:
+    """The answer to an exception raised while a request was served."""
+    for kinds, answer in _ANSWERS:
+        if isinstance(exc, kinds):
+            return answer(exc, context)
+    logger.error("A request failed", exc_info=exc)
+    return error_response(reason(500), 500)
+
+
+def _unavailable(exc: Any, context: Any) -> HttpResponse:
+    logger.warning("The database did not serve a request: %s", exc)
+    return error_response(reason(503), 503, headers={"Retry-After": "2.0"})
+
+
+def _framework_refusal(exc: exceptions.APIException, context: dict[str, Any] | None) -> HttpResponse:
+    headers = {"Allow": _allowed(context)} if isinstance(exc, exceptions.MethodNotAllowed) else {}
+    return error_response(reason(exc.status_code), exc.status_code, headers=headers)
+
+
+def _allowed(context: dict[str, Any] | None) -> str:
+    return ", ".join(context["view"].allowed_methods) if context else ""
+
+
+def _messages_of(exc: ModelValidationError) -> dict[str, list[str]]:
+    """A model's validation error in the interface's shape."""
+    if hasattr(exc, "error_dict"):
+        return {(BASE if field == "__all__" else field): messages for field, messages in exc.message_dict.items()}
+    return {BASE: exc.messages}
+
+
+def _integrity_response(exc: IntegrityError, context: Any) -> HttpResponse:
+    """A breach of a named constraint is a refusal that names its field; anything else is a defect."""
+    breach = breach_of(exc)
+    if breach is None:
+        logger.error("The database refused a row", exc_info=exc)
+        return error_response(reason(500), 500)
+    return error_response({breach.field: [breach.message]}, 422)
+
+
+# The first kind that fits answers.
+_ANSWERS: tuple[tuple[Any, Callable[[Any, Any], HttpResponse]], ...] = (
+    (ApiError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
+    (DomainError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers)),
+    (ModelValidationError, lambda exc, _: error_response(_messages_of(exc), 422)),
+    (IntegrityError, _integrity_response),
+    ((OperationalError, InterfaceError), _unavailable),
+    ((Http404, exceptions.NotFound), lambda exc, _: error_response("Not Found", 404)),
+    (PermissionDenied, lambda exc, _: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
+    (exceptions.APIException, _framework_refusal),
+    (RequestDataTooBig, lambda exc, _: error_response(reason(413), 413)),
+    (SuspiciousOperation, lambda exc, _: error_response(reason(400), 400)),
+)

@@ -1,0 +1,87 @@
+"""What all fields have in common: versions, messages, and the two ways in and out."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError as ModelValidationError
+from rest_framework import serializers
+
+from apps.api.versions import ALWAYS, Gate
+
+Render = Callable[..., Any]
+BLANK = "can't be blank"
+INVALID = "is invalid"
+
+MESSAGES: dict[str, Any] = {
+    "required": BLANK,
+    "null": BLANK,
+    "blank": BLANK,
+    "invalid": INVALID,
+    "invalid_choice": "is not included in the list",
+    "max_length": "is too long (maximum is {max_length} characters)",
+    "min_length": "is too short (minimum is {min_length} characters)",
+    "max_value": "must be less than or equal to {max_value}",
+    "min_value": "must be greater than or equal to {min_value}",
+    "max_string_length": INVALID,
+    "max_digits": INVALID,
+    "max_decimal_places": INVALID,
+    "max_whole_digits": INVALID,
+    "not_a_list": INVALID,
+}
+
+
+class ApiField(serializers.Field[Any, Any, Any, Any]):
+    """A field of a resource.
+
+    Args:
+        since: The first version that has it.
+        until: The first version that has it no more.
+        missing: What is said when a create lacks it, if more than that it is blank.
+
+    Attributes:
+        inline: Source text that renders it, with ``{0}`` for its first column: for conversions that are too small and
+            too common to cost a call.
+        omitted_when_null: Whether an object without a value lacks the key; for fields of a resource itself.
+    """
+
+    gate: Gate = ALWAYS
+    inline: ClassVar[str | None] = None
+    omitted_when_null = False
+    missing: tuple[str, ...] = (BLANK,)
+    default_error_messages = MESSAGES
+
+    def __init__(
+        self,
+        *args: Any,
+        since: str | None = None,
+        until: str | None = None,
+        missing: Iterable[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Declare the field."""
+        own = kwargs.pop("error_messages", {})
+        super().__init__(*args, error_messages={**MESSAGES, **own}, **kwargs)
+        if since or until:
+            self.gate = Gate(since, until)
+        if missing is not None:
+            self.missing = tuple(missing)
+
+    def columns(self) -> tuple[str, ...]:
+        """The ORM paths of what it reads."""
+        return (str(self.source).replace(".", "__"),)
+
+    def reader(self) -> Render | None:
+        """A function ``(context, *columns)`` that renders it; None where the column is shown as it is."""
+        return None
+
+    def run_validators(self, value: Any) -> None:
+        """Check the value; a validator that does not speak the interface's language says ``is invalid``."""
+        messages: list[str] = []
+        for validator in self.validators:
+            try:
+                validator(value)  # type: ignore[call-arg]
+            except (ModelValidationError, serializers.ValidationError) as error:
+                texts = error.messages if isinstance(error, ModelValidationError) else [str(d) for d in error.detail]
+                messages += [text if text[:1].islower() else INVALID for text in texts]
+        if messages:
+            raise serializers.ValidationError(list(dict.fromkeys(messages)))

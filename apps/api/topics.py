@@ -1,0 +1,47 @@
+"""Topics whose payload is the resource as REST shows it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Model
+
+from apps.api.plans import Context, plan_for
+from apps.api.serializers import ResourceSerializer
+from apps.events import topics
+from apps.shops.tenancy import current_shop
+
+PLAIN = {"create": "created", "update": "changed", "delete": "deleted"}
+
+
+def register_resource(
+    plural: str,
+    label: str,
+    serializer: type[ResourceSerializer[Any]],
+    *,
+    scope: str,
+    verbs: Mapping[str, str] = PLAIN,
+) -> None:
+    """Register ``<plural>/<verb>`` for a resource.
+
+    Args:
+        plural: The resource's name in topics.
+        label: What staff call one, e.g. ``Script tag``.
+        serializer: Its declaration; the payload of a deletion is the id alone.
+        scope: The scope that reads it.
+        verbs: By verb, the words that follow the label in a timeline.
+    """
+
+    def render(instance: Model, version: str) -> dict[str, Any]:
+        shown: dict[str, Any] = plan_for(serializer, version).read_one(instance.pk, Context(current_shop(), version))
+        return shown
+
+    def render_deleted(instance: Model, version: str) -> dict[str, Any]:
+        return {"id": instance.pk}
+
+    for verb, words in verbs.items():
+        topics.register(
+            f"{plural}/{verb}",
+            scope=scope,
+            render=render_deleted if verb == "delete" else render,
+            label=f"{label} {words}",
+        )

@@ -1,0 +1,296 @@
+"""The frame of every resource's routes: who calls, in which version, at what rate, and in which shop.
+
+DRF gives the frame (viewsets, authentication, permissions, filters, schema); reading and checking bodies go through the
+compiled declarations. A resource is a subclass of ``ShopViewSet`` with a few attributes. An action of its own parses,
+makes one domain call, and renders.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, ClassVar
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+
+from apps.api import paging
+from apps.api.access import SAFE
+from apps.api.filters import ResourceFilter, apply_filters
+from apps.api.plans import Plan, plan_for
+from apps.api.reading import page_keys, read_page_rows, single_key, tag_of
+from apps.api.rendering import render_many
+from apps.api.serializers import ResourceSerializer, declaration, read_body
+from apps.api.views import SINGULARS, ApiView
+from apps.events.services import record_event
+from apps.shops.tenancy import ShopOwned
+
+__all__ = ["SINGULARS", "ApiView", "ShopViewSet", "changes_of"]
+
+
+class ShopViewSet(ApiView):
+    """The routes of one resource of a shop.
+
+    Attributes:
+        model: Its rows.
+        serializer_class: What it shows and takes.
+        filterset_class: How a list is narrowed.
+        singular, plural: Its names in bodies; ``plural`` also begins its topics.
+        order: ORM orderings of a list; the last is unique.
+        versions: Columns that move with everything the resource shows; with them its objects are kept rendered.
+        parents: By path argument, the model that must have the row; the argument is also a column of ``model``.
+        topics: By action, the topic that plain creates, updates and deletes record.
+    """
+
+    model: ClassVar[type[ShopOwned]]
+    serializer_class: ClassVar[type[ResourceSerializer[Any]]]
+    filterset_class: ClassVar[type[ResourceFilter]] = ResourceFilter
+    singular: ClassVar[str]
+    plural: ClassVar[str]
+    order: ClassVar[paging.Order] = ("id",)
+    versions: ClassVar[tuple[str, ...]] = ()
+    parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Note the resource's singular name."""
+        super().__init_subclass__(**kwargs)
+        if "singular" in cls.__dict__:
+            SINGULARS.add(cls.singular)
+
+    def open(self) -> None:
+        """Load the parents that the path names."""
+        for argument, model in self.parents.items():
+            if not model.objects.filter(pk=self.kwargs[argument]).exists():
+                raise Http404
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the visible rows depend on nothing but the shop, so that the fixed statements serve."""
+        return not self.parents and type(self).get_queryset is ShopViewSet.get_queryset
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """The rows that this caller may see under this path."""
+        narrowed = {argument: self.kwargs[argument] for argument in self.parents}
+        return self.model.objects.filter(**narrowed)
+
+    def plan(self) -> Plan:
+        """How the resource is read in this request: its version, and the fields asked for."""
+        return plan_for(self.serializer_class, self.version, self.fields)
+
+    @cached_property
+    def fields(self) -> frozenset[str] | None:
+        """The fields asked for, as far as the resource has them; None for all."""
+        text = self.query.get("fields")
+        if text is None or self.request.method not in SAFE:
+            return None
+        asked = {word.strip().replace("-", "_") for word in text.split(",")} - {""}
+        return frozenset(asked & declaration(self.serializer_class).keys()) if asked else None
+
+    def order_for(self, filters: Mapping[str, str]) -> paging.Order:
+        """The order of a list; with ``since_id`` it is by id."""
+        return ("id",) if "since_id" in filters else self.order
+
+    def list(self, request: Any, **_: Any) -> HttpResponse:
+        """A page of the rows that fit."""
+        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
+        order = page.order or self.order_for(page.filters)
+        queryset = self.filtered(page.filters)
+        return self.page_response(queryset, page, order, plain=queryset is None)
+
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any] | None:
+        """The rows that fit the filters; None where all rows of the shop do, which fixed statements serve."""
+        if self.is_plain and not filters.keys() & self.filterset_class.base_filters.keys():
+            return None
+        return apply_filters(self.filterset_class, dict(filters), self.get_queryset())
+
+    def page_response(
+        self,
+        queryset: QuerySet[Any, Any] | None,
+        page: paging.PageRequest,
+        order: paging.Order,
+        *,
+        plain: bool = False,
+    ) -> HttpResponse:
+        """One page of a queryset, with its ``Link`` header."""
+        if self.versions:
+            keys, has_more = page_keys(self.model, queryset, order, page, self.versions)
+            rows = [key[: 1 + len(self.versions)] for key in keys]
+            etag = tag_of((self.plural, self.version, self.shop.version, self.fields, has_more, *rows))
+            if self._is_known(etag):
+                return self._not_modified(etag)
+            objects = render_many(self.plan(), rows, self.context)
+            places = [key[1 + len(self.versions) :] for key in keys]
+        else:
+            etag = ""
+            built, places, has_more = read_page_rows(self.plan(), queryset, order, page, self.context)
+            objects = [orjson.dumps(item) for item in built]
+        body = b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
+        response = self.bytes(body)
+        if etag:
+            response["ETag"] = etag
+        links = self._links(places, page, order, has_more)
+        if links:
+            response["Link"] = paging.link_header(
+                self.request.path, links, limit=page.limit, fields=self.query.get("fields")
+            )
+        return response
+
+    def _links(
+        self, places: Sequence[Sequence[Any]], page: paging.PageRequest, order: paging.Order, has_more: bool
+    ) -> dict[paging.Direction, str]:
+        """Tokens for the neighbours; ``places`` are the order's values of each row, in list order."""
+        if not places:
+            return {}
+        backwards = page.cursor is not None and page.cursor.direction == "previous"
+        exists: dict[paging.Direction, bool] = {
+            "previous": has_more if backwards else page.cursor is not None,
+            "next": True if backwards else has_more,
+        }
+        ends = {"previous": places[0], "next": places[-1]}
+        return {
+            direction: paging.make_token(
+                direction,
+                ends[direction],
+                order=order,
+                filters=page.filters,
+                shop_id=self.shop.pk,
+                route=self.route,
+            )
+            for direction, there in exists.items()
+            if there
+        }
+
+    @property
+    def route(self) -> str:
+        """Names this list for its tokens: the resource and the parents in the path."""
+        return "/".join([self.plural, self.action or "", *(f"{k}={v}" for k, v in sorted(self.kwargs.items()))])
+
+    def count(self, request: Any, **_: Any) -> HttpResponse:
+        """How many rows fit."""
+        filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
+        queryset = apply_filters(self.filterset_class, filters, self.get_queryset())
+        return self.json({"count": queryset.order_by().count()})
+
+    def retrieve(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """One row."""
+        pk = kwargs["id"]
+        if not self.versions:
+            self._must_see(pk)
+            return self.object_response(pk)
+        key = self._key(pk)
+        etag = tag_of((self.plural, self.version, self.shop.version, self.fields, *key))
+        if self._is_known(etag):
+            return self._not_modified(etag)
+        return self._rendered(key, ETag=etag)
+
+    def _must_see(self, pk: int) -> None:
+        if not self.is_plain and not self.get_queryset().filter(pk=pk).exists():
+            raise Http404
+
+    def _key(self, pk: int) -> Sequence[Any]:
+        """``(id, *versions)`` of a row that this caller may see."""
+        if self.is_plain:
+            key = single_key(self.model, pk, self.versions)
+        else:
+            key = self.get_queryset().filter(pk=pk).values_list("pk", *self.versions).first()
+        if key is None:
+            raise Http404
+        return key
+
+    def _is_known(self, etag: str) -> bool:
+        return self.request.META.get("HTTP_IF_NONE_MATCH") == etag
+
+    def _not_modified(self, etag: str) -> HttpResponse:
+        return HttpResponse(status=304, headers={"ETag": etag})
+
+    def _rendered(self, key: Sequence[Any], status: int = 200, **headers: str) -> HttpResponse:
+        rendered = render_many(self.plan(), [key], self.context)
+        if not rendered:
+            raise Http404
+        return self.bytes(b'{"' + self.singular.encode() + b'":' + rendered[0] + b"}", status, **headers)
+
+    def object_response(self, pk: int, status: int = 200, **headers: str) -> HttpResponse:
+        """One row under its singular name, as it is now."""
+        try:
+            shown = self.plan().read_one(pk, self.context)
+        except KeyError:
+            raise Http404 from None
+        return self.json({self.singular: shown}, status, **headers)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def get_object(self) -> Any:
+        """The row that the path names, among those that this caller may see."""
+        instance = self.get_queryset().filter(pk=self.kwargs["id"]).first()
+        if instance is None:
+            raise Http404
+        return instance
+
+    def attributes(self, instance: Any = None) -> dict[str, Any]:
+        """The body, checked."""
+        return read_body(self.serializer_class, self.version, self.unwrapped(self.singular), instance=instance)
+
+    def create(self, request: Any, **_: Any) -> HttpResponse:
+        """Make a row."""
+        attrs = self.attributes()
+        with transaction.atomic():
+            instance = self.perform_create(attrs)
+            return self.created(instance)
+
+    def created(self, instance: Any) -> HttpResponse:
+        """201 with the row and where it is found."""
+        path = self.request.path.removesuffix(".json")
+        return self.object_response(instance.pk, 201, Location=f"{settings.BASE_URL}{path}/{instance.pk}.json")
+
+    def perform_create(self, attrs: dict[str, Any]) -> Any:
+        """Save a new row and record that it was made; a resource with rules calls its service instead."""
+        narrowed = {argument: self.kwargs[argument] for argument in self.parents}
+        instance = self.model(shop=self.shop, **narrowed, **attrs)
+        instance.save()
+        record_event(f"{self.plural}/create", instance, actor=self.actor, at=self.at)
+        return instance
+
+    def update(self, request: Any, **_: Any) -> HttpResponse:
+        """Change a row; what the body does not name stays."""
+        with transaction.atomic():
+            instance = self.get_object()
+            self.perform_update(instance, self.attributes(instance))
+            return self.object_response(instance.pk)
+
+    def perform_update(self, instance: Any, attrs: dict[str, Any]) -> None:
+        """Save the changed fields and record them; a resource with rules calls its service instead."""
+        changes = changes_of(instance, attrs)
+        for name, value in attrs.items():
+            setattr(instance, name, value)
+        instance.save(update_fields=list(attrs))
+        record_event(f"{self.plural}/update", instance, actor=self.actor, at=self.at, changes=changes)
+
+    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+        """Delete a row."""
+        with transaction.atomic():
+            self.perform_destroy(self.get_object())
+        return self.json({})
+
+    def perform_destroy(self, instance: Any) -> None:
+        """Record the deletion, then delete; a resource with rules calls its service instead."""
+        record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
+        instance.delete()
+
+
+def changes_of(instance: Any, attrs: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """``{field: [before, after]}`` of what an update changes, as JSON values."""
+    return {
+        name: [_plain(getattr(instance, name)), _plain(value)]
+        for name, value in attrs.items()
+        if getattr(instance, name) != value
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if isinstance(value, bool | int | float | str | type(None) | list | dict) else str(value)

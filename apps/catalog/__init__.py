@@ -1,0 +1,1 @@
+"""What a shop sells: products, variants, images and collections."""

@@ -1,0 +1,165 @@
+"""Collections as staff see them: what both kinds have in common, and those that are filled by hand."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.catalog import collections, pictures
+from apps.catalog.admin.fields import read_as, thumbnail
+from apps.catalog.admin.members import MembersPage
+from apps.catalog.api.fields import HandleField, HtmlField
+from apps.catalog.collections import CollectionParts
+from apps.catalog.membership import products_of
+from apps.catalog.models import Collection, CustomCollection
+from apps.media.images import MAX_BYTES
+from apps.metafields.inline import MetafieldInline
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.theme import ThemedFileInput, display
+
+COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
+
+
+class CollectionForm(PanelForm):
+    """A collection; without a handle it gets one from its title."""
+
+    published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
+    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text="PNG, GIF or JPEG, at most 20 MiB.")
+    remove_picture = forms.BooleanField(required=False)
+
+    class Meta:
+        model: type[Collection] = Collection
+        fields: tuple[str, ...] = (
+            "title",
+            "body_html",
+            "handle",
+            "template_suffix",
+            "published_scope",
+            "sort_order",
+            "image_alt",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.initial["published"] = self.instance.published_at is not None
+        if "handle" in self.fields:
+            self.fields["handle"].help_text = "Part of its address; made from the title."
+
+    def clean_body_html(self) -> str | None:
+        """Not more than can be cleaned wherever it is shown."""
+        text: str | None = read_as(HtmlField(), self.cleaned_data["body_html"])
+        return text
+
+    def clean_handle(self) -> str:
+        """In the form that handles have."""
+        return str(read_as(HandleField(), self.cleaned_data["handle"]))
+
+    def clean_picture(self) -> Any:
+        """Small enough; whether it is a picture is the service's to say."""
+        file = self.cleaned_data["picture"]
+        if file and file.size > MAX_BYTES:
+            raise ValidationError("The picture is larger than 20 MiB.")
+        return file
+
+    def attrs(self) -> dict[str, Any]:
+        """The columns that changed."""
+        given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
+        if "published" in self.changed_data or self.instance._state.adding:
+            given["published_at"] = timezone.now() if self.cleaned_data["published"] else None
+        return given
+
+
+class CollectionAdmin(MembersPage, ShopOwnedAdmin):
+    """What the screens of both kinds have in common."""
+
+    kind: ClassVar[Collection.Kind]
+    inlines = (MetafieldInline,)
+    list_display = ("banner", "title", "sorted_by", "published", "updated_at")
+    list_display_links = ("banner", "title")
+    list_filter: tuple[str, ...] = ("sort_order",)
+    search_fields = ("title__icontains", "handle__istartswith")
+    ordering = ("title", "id")
+    change_form_template = "panel/catalog/collection.html"
+
+    class Media:
+        css = {"all": ("panel/catalog.css",)}
+
+    @display(description="")
+    def banner(self, collection: Collection) -> Any:
+        """The picture."""
+        return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
+
+    @display(description="Order", ordering="sort_order")
+    def sorted_by(self, collection: Collection) -> str:
+        """In words."""
+        return collection.get_sort_order_display()
+
+    @display(description="Published", boolean=True)
+    def published(self, collection: Collection) -> bool:
+        """Whether it is shown."""
+        return collection.published_at is not None
+
+    def get_urls(self) -> list[URLPattern]:
+        """The page of the products besides."""
+        members = self.action_url("<path:object_id>/products/", self.members_view, "products")
+        return [members, *super().get_urls()]
+
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        """With the picture and the number of products."""
+        collection = self.get_object(request, object_id)
+        context = dict(extra_context or {})
+        if collection is not None:
+            context["members"] = products_of(collection).count()
+            context["members_url"] = self.url("products", collection.pk)
+            if collection.image_key:
+                context["banner"] = thumbnail(
+                    collection.shop_id, collection.image_key, collection.image_name, collection.image_alt or "", 96
+                )
+        return super().change_view(request, object_id, form_url, context)
+
+    def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
+        """Through the service, which names, counts and illustrates."""
+        parts = CollectionParts(drops_picture=form.cleaned_data["remove_picture"])
+        if file := form.cleaned_data["picture"]:
+            parts.picture = pictures.store(self.shop(request).pk, file.read(), file.name)
+        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        try:
+            if change:
+                collections.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
+            else:
+                obj.pk = collections.create_collection(self.kind, form.attrs(), parts, **by).pk
+                obj._state.adding = False
+        except BaseException:
+            pictures.discard([parts.picture] if parts.picture else [])
+            raise
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Through the service: the products stay."""
+        collections.delete_collection(obj, actor=self.actor(request), at=timezone.now())
+
+
+_ABOUT = ("title", "body_html", ("published", "sort_order"))
+_PICTURE = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
+_STORE = (
+    "Online store",
+    {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
+)
+
+
+@admin.register(CustomCollection)
+class CustomCollectionAdmin(CollectionAdmin):
+    """Collections whose products people choose."""
+
+    kind = Collection.Kind.CUSTOM
+    menu = Menu("Catalog", "shelves", 20, "Collections")
+    form = CollectionForm
+    intro = "Collections that you fill by hand. Smart collections fill themselves by rules."
+    empty_text = "There are no collections. Add one, then choose its products."
+    fieldsets = ((None, {"fields": _ABOUT}), _PICTURE, _STORE)

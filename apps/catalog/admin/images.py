@@ -1,0 +1,104 @@
+"""The page of a product's images: add, describe, order by mouse or keyboard, remove."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from apps.catalog import pictures, products
+from apps.catalog.images import MAX_IMAGES, add_image
+from apps.catalog.inputs import ImageInput, Parts
+from apps.catalog.models import Product, ProductImage
+from apps.catalog.pictures import Picture
+from apps.media.images import MAX_BYTES
+from apps.shops.errors import DomainError
+from apps.staff.access import require
+
+VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
+MAX_ALT = 512
+MAX_FILES = 20
+
+
+class ProductImagesPage:
+    """Gives the products' screen its page of images."""
+
+    def images_view(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the images, or do what a form asks for."""
+        product: Product = self.row_or_404(request, object_id)
+        require(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
+        if request.method == "POST":
+            try:
+                said = self._add_images(request, product) if request.FILES else self._change_images(request, product)
+                self.message_user(request, said, messages.SUCCESS)
+            except DomainError as refusal:
+                self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        rows = list(ProductImage.rows().filter(product=product).order_by("position", "id"))
+        context = {
+            "original": product,
+            "images": [(row, self._address(row, 240)) for row in rows],
+            "editable": request.user.has_perm(CHANGE),
+            "room": MAX_IMAGES - len(rows),
+            "most_files": MAX_FILES,
+        }
+        page: HttpResponse = self.page(request, "panel/catalog/images.html", f"Images of {product}", **context)
+        return page
+
+    @staticmethod
+    def _address(row: ProductImage, side: int) -> str:
+        stem, _, extension = row.name.rpartition(".")
+        return pictures.local_address_of(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
+
+    def _add_images(self: Any, request: HttpRequest, product: Product) -> str:
+        """Take files in and add them at the end."""
+        files: Sequence[Any] = request.FILES.getlist("files")[:MAX_FILES]
+        taken: list[Picture] = []
+        at = timezone.now()
+        try:
+            for file in files:
+                if file.size > MAX_BYTES:
+                    raise pictures.PictureRefused(f"{file.name} is larger than 20 MiB.", field="base")
+                taken.append(pictures.store(product.shop_id, file.read(), file.name))
+            with transaction.atomic():
+                for picture in taken:
+                    add_image(product.pk, ImageInput(picture=picture), actor=self.actor(request), at=at)
+        except BaseException:
+            pictures.discard(taken)
+            raise
+        return f"{len(taken)} image{'' if len(taken) == 1 else 's'} added."
+
+    def _change_images(self: Any, request: HttpRequest, product: Product) -> str:
+        """Order, describe and remove as the form says; images that came meanwhile stay, at the end."""
+        known = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
+        named = [int(text) for text in request.POST.getlist("image") if text.isdecimal() and int(text) in known]
+        gone = {int(text) for text in request.POST.getlist("remove") if text.isdecimal()}
+        ordered = moved([*dict.fromkeys(named), *(pk for pk in known if pk not in named)], request.POST.get("move", ""))
+        wanted = [
+            ImageInput(id=pk, attrs=_described(known[pk], request.POST.get(f"alt-{pk}")))
+            for pk in ordered
+            if pk not in gone
+        ]
+        by = {"actor": self.actor(request), "at": timezone.now()}
+        products.update_product(product, {}, Parts(images=wanted), **by)
+        return "The images are saved."
+
+
+def _described(row: ProductImage, text: str | None) -> dict[str, Any]:
+    if text is None or text.strip() == (row.alt or ""):
+        return {}
+    return {"alt": text.strip()[:MAX_ALT] or None}
+
+
+def moved(ids: list[int], move: str) -> list[int]:
+    """The ids after one step of one of them: ``"17:-1"`` moves 17 one place towards the front."""
+    text, _, step = move.partition(":")
+    if not text.isdecimal() or step not in {"-1", "1"} or int(text) not in ids:
+        return ids
+    place = ids.index(int(text))
+    other = place + int(step)
+    if 0 <= other < len(ids):
+        ids[place], ids[other] = ids[other], ids[place]
+    return ids

@@ -1,0 +1,93 @@
+"""The page of a collection's products: found and added, put in order by mouse or keyboard, taken out."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import OuterRef, Subquery
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from apps.catalog import collections
+from apps.catalog.admin.fields import thumbnail
+from apps.catalog.admin.images import moved
+from apps.catalog.collects import add_collect, remove_collect
+from apps.catalog.membership import ORDERS, products_of, with_order
+from apps.catalog.models import Collect, Collection, Product, ProductImage
+from apps.shops.errors import DomainError
+from apps.staff.access import require
+
+MANUAL = Collection.SortOrder.MANUAL
+MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200
+
+
+class MembersPage:
+    """Gives the screens of collections their page of products."""
+
+    def members_view(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the products, or do what a form asks for."""
+        collection = self.row_or_404(request, object_id)
+        change = f"catalog.change_{self.opts.model_name}"
+        view = f"catalog.view_{self.opts.model_name}"
+        require(request, *([change] if request.method == "POST" else [view, change]))
+        if request.method == "POST":
+            try:
+                with transaction.atomic():
+                    said = _act(collection, request, {"actor": self.actor(request), "at": timezone.now()})
+                self.message_user(request, said, messages.SUCCESS)
+            except DomainError as refusal:
+                self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST]
+        members = products_of(collection)
+        order = ORDERS[collection.sort_order]
+        shown = _with_pictures(with_order(members, collection, order).order_by(*order))[:MOST_SHOWN]
+        context = {
+            "original": collection,
+            "editable": request.user.has_perm(change),
+            "by_hand": collection.sort_order == MANUAL,
+            "term": term,
+            "found": _found(collection, term) if term and not collection.is_smart else [],
+            "products": [(row, _picture(row)) for row in shown],
+            "count": members.count(),
+            "most": MOST_SHOWN,
+            "back": self.url("change", collection.pk),
+        }
+        page: HttpResponse = self.page(request, "panel/catalog/members.html", f"Products of {collection}", **context)
+        return page
+
+
+def _with_pictures(rows: Any) -> Any:
+    first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
+    return rows.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
+
+
+def _picture(row: Any) -> Any:
+    return thumbnail(row.shop_id, row.image_key or "", row.image_name or "")
+
+
+def _found(collection: Collection, term: str) -> list[Any]:
+    """Products to add: those with the term in their title that are not in yet."""
+    rows = Product.rows().filter(title__icontains=term).exclude(pk__in=products_of(collection).values("pk"))
+    return [(row, _picture(row)) for row in _with_pictures(rows.order_by("title", "id"))[:MOST_FOUND]]
+
+
+def _act(collection: Collection, request: HttpRequest, by: dict[str, Any]) -> str:
+    """Add a product, or save order and removals."""
+    add = request.POST.get("add", "")
+    if add.isdecimal() and not collection.is_smart:
+        product = Product.rows().filter(pk=add).first()
+        if product is None or products_of(collection).filter(pk=product.pk).exists():
+            return "Nothing was to be added."
+        add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **by)
+        return f"{product} is added."
+    gone = [int(text) for text in request.POST.getlist("remove") if text.isdecimal()]
+    if not collection.is_smart:
+        for collect in Collect.rows().filter(collection=collection, product_id__in=gone).order_by("pk"):
+            remove_collect(collect, **by)
+    members = set(products_of(collection).values_list("pk", flat=True))
+    named = dict.fromkeys(int(text) for text in request.POST.getlist("product") if text.isdecimal())
+    ordered = moved([pk for pk in named if pk in members], request.POST.get("move", ""))
+    if ordered and collection.sort_order == MANUAL:
+        collections.set_order(collection, product_ids=ordered, **by)
+    return "The products are saved."

@@ -1,0 +1,161 @@
+"""Smart collections as staff see them: rules as rows, with a live preview of what they choose."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import URLPattern
+from django.utils.safestring import SafeString
+
+from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
+from apps.catalog.admin.fields import thumbnail
+from apps.catalog.models import Collection, Product, SmartCollection
+from apps.catalog.rules import COLUMNS, MAX_RULES, RELATIONS, RulesRefused, check_rules, condition, relations_of
+from apps.staff.access import require
+from apps.staff.menu import Menu
+
+SHOWN = 12
+PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")
+PARTS = ("column", "relation", "condition")
+
+
+def words(name: str) -> str:
+    """A name of the interface in words: ``variant_price`` is "Variant price"."""
+    return name.replace("_", " ").capitalize()
+
+
+class RulesWidget(forms.Widget):
+    """Rules as rows of two choices and a text; an empty row is no rule."""
+
+    template_name = "panel/catalog/rules.html"
+
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+        """The rows, and two empty ones for people without scripts."""
+        context = super().get_context(name, value, attrs)
+        rules = value if isinstance(value, list) else []
+        blank = dict.fromkeys(PARTS, "")
+        context["widget"] |= {
+            "rows": [*rules, blank] if rules else [blank, blank],
+            "columns": [(column, words(column), " ".join(relations_of(column))) for column in COLUMNS],
+            "relations": [(relation, words(relation)) for relation in RELATIONS],
+            "most": MAX_RULES,
+        }
+        return context
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """With the panel's templates, not those of the forms."""
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[dict[str, str]]:
+        """The rows that say something."""
+        return read_rows(data, name)
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        """Rows are there as soon as one part of them is."""
+        return not any(f"{name}-{part}" in data for part in PARTS)
+
+
+def read_rows(data: Any, name: str) -> list[dict[str, str]]:
+    """The rules in a form's data; rows without a condition and a column are left out."""
+    lists = [data.getlist(f"{name}-{part}")[: MAX_RULES + 1] for part in PARTS]
+    rows = [dict(zip(PARTS, row, strict=True)) for row in zip(*lists, strict=False)]
+    return [row for row in rows if row["condition"].strip() or row["column"]]
+
+
+class RulesField(forms.Field):
+    """The rules, checked as the interface checks them."""
+
+    widget = RulesWidget
+
+    def clean(self, value: Any) -> list[dict[str, str]]:
+        """The rules.
+
+        Raises:
+            ValidationError: There is none, or one makes no sense; the message says which.
+        """
+        try:
+            return check_rules(value)
+        except RulesRefused as refusal:
+            raise ValidationError([_said(field, texts) for field, texts in refusal.errors.items()]) from None
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether a rule differs."""
+        return bool(initial != data)
+
+
+def _said(field: str, texts: list[str]) -> str:
+    """``rules.0.condition`` in words."""
+    parts = field.split(".")
+    if len(parts) == 1:
+        return f"Rules: {texts[0]}."
+    part = f", {words(parts[2]).lower()}," if len(parts) > 2 else ""
+    return f"Rule {int(parts[1]) + 1}{part} {texts[0]}."
+
+
+class SmartCollectionForm(CollectionForm):
+    """A collection with rules."""
+
+    rules = RulesField()
+
+    class Meta(CollectionForm.Meta):
+        model = SmartCollection
+        fields = (*CollectionForm.Meta.fields, "disjunctive", "rules")
+
+
+@admin.register(SmartCollection)
+class SmartCollectionAdmin(CollectionAdmin):
+    """Collections whose products follow from rules."""
+
+    kind = Collection.Kind.SMART
+    menu = Menu("Catalog", "rule", 30)
+    form = SmartCollectionForm
+    intro = "Collections that fill themselves: every product that fits the rules is in."
+    empty_text = "There are no smart collections. Add one with a rule, such as: tag equals summer."
+    list_filter = ("sort_order", "disjunctive")
+    fieldsets = (
+        (None, {"fields": ("title", "body_html")}),
+        ("Products", {"fields": ("rules", "disjunctive", "sort_order")}),
+        ("Visibility", {"fields": ("published",)}),
+        _PICTURE,
+        _STORE,
+    )
+
+    def get_urls(self) -> list[URLPattern]:
+        """The preview besides."""
+        return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """With the address of the preview."""
+        context = {"preview_url": self.url("preview"), **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, context)
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """What the rules in the query choose, as a piece of a page."""
+        require(request, *PERMISSIONS)
+        context: Mapping[str, Any]
+        try:
+            rules = check_rules(read_rows(request.GET, "rules"))
+        except RulesRefused as refusal:
+            context = {"problems": [_said(field, texts) for field, texts in refusal.errors.items()]}
+        else:
+            disjunctive = request.GET.get("disjunctive") == "on"
+            rows = Product.rows().filter(condition(rules, disjunctive=disjunctive))
+            shown = list(rows.order_by("title", "id").prefetch_related("images")[:SHOWN])
+            context = {
+                "count": rows.count(),
+                "shown": [(product, _picture(product)) for product in shown],
+                "rest": max(rows.count() - SHOWN, 0),
+            }
+        return render(request, "panel/catalog/preview.html", dict(context))
+
+
+def _picture(product: Product) -> Any:
+    first = next(iter(product.images.all()), None)
+    return thumbnail(product.shop_id, first.key if first else "", first.name if first else "")

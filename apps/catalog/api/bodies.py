@@ -1,0 +1,220 @@
+"""Bodies of products and their parts, read into what the services take; all errors of a body are found at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apps.api.errors import Unprocessable
+from apps.api.serializers import Errors, ResourceSerializer, check_body
+from apps.catalog.api.fields import read_id, texts_in
+from apps.catalog.api.resources import ImageBody, ProductSerializer, VariantSerializer
+from apps.catalog.images import MAX_IMAGES
+from apps.catalog.inputs import Attrs, ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.models import Product
+from apps.catalog.options import COLUMNS
+from apps.catalog.pictures import Picture
+from apps.catalog.variants import MAX_VARIANTS
+from apps.metafields import services as metafields
+from apps.metafields.services import Draft
+from apps.shops.errors import DomainError
+
+_ITEM = "inventory_item."
+# The search engine texts of a product, which older clients send as fields of their own.
+_GLOBAL = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
+_INVALID = ["is invalid"]
+
+
+def read_product(
+    version: str,
+    data: Mapping[str, Any],
+    *,
+    instance: Product | None,
+    taken: Mapping[int, Picture],
+    refused: Mapping[int, DomainError],
+) -> tuple[Attrs, Parts]:
+    """Read the body of a product.
+
+    Args:
+        version: The API version of the request.
+        data: The object under ``product``.
+        instance: The product to be changed; None for a create.
+        taken: The pictures of new images that were taken in, by their place in the body's list.
+        refused: Why the others were not.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of everything that does not fit.
+    """
+    attrs, errors = check_body(ProductSerializer, version, data, instance=instance)
+    parts = Parts(
+        options=_options(data.get("options"), errors),
+        variants=_variants(version, data.get("variants"), errors),
+        images=_images(version, data.get("images"), taken, refused, errors),
+        metafields=[*read_metafields(data, errors), *_global_metafields(data, errors)],
+    )
+    if errors:
+        raise Unprocessable(errors)
+    return attrs, parts
+
+
+def read_variant(version: str, data: Mapping[str, Any]) -> VariantInput:
+    """Read the body of a variant.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of everything that does not fit.
+    """
+    errors: Errors = {}
+    wanted = _variant(version, data, errors, "")
+    if errors:
+        raise Unprocessable(errors)
+    return wanted
+
+
+def read_image(version: str, data: Mapping[str, Any], picture: Picture | None) -> ImageInput:
+    """Read the body of an image, whose file was taken in before.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of everything that does not fit.
+    """
+    errors: Errors = {}
+    wanted = _image(version, data, picture, errors, "")
+    if errors:
+        raise Unprocessable(errors)
+    return wanted
+
+
+def read_metafields(data: Mapping[str, Any], errors: Errors, prefix: str = "") -> list[Draft]:
+    """The metafields of an object, checked; none where it names none."""
+    rows = data.get("metafields")
+    return [] if rows is None else _checked_metafields(rows, errors, f"{prefix}metafields")
+
+
+def _checked_metafields(rows: Any, errors: Errors, prefix: str) -> list[Draft]:
+    try:
+        return list(metafields.check_many(rows, prefix=prefix))
+    except DomainError as error:
+        errors.update(error.errors)
+        return []
+
+
+def _global_metafields(data: Mapping[str, Any], errors: Errors) -> list[Draft]:
+    drafts: list[Draft] = []
+    for field, key in _GLOBAL.items():
+        if data.get(field) in (None, ""):
+            continue
+        row = {"namespace": "global", "key": key, "type": "single_line_text_field", "value": data[field]}
+        found: Errors = {}
+        drafts += _checked_metafields([row], found, field)
+        if found:
+            errors[field] = next(iter(found.values()))
+    return drafts
+
+
+def _rows(value: Any, name: str, limit: int, errors: Errors) -> list[Mapping[str, Any]] | None:
+    """A list of objects; None where the body names none, or something else."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        errors[name] = _INVALID
+        return None
+    if len(value) > limit:
+        errors[name] = [f"has too many entries (maximum is {limit})"]
+        return None
+    return value
+
+
+def _id(item: Mapping[str, Any], errors: Errors, prefix: str) -> int | None:
+    if item.get("id") is None:
+        return None
+    found = read_id(item["id"])
+    if found is None:
+        errors[f"{prefix}id"] = _INVALID
+    return found
+
+
+def _options(value: Any, errors: Errors) -> list[OptionInput] | None:
+    # How many a product may have is a rule, not a question of form; this only bounds the work.
+    rows = _rows(value, "options", 100, errors)
+    if rows is None:
+        return None
+    found = []
+    for index, item in enumerate(rows):
+        prefix = f"options.{index}."
+        name = texts_in([item.get("name")])
+        if name is None:
+            errors[f"{prefix}name"] = ["can't be blank"] if item.get("name") in (None, "") else _INVALID
+        values = texts_in(item["values"]) if item.get("values") is not None else []
+        if values is None:
+            errors[f"{prefix}values"] = _INVALID
+        found.append(OptionInput(name[0] if name else "", list(values or []), _id(item, errors, prefix)))
+    return found or None
+
+
+def _variants(version: str, value: Any, errors: Errors) -> list[VariantInput] | None:
+    rows = _rows(value, "variants", MAX_VARIANTS, errors)
+    if rows is None:
+        return None
+    return [_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
+
+
+def _variant(version: str, data: Mapping[str, Any], errors: Errors, prefix: str) -> VariantInput:
+    attrs = _checked(VariantSerializer, version, data, errors, prefix)
+    for column in COLUMNS:
+        if attrs.get(column) == "":
+            attrs[column] = None
+    return VariantInput(
+        attrs={name: value for name, value in attrs.items() if not name.startswith(_ITEM)},
+        item={name.removeprefix(_ITEM): value for name, value in attrs.items() if name.startswith(_ITEM)},
+        id=_id(data, errors, prefix),
+        metafields=read_metafields(data, errors, prefix),
+    )
+
+
+def _images(
+    version: str, value: Any, taken: Mapping[int, Picture], refused: Mapping[int, DomainError], errors: Errors
+) -> list[ImageInput] | None:
+    rows = _rows(value, "images", MAX_IMAGES, errors)
+    if rows is None:
+        return None
+    found = []
+    for index, item in enumerate(rows):
+        prefix = f"images.{index}."
+        wanted = _image(version, item, taken.get(index), errors, prefix)
+        wanted.id = _id(item, errors, prefix)
+        if index in refused:
+            errors.update({f"{prefix}{name}": messages for name, messages in refused[index].errors.items()})
+        elif wanted.id is None and wanted.picture is None:
+            errors.setdefault(f"{prefix}image", ["can't be blank"])
+        found.append(wanted)
+    return found
+
+
+def _image(version: str, data: Mapping[str, Any], picture: Picture | None, errors: Errors, prefix: str) -> ImageInput:
+    attrs = _checked(ImageBody, version, data, errors, prefix)
+    position, variant_ids = attrs.pop("position", None), attrs.pop("variant_ids", None)
+    return ImageInput(
+        picture=picture,
+        attrs=attrs,
+        position=position,
+        variant_ids=variant_ids,
+        metafields=read_metafields(data, errors, prefix),
+    )
+
+
+def _checked(
+    serializer: type[ResourceSerializer[Any]], version: str, data: Mapping[str, Any], errors: Errors, prefix: str
+) -> Attrs:
+    attrs, found = check_body(serializer, version, data)
+    errors.update({f"{prefix}{name}": messages for name, messages in found.items()})
+    return attrs
+
+
+def new_pictures(images: Any) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """The entries of a product's images that bring a new picture, with their places in the list."""
+    if not isinstance(images, list) or len(images) > MAX_IMAGES:
+        return []
+    return [
+        (index, item)
+        for index, item in enumerate(images)
+        if isinstance(item, Mapping)
+        and item.get("id") is None
+        and (item.get("attachment") is not None or item.get("src") is not None)
+    ]

@@ -1,0 +1,188 @@
+"""Collections as the interface shows and takes them.
+
+Source: ``wire/custom_collection.json``, ``wire/smart_collection.json``, ``wire/collection.json``. ``products_count`` is
+in single reads only; it follows from other rows than the collection's, so the views add it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.api.errors import Unprocessable
+from apps.api.fields import BooleanField, Column, Computed, DateTimeField, GlobalId, JsonField, TextField
+from apps.api.plans import Context
+from apps.api.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.catalog.api.bodies import read_metafields
+from apps.catalog.api.fields import HandleField, HtmlField, read_id
+from apps.catalog.api.resources import settle_publication
+from apps.catalog.collections import CollectionParts
+from apps.catalog.collects import MAX_PLACEMENTS, Placement
+from apps.catalog.models import Collection, CustomCollection, SmartCollection
+from apps.catalog.pictures import Picture, PictureRefused, address_of
+from apps.catalog.rules import RulesRefused, check_rules
+
+_INVALID = ["is invalid"]
+_COMMON = (
+    "id",
+    "handle",
+    "title",
+    "updated_at",
+    "body_html",
+    "published_at",
+    "sort_order",
+    "template_suffix",
+    "published_scope",
+    "admin_graphql_api_id",
+    "image",
+)
+
+
+def _image(context: Context, *columns: Any) -> dict[str, Any] | None:
+    key, name, alt, width, height, created_at = columns
+    if not key:
+        return None
+    return {
+        "created_at": created_at.astimezone(context.tz).isoformat(timespec="seconds"),
+        "alt": alt,
+        "width": width,
+        "height": height,
+        "src": address_of(context.shop.pk, key, name),
+    }
+
+
+class _EitherKind(ResourceSerializer[Collection]):
+    """What both kinds show."""
+
+    published_at = DateTimeField(read_only=True)
+    published_scope = Column()
+    admin_graphql_api_id = GlobalId("Collection")
+    image = Computed(
+        _image,
+        "image_key",
+        "image_name",
+        "image_alt",
+        "image_width",
+        "image_height",
+        "image_created_at",
+        schema={"type": ["object", "null"]},
+    )
+
+    class Meta:
+        model: type[Collection] = Collection
+        fields: tuple[str, ...] = _COMMON
+
+
+class CollectionSerializer(_EitherKind):
+    """A collection of either kind, read only."""
+
+    collection_type = Column("kind")
+
+    class Meta(_EitherKind.Meta):
+        fields = (*_COMMON, "collection_type")
+
+
+class CustomCollectionSerializer(_EitherKind):
+    """A collection that is filled by hand."""
+
+    body_html = HtmlField()
+    handle = HandleField()
+    template_suffix = TextField(max_length=255, required=False, allow_null=True)
+    published = BooleanField(write_only=True, required=False)
+
+    class Meta(_EitherKind.Meta):
+        model: type[Collection] = CustomCollection
+        fields: tuple[str, ...] = (*_COMMON, "published")
+
+    def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
+        """``published`` sets or takes the moment of publication; a handle that is blank stays what it is."""
+        settle_publication(attrs, instance.published_at if instance else None)
+        if instance is not None and attrs.get("handle") == "":
+            del attrs["handle"]
+
+
+class SmartCollectionSerializer(CustomCollectionSerializer):
+    """A collection that is filled by rules."""
+
+    rules = JsonField(required=True)
+
+    class Meta(CustomCollectionSerializer.Meta):
+        model = SmartCollection
+        fields = (*_COMMON, "disjunctive", "rules", "published")
+
+    def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
+        """The rules make sense."""
+        super().check(attrs, instance, errors)
+        if "rules" in attrs:
+            try:
+                attrs["rules"] = check_rules(attrs["rules"])
+            except RulesRefused as error:
+                errors.update(error.errors)
+
+
+def read_collection(
+    serializer: type[ResourceSerializer[Any]],
+    version: str,
+    data: Mapping[str, Any],
+    *,
+    instance: Collection | None,
+    picture: Picture | None,
+    refused: PictureRefused | None,
+) -> tuple[Attrs, CollectionParts]:
+    """Read the body of a collection.
+
+    Args:
+        serializer: The kind's declaration.
+        version: The API version of the request.
+        data: The object under the kind's singular name.
+        instance: The collection to be changed; None for a create.
+        picture: The new picture that was taken in.
+        refused: Why it was not.
+
+    Raises:
+        Unprocessable: ``{field: messages}`` of everything that does not fit.
+    """
+    attrs, errors = check_body(serializer, version, data, instance=instance)
+    parts = CollectionParts(
+        picture=picture,
+        drops_picture="image" in data and data["image"] in (None, ""),
+        placements=_placements(data.get("collects"), errors) if serializer is CustomCollectionSerializer else (),
+        metafields=read_metafields(data, errors),
+    )
+    _read_image(data.get("image"), attrs, parts, errors)
+    if refused is not None:
+        errors.update(refused.errors)
+    if errors:
+        raise Unprocessable(errors)
+    return attrs, parts
+
+
+def _read_image(value: Any, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
+    if value in (None, ""):
+        return
+    if not isinstance(value, Mapping):
+        errors["image"] = _INVALID
+        return
+    alt = value.get("alt")
+    if alt is not None and (not isinstance(alt, str) or len(alt) > 512):
+        errors["image.alt"] = _INVALID
+    elif "alt" in value or parts.picture is not None:
+        attrs["image_alt"] = alt
+
+
+def _placements(value: Any, errors: Errors) -> list[Placement]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > MAX_PLACEMENTS:
+        errors["collects"] = _INVALID
+        return []
+    found = []
+    for index, item in enumerate(value):
+        numbers: dict[str, int | None] = {}
+        for name in ("id", "product_id", "position"):
+            given = item.get(name) if isinstance(item, Mapping) else None
+            numbers[name] = read_id(given)
+            if given is not None and numbers[name] is None:
+                errors[f"collects.{index}.{name}"] = _INVALID
+        if numbers["id"] is None and numbers["product_id"] is None:
+            errors.setdefault(f"collects.{index}.product_id", ["can't be blank"])
+        found.append(Placement(numbers["product_id"], numbers["position"], numbers["id"]))
+    return found

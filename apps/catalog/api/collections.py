@@ -1,0 +1,210 @@
+"""Custom and smart collections over REST, the view on both, and the products of each in its order."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+
+from apps.api import paging
+from apps.api.errors import BadRequest, Unprocessable
+from apps.api.filters import MAX_IDS, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter, apply_filters
+from apps.api.viewsets import ShopViewSet
+from apps.catalog import collections
+from apps.catalog.api.collection_resources import (
+    CollectionSerializer,
+    CustomCollectionSerializer,
+    SmartCollectionSerializer,
+    read_collection,
+)
+from apps.catalog.api.fields import read_id
+from apps.catalog.api.resources import ProductSummarySerializer
+from apps.catalog.api.uploads import TakesPictures, has_picture
+from apps.catalog.inputs import Attrs
+from apps.catalog.membership import ORDERS, products_of, smart_collections_with, with_order
+from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
+from apps.catalog.pictures import Picture, PictureRefused
+
+
+class CountsProducts(ShopViewSet):
+    """Single reads that also say how many products there are."""
+
+    singular = "collection"
+    plural = "collections"
+    scope = "products"
+    order = ("title", "id")
+    versions = ("version",)
+
+    def retrieve(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """One collection with the number of its products."""
+        collection = self.get_object()
+        try:
+            shown = self.plan().read_one(collection.pk, self.context)
+        except KeyError:
+            raise Http404 from None
+        if self.wants_count:
+            shown["products_count"] = products_of(collection).count()
+        return self.json({self.singular: shown})
+
+    @property
+    def wants_count(self) -> bool:
+        """Whether the number is asked for; counting costs a query."""
+        asked = {word.strip().replace("-", "_") for word in self.query.get("fields", "").split(",")} - {""}
+        return not asked or "products_count" in asked
+
+
+class CollectionViewSet(CountsProducts):
+    """``/collections/{id}``: both kinds."""
+
+    model = Collection
+    serializer_class = CollectionSerializer
+
+
+class CollectionFilter(ResourceFilter):
+    """How a list of collections of one kind is narrowed."""
+
+    title = TextFilter("title")
+    handle = TextFilter("handle")
+    published_status = PublishedFilter()
+    published_at_min = MomentFilter("published_at", "gte")
+    published_at_max = MomentFilter("published_at", "lte")
+
+
+class CustomCollectionFilter(CollectionFilter):
+    """How a list of custom collections is narrowed."""
+
+    product_id = IdFilter("collects__product_id")
+
+
+class SmartCollectionFilter(CollectionFilter):
+    """How a list of smart collections is narrowed."""
+
+    product_id = IdFilter(method="with_product")
+
+    def with_product(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+        """Those whose rules the product fits."""
+        return queryset.filter(pk__in=smart_collections_with(value))
+
+
+class _KindViewSet(CountsProducts, TakesPictures):
+    """The routes of one kind of collections."""
+
+    kind: Collection.Kind
+    singular = "collection"
+
+    picture: Picture | None = None
+    refused: PictureRefused | None = None
+
+    def prepare(self) -> None:
+        """Take a new picture in."""
+        image = self.unwrapped(self.singular).get("image") if self.action in {"create", "update"} else None
+        if not has_picture(image):
+            return
+        if "id" in self.kwargs:
+            self.get_object()
+            image = _without_own_address(image)
+        if image is not None and has_picture(image):
+            try:
+                self.picture = self.take(image)
+            except PictureRefused as error:
+                self.refused = error
+
+    def attributes(self, instance: Any = None) -> dict[str, Any]:
+        """The body, checked; its parts wait beside it."""
+        attrs, self.parts = read_collection(
+            self.serializer_class,
+            self.version,
+            self.unwrapped(self.singular),
+            instance=instance,
+            picture=self.picture,
+            refused=self.refused,
+        )
+        return attrs
+
+    def perform_create(self, attrs: Attrs) -> Collection:
+        """The title makes a handle."""
+        return collections.create_collection(self.kind, attrs, self.parts, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Collection, attrs: Attrs) -> None:
+        """The collection, its picture and its products change together."""
+        collections.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Collection) -> None:
+        """The products stay."""
+        collections.delete_collection(instance, actor=self.actor, at=self.at)
+
+
+def _without_own_address(image: Any) -> Any:
+    """A client that sends a whole collection back sends the address of the picture that it has."""
+    if "created_at" in image and image.get("attachment") is None:
+        return {name: value for name, value in image.items() if name != "src"}
+    return image
+
+
+class CustomCollectionViewSet(_KindViewSet):
+    """``/custom_collections``."""
+
+    kind = Collection.Kind.CUSTOM
+    model = CustomCollection
+    serializer_class = CustomCollectionSerializer
+    filterset_class = CustomCollectionFilter
+    singular = "custom_collection"
+    plural = "custom_collections"
+
+
+class SmartCollectionViewSet(_KindViewSet):
+    """``/smart_collections``."""
+
+    kind = Collection.Kind.SMART
+    model = SmartCollection
+    serializer_class = SmartCollectionSerializer
+    filterset_class = SmartCollectionFilter
+    singular = "smart_collection"
+    plural = "smart_collections"
+
+    def arrange(self, request: Any, **_: Any) -> HttpResponse:
+        """Set how the collection is sorted and which products come first; the arguments are in the query."""
+        sort_order = self.query.get("sort_order")
+        if sort_order is not None and sort_order not in Collection.SortOrder.values:
+            raise Unprocessable({"sort_order": ["is not included in the list"]})
+        named = self.request._request.GET.getlist("products[]")
+        ids = [pk for pk in map(read_id, named) if pk is not None]
+        if len(ids) < len(named):
+            raise BadRequest({"products": "is invalid"})
+        if len(ids) > 10 * MAX_IDS:
+            raise BadRequest({"products": f"must be at most {10 * MAX_IDS} ids"})
+        with transaction.atomic():
+            collections.set_order(
+                self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at
+            )
+        return self.json({})
+
+
+class CollectionProductViewSet(ShopViewSet):
+    """``/collections/{collection_id}/products``: in the collection's order."""
+
+    scope = "products"
+    model = Product
+    serializer_class = ProductSummarySerializer
+    singular = "product"
+    plural = "products"
+    versions = ("version",)
+
+    def open(self) -> None:
+        """Load the collection."""
+        collection = Collection.objects.filter(pk=self.kwargs["collection_id"]).first()
+        if collection is None:
+            raise Http404
+        self.collection = collection
+
+    def list(self, request: Any, **_: Any) -> HttpResponse:
+        """A page of the collection's products; a page that follows keeps the order of the first."""
+        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
+        order = page.order or self.order_for(page.filters)
+        members = apply_filters(self.filterset_class, dict(page.filters), products_of(self.collection))
+        return self.page_response(with_order(members, self.collection, order), page, order)
+
+    def order_for(self, filters: Mapping[str, str]) -> paging.Order:
+        """The collection's order; with ``since_id`` it is by id."""
+        return ("id",) if "since_id" in filters else ORDERS[self.collection.sort_order]

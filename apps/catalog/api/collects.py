@@ -1,0 +1,56 @@
+"""Collects over REST: which products are in which custom collections."""
+
+from typing import Any
+
+from apps.api.fields import Computed, IntegerField
+from apps.api.filters import IdFilter, ResourceFilter
+from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.catalog import collects
+from apps.catalog.models import Collect
+
+
+class CollectSerializer(ResourceSerializer[Collect]):
+    """A collect."""
+
+    collection_id = IntegerField(min_value=1)
+    product_id = IntegerField(min_value=1)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    sort_value = Computed(lambda _context, position: f"{position:010d}", "position")
+
+    class Meta:
+        model = Collect
+        fields = ("id", "collection_id", "product_id", "created_at", "updated_at", "position", "sort_value")
+
+
+class CollectFilter(ResourceFilter):
+    """How a list of collects is narrowed."""
+
+    collection_id = IdFilter("collection_id")
+    product_id = IdFilter("product_id")
+
+
+class CollectViewSet(ShopViewSet):
+    """``/collects``."""
+
+    scope = "products"
+    model = Collect
+    serializer_class = CollectSerializer
+    filterset_class = CollectFilter
+    singular = "collect"
+    plural = "collects"
+    versions = ("collection__version",)
+
+    def perform_create(self, attrs: Attrs) -> Collect:
+        """The product joins the others of the collection."""
+        return collects.add_collect(
+            collection_id=attrs["collection_id"],
+            product_id=attrs["product_id"],
+            position=attrs.get("position"),
+            actor=self.actor,
+            at=self.at,
+        )
+
+    def perform_destroy(self, instance: Any) -> None:
+        """Those behind it move up."""
+        collects.remove_collect(instance, actor=self.actor, at=self.at)

@@ -1,0 +1,176 @@
+"""Fields that only the catalog has: prices in the shop's currency, exact weights, handles, limited HTML."""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from babel.core import UnknownLocaleError
+from babel.numbers import get_currency_precision
+from django.conf import settings
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from apps.api.fields import ApiField, DecimalField, Render, TextField
+from apps.api.plans import Context
+from apps.catalog.handles import MAX_LENGTH, as_handle
+from apps.shops.tenancy import current_shop
+
+MAX_HTML_BYTES = 512 * 1024
+MAX_HTML_TAGS = 10_000
+
+
+@lru_cache(maxsize=256)
+def quantum_of(currency: str) -> Decimal:
+    """The smallest amount of a currency: 0.01 for USD, 1 for JPY, 0.001 for KWD."""
+    try:
+        return Decimal(1).scaleb(-get_currency_precision(currency))
+    except UnknownLocaleError:
+        return Decimal("0.01")
+
+
+def shown_price(context: Context, value: Decimal | None) -> str | None:
+    """A price with the decimals of the shop's currency."""
+    return None if value is None else str(value.quantize(quantum_of(context.shop.currency)))
+
+
+class PriceField(DecimalField):
+    """An amount in the shop's currency, with at most the currency's decimals."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """As wide as the columns of prices."""
+        super().__init__(**{"max_digits": 15, "decimal_places": 3, "required": False, **kwargs})
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        """The amount; it has no more decimals than the currency."""
+        value = super().to_internal_value(data)
+        places = -int(quantum_of(current_shop().currency).as_tuple().exponent)
+        if -int(value.as_tuple().exponent) > places:
+            self.fail("invalid")
+        return value
+
+    def reader(self) -> Render:
+        """With the currency's decimals."""
+        return shown_price
+
+
+class WeightField(DecimalField):
+    """A weight, read exactly and shown as a number."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """As wide as the column of weights."""
+        super().__init__(**{"max_digits": 15, "decimal_places": 6, "required": False, **kwargs})
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        """The weight, below a million tons in any unit."""
+        value = super().to_internal_value(data)
+        if value >= 10**9:
+            self.fail("invalid")
+        return value
+
+    def reader(self) -> Render:
+        """As a JSON number."""
+        return lambda _context, value: float(value)
+
+
+class SkuField(TextField):
+    """The article number, kept with the inventory item; null where there is none."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent and empty."""
+        super().__init__(**{"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **kwargs})
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """None is empty."""
+        return super().run_validation("" if data is None else data)
+
+    def reader(self) -> Render:
+        """Null for none."""
+        return lambda _context, value: value or None
+
+
+class ManagementField(TextField):
+    """Who counts the stock: this product, under the name of its brand, or nobody (null)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent and empty."""
+        super().__init__(**{"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **kwargs})
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Whether the stock is counted."""
+        if data is None:
+            return False
+        return bool(super().run_validation(data))
+
+    def reader(self) -> Render:
+        """The brand, or null."""
+        return lambda _context, tracked: settings.BRAND if tracked else None
+
+
+class HandleField(TextField):
+    """A handle as sent, brought into the form that handles have; blank means that the title makes one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent and empty."""
+        super().__init__(
+            **{"max_length": MAX_LENGTH, "required": False, "allow_blank": True, "allow_null": True, **kwargs}
+        )
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """None is empty."""
+        return super().run_validation("" if data is None else data)
+
+    def to_internal_value(self, data: Any) -> str:
+        """In lower case, with hyphens."""
+        return as_handle(super().to_internal_value(data))
+
+
+class HtmlField(TextField):
+    """A description with HTML, kept as sent; as large as can be cleaned in time wherever it is shown."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent, empty and null."""
+        super().__init__(**{"required": False, "allow_blank": True, "allow_null": True, **kwargs})
+
+    def to_internal_value(self, data: Any) -> str:
+        """The text, if it is small enough."""
+        text = super().to_internal_value(data)
+        if len(text) > MAX_HTML_BYTES or len(text.encode(errors="replace")) > MAX_HTML_BYTES:
+            raise serializers.ValidationError("is too long (maximum is 512 KB)")
+        if text.count("<") > MAX_HTML_TAGS:
+            raise serializers.ValidationError(f"has too many tags (maximum is {MAX_HTML_TAGS})")
+        return text
+
+
+class IdsField(ApiField, serializers.JSONField):
+    """A list of ids in a body."""
+
+    MAX = 2048
+    _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+    def to_internal_value(self, data: Any) -> list[int]:
+        """The ids, as numbers or as plain digits."""
+        if not isinstance(data, list) or len(data) > self.MAX:
+            self.fail("invalid")
+        ids = [read_id(item) for item in data]
+        if None in ids:
+            self.fail("invalid")
+        return [pk for pk in ids if pk is not None]
+
+
+def read_id(value: Any) -> int | None:
+    """An id in a body: a positive 64-bit number, or its plain digits; None where it is neither."""
+    if isinstance(value, str) and IdsField._DIGITS.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
+        return None
+    return value
+
+
+def texts_in(value: Any, *, max_length: int = 255) -> Sequence[str] | None:
+    """A list of texts in a body; None where it is no such list."""
+    if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
+        return None
+    texts = [str(item) for item in value if not isinstance(item, bool)]
+    return texts if len(texts) == len(value) and all(0 < len(text) <= max_length for text in texts) else None

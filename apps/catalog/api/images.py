@@ -1,0 +1,50 @@
+"""Images of products over REST."""
+
+from typing import Any
+
+from apps.api.deprecations import Deprecation
+from apps.catalog import images
+from apps.catalog.api.bodies import read_image
+from apps.catalog.api.resources import ImageSerializer
+from apps.catalog.api.uploads import TakesPictures
+from apps.catalog.models import Product, ProductImage
+from apps.catalog.pictures import Picture
+
+_DEPRECATED = Deprecation("product-images", since="2025-01")
+
+
+class ProductImageViewSet(TakesPictures):
+    """``/products/{product_id}/images``: in the order in which they are shown."""
+
+    scope = "products"
+    model = ProductImage
+    serializer_class = ImageSerializer
+    singular = "image"
+    plural = "images"
+    order = ("position", "id")
+    versions = ("product__version",)
+    parents = {"product_id": Product}
+    deprecated = dict.fromkeys(("list", "create", "update", "destroy"), _DEPRECATED)
+
+    picture: Picture | None = None
+
+    def prepare(self) -> None:
+        """Take the picture of a new image in."""
+        if self.request.method == "POST":
+            self.picture = self.take(self.unwrapped("image"))
+
+    def attributes(self, instance: Any = None) -> dict[str, Any]:
+        """The body, checked."""
+        return {"wanted": read_image(self.version, self.unwrapped("image"), self.picture)}
+
+    def perform_create(self, attrs: dict[str, Any]) -> ProductImage:
+        """The image takes its place among the others."""
+        return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: ProductImage, attrs: dict[str, Any]) -> None:
+        """Others make room where it moves."""
+        images.update_image(instance, attrs["wanted"], actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: ProductImage) -> None:
+        """Those behind it move up."""
+        images.delete_image(instance, actor=self.actor, at=self.at)

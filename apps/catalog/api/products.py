@@ -1,0 +1,110 @@
+"""Products over REST, with their options, variants and images in one body."""
+
+import time
+from typing import Any
+
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Lower
+
+from apps.api.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
+from apps.catalog import products
+from apps.catalog.api.bodies import new_pictures, read_product
+from apps.catalog.api.resources import ProductSerializer
+from apps.catalog.api.uploads import TakesPictures
+from apps.catalog.inputs import Attrs, Parts
+from apps.catalog.membership import products_of
+from apps.catalog.models import Collection, Product
+from apps.catalog.pictures import Picture, PictureRefused
+
+# All pictures of one body together may take as long as this.
+DOWNLOAD_SECONDS = 30.0
+
+
+class ListFilter(ApiFilter):
+    """One of a list of comma-separated words."""
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The rows that fit."""
+        if value is None:
+            return qs
+        return qs.filter(**{f"{self.field_name}__in": [word.strip() for word in value.split(",")][:250]})
+
+
+class WordsFilter(TextFilter):
+    """Equal to a text, found by the index of the column in lower case."""
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The rows that fit."""
+        if value is None:
+            return qs
+        return qs.filter(**{f"{self.field_name}__lower": Lower(Value(value)), str(self.field_name): value})
+
+
+class ProductFilter(ResourceFilter):
+    """How a list of products is narrowed."""
+
+    title = WordsFilter("title")
+    vendor = WordsFilter("vendor")
+    product_type = WordsFilter("product_type")
+    handle = ListFilter("handle")
+    status = ListFilter("status")
+    collection_id = IdFilter(method="in_collection")
+    published_status = PublishedFilter()
+    published_at_min = MomentFilter("published_at", "gte")
+    published_at_max = MomentFilter("published_at", "lte")
+
+    def in_collection(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+        """The products of a collection of either kind; of an unknown one none."""
+        collection = Collection.objects.filter(pk=value).first()
+        if collection is None:
+            return queryset.none()
+        return queryset.filter(pk__in=products_of(collection).values("pk"))
+
+
+class ProductViewSet(TakesPictures):
+    """``/products``."""
+
+    scope = "products"
+    model = Product
+    serializer_class = ProductSerializer
+    filterset_class = ProductFilter
+    singular = "product"
+    plural = "products"
+    versions = ("version",)
+
+    def prepare(self) -> None:
+        """Take the pictures of new images in."""
+        self.pictures: dict[int, Picture] = {}
+        self.refused: dict[int, PictureRefused] = {}
+        entries = new_pictures(self.unwrapped("product").get("images"))
+        if entries and "id" in self.kwargs:
+            self.get_object()
+        deadline = time.monotonic() + DOWNLOAD_SECONDS
+        for index, entry in entries:
+            try:
+                self.pictures[index] = self.take(entry, seconds=max(deadline - time.monotonic(), 0.1))
+            except PictureRefused as error:
+                self.refused[index] = error
+
+    def read(self, instance: Product | None = None) -> tuple[Attrs, Parts]:
+        """The body, checked, with the pictures that were taken in."""
+        return read_product(
+            self.version, self.unwrapped("product"), instance=instance, taken=self.pictures, refused=self.refused
+        )
+
+    def attributes(self, instance: Any = None) -> dict[str, Any]:
+        """The body, checked; its parts wait beside it."""
+        attrs, self.parts = self.read(instance)
+        return attrs
+
+    def perform_create(self, attrs: Attrs) -> Product:
+        """A product has at least one variant."""
+        return products.create_product(attrs, self.parts, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Product, attrs: Attrs) -> None:
+        """The product and its parts change together."""
+        products.update_product(instance, attrs, self.parts, actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Product) -> None:
+        """Everything that hangs on the product goes with it."""
+        products.delete_product(instance, actor=self.actor, at=self.at)

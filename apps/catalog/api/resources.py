@@ -1,0 +1,270 @@
+"""Products, variants, options and images as the interface shows and takes them.
+
+Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from apps.api.fields import (
+    BooleanField,
+    ChoiceField,
+    Column,
+    Computed,
+    GlobalId,
+    IntegerField,
+    Rows,
+    TagsField,
+    TextField,
+)
+from apps.api.plans import Context
+from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.catalog.api.fields import (
+    HandleField,
+    HtmlField,
+    IdsField,
+    ManagementField,
+    PriceField,
+    SkuField,
+    WeightField,
+    shown_price,
+)
+from apps.catalog.fulfillers import known_handles
+from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.catalog.pictures import address_of
+from apps.shops.models import Shop
+
+_INTEGER = {"type": "integer"}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+MAX_GRAMS = 10**12
+
+
+def settle_publication(attrs: Attrs, published_at: Any) -> None:
+    """Turn ``published`` into the moment of publication.
+
+    Args:
+        attrs: The checked body; completed in place.
+        published_at: The moment so far; None for what is hidden or new.
+    """
+    published = attrs.pop("published", None)
+    if published is False:
+        attrs["published_at"] = None
+    elif published and attrs.get("published_at", published_at) is None:
+        attrs["published_at"] = timezone.now()
+
+
+def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[dict[str, Any]]:
+    """The prices in the one currency that the shop sells in."""
+    currency = context.shop.currency
+    compared = None if compare_at is None else {"amount": shown_price(context, compare_at), "currency_code": currency}
+    return [{"price": {"amount": shown_price(context, price), "currency_code": currency}, "compare_at_price": compared}]
+
+
+def _image_src(context: Context, key: str, name: str) -> str:
+    return address_of(context.shop.pk, key, name)
+
+
+def _first(_: Context, shown: Sequence[Any]) -> Any:
+    return shown[0] if shown else None
+
+
+class VariantSerializer(ResourceSerializer[Variant]):
+    """A variant; what it says of the stock and of shipping is kept with its inventory item."""
+
+    product_id = Column()
+    title = Column()
+    price = PriceField()
+    compare_at_price = PriceField(allow_null=True)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    inventory_policy = ChoiceField(choices=Variant.InventoryPolicy.choices, required=False)
+    option1 = TextField(max_length=255, required=False, allow_null=True)
+    option2 = TextField(max_length=255, required=False, allow_null=True)
+    option3 = TextField(max_length=255, required=False, allow_null=True)
+    fulfillment_service = TextField(max_length=255, required=False)
+    grams = IntegerField(required=False, min_value=0, max_value=MAX_GRAMS)
+    weight = WeightField()
+    weight_unit = ChoiceField(choices=Shop.WeightUnit.choices, required=False)
+    inventory_management = ManagementField(source="inventory_item.tracked")
+    requires_shipping = BooleanField(source="inventory_item.requires_shipping", required=False)
+    sku = SkuField(source="inventory_item.sku")
+    inventory_item_id = Column()
+    inventory_quantity = Column()
+    old_inventory_quantity = Column("inventory_quantity")
+    presentment_prices = Computed(_presentment, "price", "compare_at_price", schema=_OBJECTS)
+    tax_code = TextField(max_length=255, required=False, allow_blank=True)
+    admin_graphql_api_id = GlobalId("ProductVariant")
+    image_id = IntegerField(required=False, allow_null=True, min_value=1)
+
+    class Meta:
+        model = Variant
+        fields = (
+            "id",
+            "product_id",
+            "title",
+            "price",
+            "position",
+            "inventory_policy",
+            "compare_at_price",
+            "option1",
+            "option2",
+            "option3",
+            "created_at",
+            "updated_at",
+            "taxable",
+            "barcode",
+            "fulfillment_service",
+            "grams",
+            "inventory_management",
+            "requires_shipping",
+            "sku",
+            "weight",
+            "weight_unit",
+            "inventory_item_id",
+            "inventory_quantity",
+            "old_inventory_quantity",
+            "presentment_prices",
+            "tax_code",
+            "admin_graphql_api_id",
+            "image_id",
+        )
+
+    def check(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
+        """A service that is named exists; a first option that is null is left to the product."""
+        if attrs.get("option1", "") is None:
+            del attrs["option1"]
+        service = attrs.get("fulfillment_service")
+        if service is not None and service not in known_handles():
+            errors["fulfillment_service"] = ["is not included in the list"]
+
+
+class OptionSerializer(ResourceSerializer[ProductOption]):
+    """An option with the values that variants have."""
+
+    product_id = Column()
+    values = Column()
+
+    class Meta:
+        model = ProductOption
+        fields = ("id", "product_id", "name", "position", "values")
+
+
+class OptionSummarySerializer(ResourceSerializer[ProductOption]):
+    """An option as collections show it."""
+
+    product_id = Column()
+
+    class Meta:
+        model = ProductOption
+        fields = ("id", "product_id", "name", "position")
+
+
+class ImageSummarySerializer(ResourceSerializer[ProductImage]):
+    """An image as the products of a collection show it."""
+
+    alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    product_id = Column()
+    admin_graphql_api_id = GlobalId("ProductImage")
+    src = Computed(_image_src, "key", "name")
+
+    class Meta:
+        model = ProductImage
+        fields: tuple[str, ...] = (
+            "id",
+            "alt",
+            "position",
+            "product_id",
+            "created_at",
+            "updated_at",
+            "admin_graphql_api_id",
+            "width",
+            "height",
+            "src",
+        )
+
+
+class ImageSerializer(ImageSummarySerializer):
+    """An image with the variants that show it."""
+
+    variant_ids = Rows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
+
+    class Meta(ImageSummarySerializer.Meta):
+        fields = (*ImageSummarySerializer.Meta.fields, "variant_ids")
+
+
+class ImageBody(ResourceSerializer[ProductImage]):
+    """What a body says of an image, besides its file."""
+
+    alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
+    position = IntegerField(required=False, allow_null=True, min_value=1)
+    variant_ids = IdsField(required=False, allow_null=True)
+
+    class Meta:
+        model = ProductImage
+        fields = ("alt", "position", "variant_ids")
+
+
+class ProductSummarySerializer(ResourceSerializer[Product]):
+    """A product as collections show it: without its variants. Source: ``wire/collection.json``."""
+
+    body_html = HtmlField()
+    handle = HandleField()
+    tags = TagsField()
+    vendor = TextField(max_length=255, required=False, allow_blank=True)
+    product_type = TextField(max_length=255, required=False, allow_blank=True)
+    template_suffix = TextField(max_length=255, required=False, allow_null=True)
+    admin_graphql_api_id = GlobalId("Product")
+    options = Rows(OptionSummarySerializer, "options", order=("position", "pk"))
+    images = Rows(ImageSummarySerializer, "images", order=("position", "pk"))
+    image = Rows(ImageSummarySerializer, "images", order=("position", "pk"), derive=_first, schema={"type": "object"})
+
+    class Meta:
+        model = Product
+        fields: tuple[str, ...] = (
+            "id",
+            "title",
+            "body_html",
+            "vendor",
+            "product_type",
+            "created_at",
+            "handle",
+            "updated_at",
+            "published_at",
+            "template_suffix",
+            "published_scope",
+            "tags",
+            "status",
+            "admin_graphql_api_id",
+            "options",
+            "images",
+            "image",
+        )
+
+
+class ProductSerializer(ProductSummarySerializer):
+    """A product with its variants, options and images."""
+
+    published = BooleanField(write_only=True, required=False)
+    variants = Rows(VariantSerializer, "variants", order=("position", "pk"))
+    options = Rows(OptionSerializer, "options", order=("position", "pk"))
+    images = Rows(ImageSerializer, "images", order=("position", "pk"))
+    image = Rows(ImageSerializer, "images", order=("position", "pk"), derive=_first, schema={"type": "object"})
+
+    class Meta(ProductSummarySerializer.Meta):
+        fields = (
+            *ProductSummarySerializer.Meta.fields[:14],
+            "variants",
+            "options",
+            "images",
+            "image",
+            "published",
+        )
+
+    def check(self, attrs: Attrs, instance: Product | None, errors: Errors) -> None:
+        """``published`` sets or takes the moment of publication; a handle that is blank stays what it is."""
+        settle_publication(attrs, instance.published_at if instance else None)
+        if instance is not None and attrs.get("handle") == "":
+            del attrs["handle"]

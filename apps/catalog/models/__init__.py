@@ -1,0 +1,19 @@
+"""The tables of the catalog."""
+
+from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
+from apps.catalog.models.images import ProductImage
+from apps.catalog.models.products import Product, ProductOption, ProductTag
+from apps.catalog.models.variants import Variant
+
+__all__ = (
+    "Collect",
+    "Collection",
+    "CustomCollection",
+    "ManualPlace",
+    "Product",
+    "ProductImage",
+    "ProductOption",
+    "ProductTag",
+    "SmartCollection",
+    "Variant",
+)

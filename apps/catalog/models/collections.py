@@ -1,0 +1,143 @@
+"""Collections of products: put together by hand, or by rules.
+
+Both kinds share one table and so one range of ids, since ``/collections/{id}`` serves both.
+"""
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django_scopes import ScopedManager
+
+from apps.catalog.models.products import Product, PublishedScope
+from apps.shops.tenancy import ShopOwned, TimestampedQuerySet, VersionField
+
+
+class Collection(ShopOwned):
+    """A collection of either kind."""
+
+    class Kind(models.TextChoices):
+        CUSTOM = "custom", "Custom"
+        SMART = "smart", "Smart"
+
+    class SortOrder(models.TextChoices):
+        ALPHA_ASC = "alpha-asc", "Title, A to Z"
+        ALPHA_DESC = "alpha-desc", "Title, Z to A"
+        BEST_SELLING = "best-selling", "Best selling"
+        CREATED = "created", "Oldest first"
+        CREATED_DESC = "created-desc", "Newest first"
+        MANUAL = "manual", "By hand"
+        PRICE_ASC = "price-asc", "Price, lowest first"
+        PRICE_DESC = "price-desc", "Price, highest first"
+
+    kind = models.CharField(max_length=6, choices=Kind, editable=False)
+    title = models.CharField(max_length=255)
+    handle = models.CharField(max_length=255, blank=True, help_text="The collection's part of its address.")
+    body_html = models.TextField("description", null=True, blank=True)
+    sort_order = models.CharField(max_length=12, choices=SortOrder, default=SortOrder.BEST_SELLING)
+    template_suffix = models.CharField("template", max_length=255, null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
+    published_scope = models.CharField(max_length=10, choices=PublishedScope, default=PublishedScope.WEB)
+    disjunctive = models.BooleanField("any rule is enough", default=False)
+    rules = models.JSONField(default=list, blank=True)
+    image_key = models.CharField(max_length=64, blank=True, editable=False)
+    image_name = models.CharField(max_length=255, blank=True, editable=False)
+    image_alt = models.CharField("alternative text", max_length=512, null=True, blank=True)
+    image_width = models.PositiveIntegerField(null=True, editable=False)
+    image_height = models.PositiveIntegerField(null=True, editable=False)
+    image_created_at = models.DateTimeField(null=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("shop", "handle"), name="catalog_collection_handle_unique"),
+            models.CheckConstraint(
+                condition=~Q(title=""),
+                name="catalog_collection_has_title",
+                violation_error_message="can't be blank",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "kind", "id"), name="catalog_collection_by_id"),
+            models.Index(fields=("shop", "kind", "title", "id"), name="catalog_collection_by_title"),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def is_smart(self) -> bool:
+        """Whether rules, and not people, say what is in it."""
+        return self.kind == self.Kind.SMART
+
+
+class _CustomManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+    """Collections that people fill."""
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(kind=Collection.Kind.CUSTOM)
+
+
+class _SmartManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+    """Collections that rules fill."""
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(kind=Collection.Kind.SMART)
+
+
+class CustomCollection(Collection):
+    """A collection whose products are put in by hand, one ``Collect`` each."""
+
+    objects: ClassVar[Any] = ScopedManager(shop="shop", _manager_class=_CustomManager)
+
+    class Meta:
+        proxy = True
+
+
+class SmartCollection(Collection):
+    """A collection of the products that fit its rules, as they are at the moment of reading."""
+
+    objects: ClassVar[Any] = ScopedManager(shop="shop", _manager_class=_SmartManager)
+
+    class Meta:
+        proxy = True
+
+
+class Collect(ShopOwned):
+    """Puts a product into a custom collection."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="collects")
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="collects")
+    position = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("collection", "product"),
+                name="catalog_collect_product_once",
+                violation_error_message="already exists in this collection",
+                violation_error_code="product_id",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "id"), name="catalog_collect_by_id"),
+            models.Index(fields=("collection", "position", "product"), name="catalog_collect_by_position"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.product_id} in {self.collection_id}"
+
+
+class ManualPlace(ShopOwned):
+    """The place that staff gave a product in a smart collection that is sorted by hand."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="places")
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="places")
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("collection", "product"), name="catalog_place_product_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.product_id} at {self.position}"

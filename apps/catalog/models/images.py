@@ -1,0 +1,29 @@
+"""Pictures of products."""
+
+from django.db import models
+
+from apps.catalog.models.products import Product
+from apps.shops.tenancy import ShopOwned
+
+
+class ProductImage(ShopOwned):
+    """A picture of a product.
+
+    Positions are dense, 1 to n; the first image is the main one. ``key`` and ``name`` say where the file is kept
+    (``apps.catalog.pictures``); a file never changes, so its address may be cached for good.
+    """
+
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="images")
+    position = models.PositiveIntegerField()
+    alt = models.CharField("alternative text", max_length=512, null=True, blank=True)
+    key = models.CharField(max_length=64, editable=False)
+    name = models.CharField("file name", max_length=255, editable=False)
+    width = models.PositiveIntegerField(editable=False)
+    height = models.PositiveIntegerField(editable=False)
+
+    class Meta:
+        ordering = ("position", "id")
+        indexes = (models.Index(fields=("product", "position", "id"), name="catalog_image_by_position"),)
+
+    def __str__(self) -> str:
+        return self.name

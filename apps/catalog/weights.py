@@ -1,0 +1,36 @@
+"""Weights: kept exactly as given, in the unit given, and in whole grams."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from apps.shops.models import Shop
+
+GRAMS = {
+    Shop.WeightUnit.GRAM: Decimal(1),
+    Shop.WeightUnit.KILOGRAM: Decimal(1000),
+    Shop.WeightUnit.OUNCE: Decimal("28.349523125"),
+    Shop.WeightUnit.POUND: Decimal("453.59237"),
+}
+_PLACES = Decimal("0.000001")
+
+
+def to_grams(weight: Decimal, unit: str) -> int:
+    """A weight in whole grams, halves up."""
+    return int((weight * GRAMS[Shop.WeightUnit(unit)]).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def settle(attrs: dict[str, Any], *, weight: Decimal, unit: str) -> None:
+    """Complete the attributes of a variant whose weight changes.
+
+    A weight or a unit decides the grams; grams alone decide the weight, in the unit that the variant has.
+
+    Args:
+        attrs: The changed columns; completed in place.
+        weight: The weight that the variant had.
+        unit: The unit that it had.
+    """
+    unit = attrs.get("weight_unit", unit)
+    if "weight" in attrs or "weight_unit" in attrs:
+        attrs["grams"] = to_grams(attrs.get("weight", weight), unit)
+    elif "grams" in attrs:
+        attrs["weight"] = (attrs["grams"] / GRAMS[Shop.WeightUnit(unit)]).quantize(_PLACES, ROUND_HALF_UP)

@@ -1,0 +1,1 @@
+"""Content: what shops show on their pages."""

@@ -1,0 +1,259 @@
+"""Blogs and articles as staff write them."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.template.loader import render_to_string
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from apps.api.fields import TagsField
+from apps.content import articles, blogs
+from apps.content.editing import as_before
+from apps.content.markup import harmless, refusal_of
+from apps.content.models import Article, Blog
+from apps.content.pictures import Picture, PictureRefused, store_picture
+from apps.content.public import article_image_url
+from apps.metafields.inline import MetafieldInline
+from apps.staff.access import require
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.models import Membership
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.permissions import grant
+from apps.staff.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
+
+grant("pages", "vacd", "content.blog", "content.article")
+
+# Previews run nothing, reach nothing, and belong to no origin.
+PREVIEW_POLICY = "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
+MAX_SUGGESTIONS = 500
+
+
+class SuggestingInput(ThemedTextInput):
+    """A text field that suggests values; of tags, of which several stand in it, the last one is completed."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(attrs={"list": f"{kind}-known", "data-complete": kind, "autocomplete": "off"})
+        self.kind = kind
+        self.known: list[str] = []
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """The field and its suggestions."""
+        field = super().render(name, value, attrs, renderer)
+        context = {"id": f"{self.kind}-known", "known": self.known}
+        return cast("SafeString", field + render_to_string("panel/articles/suggestions.html", context))
+
+
+class BlogForm(PanelForm):
+    """A blog; without a handle it gets one from its title."""
+
+    handle = forms.SlugField(
+        required=False, max_length=255, widget=ThemedTextInput(), help_text="Part of its address; made from the title."
+    )
+
+
+@admin.register(Blog)
+class BlogAdmin(ShopOwnedAdmin):
+    """Blogs hold articles."""
+
+    form = BlogForm
+    menu = Menu("Online store", "library_books", 20)
+    empty_text = "There is no blog yet. Add one to write articles."
+    list_display = ("title", "handle", "commentable", "tags", "updated_at")
+    search_fields = ("title__icontains",)
+    ordering = ("-id",)
+    fields = ("title", "handle", "commentable", "template_suffix")
+    inlines = (MetafieldInline,)
+
+    def save_model(self, request: HttpRequest, obj: Blog, form: Any, change: bool) -> None:
+        """Open or change the blog."""
+        attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self.fields}
+        actor, now = self.actor(request), timezone.now()
+        if change:
+            blogs.update_blog(self.model.objects.get(pk=obj.pk), attrs, actor=actor, at=now)
+        else:
+            made = blogs.create_blog({"title": obj.title} | attrs, actor=actor, at=now)
+            obj.__dict__.update(made.__dict__)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete it with its articles."""
+        blogs.delete_blog(obj, actor=self.actor(request), at=timezone.now())
+
+
+class ArticleForm(PanelForm):
+    """An article; its HTML is kept as it is typed."""
+
+    handle = forms.SlugField(
+        required=False, max_length=255, widget=ThemedTextInput(), help_text="Part of its address; made from the title."
+    )
+    author = forms.CharField(
+        required=False, max_length=255, widget=SuggestingInput("authors"), help_text="The shop's name, if left empty."
+    )
+    tags = forms.CharField(required=False, widget=SuggestingInput("tags"), help_text="Separated by commas.")
+    body_html = forms.CharField(
+        label="Content", required=False, strip=False, widget=ThemedTextarea(attrs={"data-editor": "html", "rows": 18})
+    )
+    summary_html = forms.CharField(
+        label="Excerpt", required=False, strip=False, widget=ThemedTextarea(attrs={"rows": 3})
+    )
+    picture = forms.FileField(
+        required=False, widget=ThemedFileInput(), help_text="PNG, GIF or JPEG, at most 20 MiB and 25 megapixels."
+    )
+    remove_picture = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "author" in self.fields:
+            members = Membership.rows().select_related("user").order_by("id")
+            names = {member.user.get_full_name() for member in members} | set(articles.authors()[:MAX_SUGGESTIONS])
+            self.fields["author"].widget.known = sorted(names - {""})
+            self.fields["tags"].widget.known = articles.tags(limit=MAX_SUGGESTIONS)
+        if self.instance._state.adding:
+            self.initial.setdefault("published_at", timezone.now())
+
+    def _markup(self, name: str) -> str:
+        text = as_before(getattr(self.instance, name) or "", self.cleaned_data[name])
+        if (refusal := refusal_of(text)) is not None:
+            raise ValidationError(f"This {refusal}.")
+        return text
+
+    def clean_body_html(self) -> str:
+        """Within the limits, with the line ends that it had."""
+        return self._markup("body_html")
+
+    def clean_summary_html(self) -> str | None:
+        """The same; none where it is empty."""
+        return self._markup("summary_html") or None
+
+    def clean_tags(self) -> str:
+        """Trimmed, once each, sorted."""
+        try:
+            return str(TagsField().run_validation(self.cleaned_data["tags"]))
+        except Exception as error:
+            raise ValidationError(str(getattr(error, "detail", ["is invalid"])[0])) from error
+
+
+class VisibilityFilter(admin.SimpleListFilter):
+    """By whether shoppers see it."""
+
+    title = "visibility"
+    parameter_name = "visibility"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The three states."""
+        return [("visible", "Visible"), ("scheduled", "Scheduled"), ("hidden", "Hidden")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """The rows of the chosen state."""
+        now = timezone.now()
+        states: dict[str, dict[str, Any]] = {
+            "visible": {"published_at__lte": now},
+            "scheduled": {"published_at__gt": now},
+            "hidden": {"published_at": None},
+        }
+        return queryset.filter(**states[str(self.value())]) if self.value() in states else queryset
+
+
+@admin.register(Article)
+class ArticleAdmin(ShopOwnedAdmin):
+    """Articles, written as HTML with a preview that runs nothing."""
+
+    form = ArticleForm
+    menu = Menu("Online store", "article", 21)
+    empty_text = "Nobody has written anything yet."
+    inlines = (MetafieldInline,)
+    change_form_template = "panel/articles/change_form.html"
+    list_display = ("title", "blog", "author", "tags", "visibility", "updated_at")
+    list_filter = (VisibilityFilter, "blog")
+    list_select_related = ("blog",)
+    search_fields = ("title__icontains",)
+    ordering = ("-id",)
+    fieldsets = (
+        (None, {"fields": ("title", "body_html", "summary_html")}),
+        ("Publishing", {"fields": ("published_at", "blog", "author", "tags")}),
+        ("Picture", {"fields": ("picture", "image_alt", "remove_picture")}),
+        ("Address and look", {"fields": ("handle", "template_suffix")}),
+    )
+    _attributes = (
+        *("title", "body_html", "summary_html", "published_at", "author", "tags"),
+        *("image_alt", "handle", "template_suffix"),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """An article stays in its blog."""
+        return ("blog",) if obj else ()
+
+    @display(description="Visibility", label={"Visible": "success", "Scheduled": "info", "Hidden": "warning"})
+    def visibility(self, article: Article) -> str:
+        """Whether shoppers see it."""
+        if article.published_at is None:
+            return "Hidden"
+        return "Visible" if article.published_at <= timezone.now() else "Scheduled"
+
+    def get_urls(self) -> list[URLPattern]:
+        """The preview, besides Django's own."""
+        return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """What a text looks like, with everything taken away that could act."""
+        require(request, "content.view_article", "content.change_article", "content.add_article")
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        markup = request.POST.get("html", "")
+        if (refusal := refusal_of(markup)) is not None:
+            return HttpResponse(f"This {refusal}.", status=422, content_type="text/plain; charset=utf-8")
+        page = render_to_string("panel/articles/preview.html", {"markup": SafeString(harmless(markup))})
+        return HttpResponse(page, headers={"Content-Security-Policy": PREVIEW_POLICY, "X-Frame-Options": "SAMEORIGIN"})
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Store the picture before the transaction of saving opens: a file knows no rollback."""
+        upload = request.FILES.get("picture") if request.method == "POST" else None
+        if upload is not None:
+            require(request, "content.change_article" if object_id else "content.add_article")
+            try:
+                request.picture = store_picture(upload.read(), str(upload.name))  # type: ignore[attr-defined]
+            except PictureRefused as refusal:
+                request.panel_refusal = PictureRefused(f"The picture {refusal.errors['image'][0]}.", field="picture")  # type: ignore[attr-defined]
+        article = self.get_object(request, object_id) if object_id else None
+        return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
+
+    def _shown(self, article: Article | None) -> dict[str, Any]:
+        """The picture that the article has."""
+        if article is None or article.image_created_at is None:
+            return {}
+        url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
+        return {"picture_path": url.removeprefix(url.split("/storefront/")[0])}
+
+    def save_model(self, request: HttpRequest, obj: Article, form: Any, change: bool) -> None:
+        """Write or change the article."""
+        attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self._attributes}
+        picture: Picture | None = getattr(request, "picture", None)
+        actor, now = self.actor(request), timezone.now()
+        if change:
+            articles.update_article(
+                Article.objects.get(pk=obj.pk),
+                attrs,
+                picture=picture,
+                without_picture=bool(form.cleaned_data.get("remove_picture")) and picture is None,
+                actor=actor,
+                at=now,
+            )
+            return
+        attrs = {name: form.cleaned_data[name] for name in self._attributes}
+        made = articles.create_article(form.cleaned_data["blog"].pk, attrs, picture=picture, actor=actor, at=now)
+        obj.__dict__.update(made.__dict__)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete it."""
+        articles.delete_article(obj, actor=self.actor(request), at=timezone.now())

@@ -1,0 +1,219 @@
+"""The code editor of themes: the tree of files, one file, its versions, search."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.content import assets, contents
+from apps.content.archive import DEFAULT
+from apps.content.editing import as_before
+from apps.content.media_types import media_type
+from apps.content.models import Asset, AssetVersion, FileContent, Theme
+from apps.content.public import asset_url
+from apps.shops.errors import DomainError
+from apps.staff.access import may, require
+from apps.staff.actors import names_of
+from apps.staff.panel import ShopOwnedAdmin
+
+VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
+SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200
+_LANGUAGES = {
+    ".css": "css",
+    ".html": "html",
+    ".js": "javascript",
+    ".json": "json",
+    ".liquid": "liquid",
+    ".mjs": "javascript",
+    ".scss": "css",
+    ".svg": "html",
+    ".xml": "html",
+}
+_PICTURES = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".svg", ".ico")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that a search found."""
+
+    key: str
+    line: int
+    text: str
+
+
+def language_of(key: str) -> str:
+    """What the editor colours a file as."""
+    name = key.lower().removesuffix(".liquid") if key.lower().endswith((".css.liquid", ".js.liquid")) else key.lower()
+    return _LANGUAGES.get(name[name.rfind(".") :], "")
+
+
+def text_of(key: str, content: FileContent) -> str | None:
+    """A file's text; None where it is none."""
+    if not assets.is_text(key):
+        return None
+    try:
+        return contents.read(content).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def search(theme: Theme, term: str) -> list[Hit]:
+    """The lines of a theme's text files that hold a term, ignoring case."""
+    wanted = term.casefold()
+    hits: list[Hit] = []
+    for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key")[:SEARCHED_FILES]:
+        text = text_of(asset.key, asset.content)
+        for number, line in enumerate(text.splitlines() if text else (), start=1):
+            if wanted in line.casefold():
+                hits.append(Hit(asset.key, number, line.strip()[:LONGEST_LINE]))
+                if len(hits) == SHOWN_HITS:
+                    return hits
+    return hits
+
+
+class ThemeCode(ShopOwnedAdmin):
+    """The pages of a theme's files."""
+
+    def code_urls(self) -> Iterable[URLPattern]:
+        """The editor, and what it sends."""
+        return (
+            self.action_url("<path:object_id>/code/", self.code_view, "code"),
+            self.action_url("<path:object_id>/code/delete/", self.delete_file_view, "delete_file"),
+            self.action_url("<path:object_id>/code/versions/<int:version_id>/", self.version_view, "version"),
+        )
+
+    def code_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The tree, and the file that ``key`` names."""
+        require(request, VIEW_ASSET, CHANGE_ASSET)
+        theme = self.row_or_404(request, object_id)
+        if request.method == "POST":
+            require(request, CHANGE_ASSET)
+            return self._save(request, theme)
+        key, term = request.GET.get("key", ""), request.GET.get("q", "").strip()
+        return self._show(request, theme, key, hits=search(theme, term) if term else None, term=term)
+
+    def _save(self, request: HttpRequest, theme: Theme) -> HttpResponse:
+        """Save what was typed or uploaded, unless somebody else saved meanwhile."""
+        key, expected = request.POST.get("key", "").strip(), request.POST.get("expected", "")
+        upload = request.FILES.get("file")
+        current = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        typed = request.POST.get("text", "")
+        try:
+            assets.check_key(key)
+            if upload is not None and upload.size is not None and upload.size > DEFAULT.binary_bytes:
+                raise assets.AssetRefused(f"{key} is larger than 20 MiB")
+            before = text_of(key, current.content) if current else None
+            data = upload.read() if upload is not None else as_before(before or "", typed).encode()
+            assets.check_content(key, data)
+            content = contents.store(data)
+            assets.save_asset(theme, key, content, actor=self.actor(request), at=timezone.now(), expected=expected)
+        except assets.EditConflict:
+            return self._show(request, theme, key, typed=None if upload else typed, conflict=True)
+        except DomainError as refusal:
+            return self._show(request, theme, key, typed=None if upload else typed, refusal=refusal.sentence)
+        self.message_user(request, f"Saved {key}.", messages.SUCCESS)
+        return HttpResponseRedirect(self._address(theme, key))
+
+    def _show(
+        self,
+        request: HttpRequest,
+        theme: Theme,
+        key: str,
+        *,
+        typed: str | None = None,
+        conflict: bool = False,
+        refusal: str = "",
+        **context: Any,
+    ) -> HttpResponse:
+        keys = list(Asset.objects.filter(theme=theme).order_by("key").values_list("key", flat=True))
+        asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+        stored = text_of(key, asset.content) if asset else None
+        versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
+        names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+        response = self.page(
+            request,
+            "panel/themes/code.html",
+            f"Code of {theme}",
+            original=theme,
+            tree=[(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
+            key=key,
+            asset=asset,
+            missing=bool(key) and asset is None and not refusal and not conflict,
+            is_text=assets.is_text(key) if key else False,
+            text=stored if typed is None else typed,
+            theirs=stored if conflict else None,
+            language=language_of(key),
+            content_type=media_type(key) if key else "",
+            picture=self._picture(theme, asset) if asset else "",
+            saved_by=names[asset.actor] if asset else "",
+            versions=[(version, names[version.actor]) for version in versions],
+            refusal=refusal,
+            may_change=may(request, CHANGE_ASSET) and theme.previewable,
+            deletable=asset is not None and key != assets.LAYOUT,
+            **context,
+        )
+        response.status_code = 409 if conflict else 422 if refusal else 404 if key and asset is None else 200
+        return response
+
+    @staticmethod
+    def _picture(theme: Theme, asset: Asset) -> str:
+        """Where a picture among the files is seen, on this host."""
+        url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
+        if url is None or not asset.key.lower().endswith(_PICTURES):
+            return ""
+        return "/storefront/" + url.partition("/storefront/")[2]
+
+    def _address(self, theme: Theme, key: str = "") -> str:
+        return self.url("code", theme.pk) + (f"?{urlencode({'key': key})}" if key else "")
+
+    def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Delete a file; its versions stay."""
+        require(request, CHANGE_ASSET)
+        theme = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        key = request.POST.get("key", "")
+        try:
+            assets.delete_asset(theme, key, actor=self.actor(request), at=timezone.now())
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+            return HttpResponseRedirect(self._address(theme, key))
+        self.message_user(request, f"Deleted {key}. It can be restored from its versions.", messages.SUCCESS)
+        return HttpResponseRedirect(self._address(theme))
+
+    def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
+        """What restoring a version would change; POST restores it."""
+        require(request, VIEW_ASSET, CHANGE_ASSET)
+        theme = self.row_or_404(request, object_id)
+        version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()
+        if version is None:
+            return HttpResponseRedirect(self._address(theme))
+        if request.method == "POST":
+            require(request, CHANGE_ASSET)
+            try:
+                assets.restore_version(version, actor=self.actor(request), at=timezone.now())
+            except DomainError as refusal:
+                self.message_user(request, refusal.sentence, messages.ERROR)
+            else:
+                self.message_user(request, f"Restored {version.key}.", messages.SUCCESS)
+            return HttpResponseRedirect(self._address(theme, version.key))
+        now = Asset.objects.select_related("content").filter(theme=theme, key=version.key).first()
+        return self.page(
+            request,
+            "panel/themes/version.html",
+            f"{version.key}, {version.saved_at:%Y-%m-%d %H:%M}",
+            original=theme,
+            version=version,
+            who=names_of([version.actor])[version.actor],
+            back=self._address(theme, version.key if now else ""),
+            current=(text_of(version.key, now.content) or "") if now else "",
+            earlier=text_of(version.key, version.content),
+            language=language_of(version.key),
+            may_change=may(request, CHANGE_ASSET),
+        )

@@ -1,0 +1,91 @@
+"""Mobile apps as staff register them."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.content import mobile
+from apps.content.models import MobilePlatformApplication
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.permissions import grant
+from apps.staff.theme import ThemedTextarea, display
+
+grant("preferences", "vacd", "content.mobileplatformapplication")
+
+
+class MobileAppForm(PanelForm):
+    """Holds the parts of an app to its platform; fingerprints are typed one per line."""
+
+    sha256_cert_fingerprints = forms.CharField(
+        label="SHA-256 certificate fingerprints",
+        required=False,
+        widget=ThemedTextarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="Android only. One per line, such as AA:BB:… of 32 bytes.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "sha256_cert_fingerprints" in self.fields:
+            self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
+
+    def clean_sha256_cert_fingerprints(self) -> list[str]:
+        """The fingerprints, in upper case."""
+        try:
+            return mobile.read_fingerprints(self.cleaned_data["sha256_cert_fingerprints"].split())
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean(self) -> dict[str, Any] | None:
+        """What fits the platform."""
+        cleaned = super().clean() or self.cleaned_data
+        found = mobile.refusals(
+            platform=cleaned.get("platform", ""),
+            application_id=cleaned.get("application_id", "x"),
+            fingerprints=cleaned.get("sha256_cert_fingerprints", []),
+            app_clip_application_id=cleaned.get("app_clip_application_id"),
+        )
+        for field, message in found.items():
+            self.add_error(field, message)
+        return cleaned
+
+
+@admin.register(MobilePlatformApplication)
+class MobilePlatformApplicationAdmin(ShopOwnedAdmin):
+    """Which mobile apps may open the shop's links."""
+
+    form = MobileAppForm
+    menu = Menu("Online store", "phone_iphone", 60, "Mobile apps")
+    topics = "mobile_platform_applications"
+    intro = "Apps whose links open in them instead of the browser. Phones read the two files that this makes."
+    empty_text = "No mobile app is registered."
+    list_display = ("application_id", "platform", "links", "updated_at")
+    list_filter = ("platform",)
+    search_fields = ("application_id__icontains",)
+    ordering = ("id",)
+    readonly_fields = ("association_file",)
+    fieldsets = (
+        (None, {"fields": ("platform", "application_id", "enabled_universal_or_app_links")}),
+        ("Android", {"fields": ("sha256_cert_fingerprints",)}),
+        ("iOS", {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")}),
+        ("Result", {"fields": ("association_file",)}),
+    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The result only where there is one."""
+        return self.fieldsets if obj else self.fieldsets[:-1]
+
+    @display(description="Links open in it", boolean=True)
+    def links(self, app: MobilePlatformApplication) -> bool:
+        """Whether links open in it."""
+        return app.enabled_universal_or_app_links
+
+    @display(description="Association file")
+    def association_file(self, app: MobilePlatformApplication) -> str:
+        """What phones of its platform read."""
+        ios = app.platform == MobilePlatformApplication.Platform.IOS
+        return json.dumps(mobile.apple_app_site_association() if ios else mobile.asset_links(), indent=2)

@@ -1,0 +1,82 @@
+"""Script tags as staff see them."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest
+
+from apps.content.models import ScriptTag, Theme
+from apps.content.scripts import is_vintage
+from apps.shops.admin.departures import leaves_with_app
+from apps.shops.models import App, Installation
+from apps.staff.menu import Menu
+from apps.staff.panel import ReadOnly, ShopOwnedAdmin
+from apps.staff.permissions import grant
+from apps.staff.theme import display
+
+NOT_VINTAGE = "These scripts do not load: the published theme has JSON templates, and such themes take no script tags."
+
+grant("themes", "v", "content.scripttag")
+grant("applications", "v", "content.scripttag")
+leaves_with_app("script tags", lambda installation: ScriptTag.rows().filter(app_id=installation.app_id).count())
+
+
+class AppFilter(admin.SimpleListFilter):
+    """By app, of those that are installed here."""
+
+    title = "app"
+    parameter_name = "app"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The shop's apps."""
+        here = Installation.rows().filter(uninstalled_at=None).values("app_id")
+        return [(str(app.pk), app.name) for app in App.objects.filter(pk__in=here)]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Only the chosen app's."""
+        value = self.value()
+        return queryset.filter(app_id=value) if value and value.isdecimal() else queryset
+
+
+@admin.register(ScriptTag)
+class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin):
+    """What apps load on the storefront's pages; apps alone write it."""
+
+    menu = Menu("Online store", "code", 50)
+    intro = "Scripts that apps load on the storefront. Apps manage them; an uninstalled app takes its scripts along."
+    empty_text = "No app loads a script on the storefront."
+    list_display = ("source", "app_name", "shown_on", "cached", "created_at")
+    list_display_links = ("source",)
+    list_filter = (AppFilter, "display_scope")
+    list_select_related = ("app",)
+    search_fields = ("src__icontains",)
+    ordering = ("-id",)
+    fields = ("src", "app", "event", "display_scope", "cache", "created_at", "updated_at")
+    readonly_fields = ("app", "created_at", "updated_at")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Say so where the published theme keeps scripts from loading."""
+        main = Theme.rows().filter(role=Theme.Role.MAIN).first()
+        if request.method == "GET" and main is not None and not is_vintage(main):
+            self.message_user(request, NOT_VINTAGE, messages.WARNING)
+        return super().changelist_view(request, extra_context)
+
+    @display(description="Source", ordering="src")
+    def source(self, tag: ScriptTag) -> str:
+        """The address."""
+        return tag.src
+
+    @display(description="App", ordering="app__name")
+    def app_name(self, tag: ScriptTag) -> str:
+        """Whose it is."""
+        return tag.app.name
+
+    @display(description="Shown on")
+    def shown_on(self, tag: ScriptTag) -> str:
+        """Which pages load it."""
+        return tag.get_display_scope_display()
+
+    @display(description="Cached", boolean=True)
+    def cached(self, tag: ScriptTag) -> bool:
+        """Whether we serve our own copy."""
+        return tag.cache

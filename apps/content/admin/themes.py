@@ -1,0 +1,270 @@
+"""Themes as staff keep them: cards, uploading, publishing, and what else may be done with one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import (
+    FileResponse,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    JsonResponse,
+)
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.content import contents, extraction, themes
+from apps.content.admin.code import ThemeCode
+from apps.content.models import Theme
+from apps.content.scripts import is_vintage
+from apps.jobs.models import Job
+from apps.media.zips import MIB
+from apps.outgoing.addresses import UrlRefused, vet_url
+from apps.shops.errors import DomainError
+from apps.staff.access import may, require
+from apps.staff.menu import Menu
+from apps.staff.once import form_key, spend
+from apps.staff.permissions import grant
+
+grant("themes", "vacd", "content.theme", "content.asset")
+
+VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
+MAX_UPLOAD = 50 * MIB
+CONFIRMED = {
+    "publish": "Customers will see this theme at once. The theme that is published now becomes a draft.",
+    "delete": "The theme and all of its files go, with the earlier versions of each. This cannot be undone.",
+}
+
+
+class ThemeForm(forms.Form):
+    """Where a new theme's files come from."""
+
+    name = forms.CharField(max_length=255)
+    archive = forms.FileField(
+        label="ZIP archive", required=False, help_text="At most 50 MiB, 250 MiB and 10,000 files unpacked."
+    )
+    src = forms.CharField(
+        label="Or its address",
+        required=False,
+        max_length=4096,
+        widget=forms.URLInput,
+        help_text="The URL of a ZIP archive. With neither of the two the theme begins with a few plain files.",
+    )
+    role = forms.ChoiceField(
+        label="Kind",
+        choices=[
+            (Theme.Role.UNPUBLISHED, "Draft"),
+            (Theme.Role.MAIN, "Publish it when its files are there"),
+            (Theme.Role.DEVELOPMENT, "For development: cannot be published"),
+            (Theme.Role.DEMO, "Demo: cannot be published"),
+        ],
+    )
+
+    def clean_src(self) -> str:
+        """An address that may be fetched."""
+        src: str = self.cleaned_data["src"]
+        if src:
+            try:
+                vet_url(src, schemes=("http", "https"))
+            except UrlRefused as error:
+                raise forms.ValidationError(f"The address {error}.") from None
+        return src
+
+    def clean_archive(self) -> Any:
+        """An archive within the limit."""
+        archive = self.cleaned_data["archive"]
+        if archive is not None and archive.size > MAX_UPLOAD:
+            raise forms.ValidationError("The archive is larger than 50 MiB.")
+        return archive
+
+
+class NameForm(forms.Form):
+    """A theme's name."""
+
+    name = forms.CharField(max_length=255)
+
+
+@admin.register(Theme)
+class ThemeAdmin(ThemeCode):
+    """The looks of the shop: one is published, up to twenty are kept."""
+
+    menu = Menu("Online store", "palette", 10)
+    search_fields = ("name__icontains",)
+    list_display = ("name", "role")
+    ordering = ("name", "id")
+
+    def get_urls(self) -> list[URLPattern]:
+        """What may be done with a theme, besides Django's own."""
+        return [
+            self.action_url("<path:object_id>/progress/", self.progress_view, "progress"),
+            self.action_url("<path:object_id>/download/", self.download_view, "download"),
+            self.action_url(
+                "<path:object_id>/publish/", self._confirming("publish", CHANGE, themes.publish), "publish"
+            ),
+            self.action_url("<path:object_id>/duplicate/", self._doing(ADD, themes.duplicate), "duplicate"),
+            self.action_url("<path:object_id>/retry/", self._doing(CHANGE, themes.retry), "retry"),
+            *self.code_urls(),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """The cards."""
+        require(request, VIEW, CHANGE)
+        rows = sorted(
+            self.get_queryset(request), key=lambda theme: (theme.role != Theme.Role.MAIN, theme.name, theme.pk)
+        )
+        return self.page(
+            request,
+            "panel/themes/list.html",
+            "Themes",
+            cards=[self._card(request, theme, len(rows)) for theme in rows],
+            count=len(rows),
+            limit=themes.MAX_THEMES,
+            may_add=may(request, ADD) and len(rows) < themes.MAX_THEMES,
+        )
+
+    def _card(self, request: HttpRequest, theme: Theme, count: int) -> dict[str, Any]:
+        return {
+            "theme": theme,
+            "job": _job_of(theme) if theme.processing else None,
+            "vintage": theme.previewable and is_vintage(theme),
+            "may_change": may(request, CHANGE),
+            "may_add": may(request, ADD),
+            "may_delete": may(request, DELETE),
+            "publish_refusal": _publish_refusal(theme),
+            "duplicate_refusal": _duplicate_refusal(theme, count),
+            "delete_refusal": _delete_refusal(theme),
+        }
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Upload a theme."""
+        require(request, ADD)
+        form = ThemeForm(request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            if not spend(request):
+                self.message_user(request, "This form was sent already; nothing happened again.", messages.WARNING)
+                return HttpResponseRedirect(self.url("changelist"))
+            try:
+                return self._add(request, form.cleaned_data)
+            except DomainError as refusal:
+                form.add_error(None, refusal.sentence)
+        return self.page(request, "panel/themes/add.html", "Add a theme", form=form, form_key=form_key(request))
+
+    def _add(self, request: HttpRequest, values: dict[str, Any]) -> HttpResponse:
+        archive = values["archive"]
+        theme = themes.create_theme(
+            name=values["name"],
+            role=values["role"],
+            src="" if archive else values["src"],
+            upload=contents.store(archive.read()) if archive else None,
+            actor=self.actor(request),
+            at=timezone.now(),
+        )
+        self.message_user(request, f"The files of {theme} are being copied into place.")
+        return HttpResponseRedirect(self.url("changelist"))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """A theme's name."""
+        require(request, VIEW, CHANGE)
+        theme = self.row_or_404(request, object_id)
+        form = NameForm(request.POST or None, initial={"name": theme.name})
+        if request.method == "POST":
+            require(request, CHANGE)
+            if form.is_valid():
+                themes.rename(theme, form.cleaned_data["name"], actor=self.actor(request), at=timezone.now())
+                self.message_user(request, f"The theme is called {theme} now.", messages.SUCCESS)
+                return HttpResponseRedirect(self.url("changelist"))
+        may_change = may(request, CHANGE)
+        form.fields["name"].disabled = not may_change
+        return self.page(
+            request, "panel/themes/detail.html", theme.name, original=theme, form=form, may_change=may_change
+        )
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Ask, then delete."""
+        return self._confirming("delete", DELETE, themes.delete_theme)(request, object_id)
+
+    def progress_view(self, request: HttpRequest, object_id: str) -> JsonResponse:
+        """How far the files are."""
+        require(request, VIEW, CHANGE)
+        theme = self.row_or_404(request, object_id)
+        job = _job_of(theme)
+        done, total = (job.progress_done, job.progress_total) if job else (0, 0)
+        return JsonResponse({"processing": theme.processing, "done": done, "total": total})
+
+    def download_view(self, request: HttpRequest, object_id: str) -> FileResponse | HttpResponse:
+        """The theme as a ZIP archive."""
+        require(request, VIEW, CHANGE)
+        theme = self.row_or_404(request, object_id)
+        if not theme.previewable:
+            self.message_user(request, "A theme without files cannot be downloaded.", messages.ERROR)
+            return HttpResponseRedirect(self.url("changelist"))
+        return FileResponse(extraction.archived(theme), as_attachment=True, filename=f"theme-{theme.pk}.zip")
+
+    # --- one request, one service ---
+
+    def _doing(self, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+        """A view that calls a service with the theme."""
+
+        def view(request: HttpRequest, object_id: str) -> HttpResponse:
+            require(request, permission)
+            theme = self.row_or_404(request, object_id)
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            return self._done(request, theme, service)
+
+        return view
+
+    def _confirming(self, verb: str, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+        """The same, with a question before."""
+
+        def view(request: HttpRequest, object_id: str) -> HttpResponse:
+            require(request, permission)
+            theme = self.row_or_404(request, object_id)
+            if request.method == "POST":
+                return self._done(request, theme, service)
+            title = f"{verb.capitalize()} {theme}?"
+            context = {"original": theme, "verb": verb.capitalize(), "consequence": CONFIRMED[verb]}
+            return self.page(request, "panel/themes/confirm.html", title, **context)
+
+        return view
+
+    def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., Any]) -> HttpResponse:
+        name = theme.name
+        try:
+            service(theme, actor=self.actor(request), at=timezone.now())
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+        else:
+            self.message_user(request, f"Done: {name}.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("changelist"))
+
+
+def _job_of(theme: Theme) -> Job | None:
+    """The newest job that copies a theme's files."""
+    return Job.rows().filter(task=themes.EXTRACT, arguments={"theme_id": theme.pk}).order_by("-id").first()
+
+
+def _publish_refusal(theme: Theme) -> str:
+    if theme.role == Theme.Role.MAIN:
+        return "It is published."
+    if theme.role not in themes.PUBLISHABLE:
+        return f"A {theme.get_role_display().lower()} theme cannot be published."
+    return "It has no files." if theme.failed else ""
+
+
+def _duplicate_refusal(theme: Theme, count: int) -> str:
+    if not theme.previewable:
+        return "It has no files yet."
+    return f"There are {count} themes already." if count >= themes.MAX_THEMES else ""
+
+
+def _delete_refusal(theme: Theme) -> str:
+    if theme.processing:
+        return "Its files are being copied."
+    return "It is published." if theme.role == Theme.Role.MAIN else ""

@@ -1,0 +1,72 @@
+"""Blogs over REST."""
+
+from typing import Any
+
+from apps.api.fields import Column, Constant, GlobalId, TextField
+from apps.api.filters import ResourceFilter, TextFilter
+from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.content import blogs
+from apps.content.models import Blog
+from apps.metafields.services import Draft, check_many
+
+
+class BlogSerializer(ResourceSerializer[Blog]):
+    """A blog as the interface shows it."""
+
+    handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
+    feedburner = Constant(None)
+    feedburner_location = Constant(None)
+    tags = Column()
+    admin_graphql_api_id = GlobalId("Blog")
+
+    class Meta:
+        model = Blog
+        fields = (
+            "id",
+            "handle",
+            "title",
+            "updated_at",
+            "commentable",
+            "feedburner",
+            "feedburner_location",
+            "created_at",
+            "template_suffix",
+            "tags",
+            "admin_graphql_api_id",
+        )
+
+
+class BlogFilter(ResourceFilter):
+    """How a list of blogs is narrowed."""
+
+    handle = TextFilter("handle")
+
+
+class BlogViewSet(ShopViewSet):
+    """``/blogs``."""
+
+    scope = "content"
+    model = Blog
+    serializer_class = BlogSerializer
+    filterset_class = BlogFilter
+    singular = "blog"
+    plural = "blogs"
+    order = ("-id",)
+    versions = ("version",)
+
+    def metafields(self) -> list[Draft]:
+        """The metafields that the body brings."""
+        return check_many(self.unwrapped("blog").get("metafields"))
+
+    def perform_create(self, attrs: Attrs) -> Blog:
+        """Open the blog."""
+        return blogs.create_blog(attrs, further=self.metafields(), actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Blog, attrs: Attrs) -> None:
+        """Change the blog."""
+        blogs.update_blog(instance, attrs, further=self.metafields(), actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Any) -> None:
+        """Delete the blog with its articles."""
+        blogs.delete_blog(instance, actor=self.actor, at=self.at)

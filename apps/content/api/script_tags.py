@@ -1,0 +1,67 @@
+"""Script tags over REST: each app sees and changes its own only."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from apps.api.deprecations import Deprecation
+from apps.api.fields import BLANK, INVALID, UrlField
+from apps.api.filters import ResourceFilter, TextFilter
+from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.content.models import ScriptTag
+from apps.events.services import record_event
+
+NOT_SECURE = "must be secure (HTTPS)"
+
+
+class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
+    """A script tag as the interface shows it."""
+
+    src = UrlField(max_length=2048, missing=(BLANK, NOT_SECURE))
+
+    class Meta:
+        model = ScriptTag
+        fields = ("id", "src", "event", "created_at", "updated_at", "display_scope", "cache")
+        extra_kwargs = {
+            "event": {
+                "required": True,
+                "missing": (BLANK, INVALID),
+                "error_messages": {"invalid_choice": INVALID, "null": INVALID},
+            },
+        }
+
+    def check(self, attrs: Attrs, instance: ScriptTag | None, errors: Errors) -> None:
+        """The source is fetched by shoppers' browsers, over TLS only."""
+        src = attrs.get("src")
+        if src is not None and not src.startswith("https://"):
+            errors["src"] = [NOT_SECURE]
+
+
+class ScriptTagFilter(ResourceFilter):
+    """How a list of script tags is narrowed."""
+
+    src = TextFilter("src")
+
+
+class ScriptTagViewSet(ShopViewSet):
+    """``/script_tags``: the calling app's tags."""
+
+    scope = "script_tags"
+    model = ScriptTag
+    serializer_class = ScriptTagSerializer
+    filterset_class = ScriptTagFilter
+    singular = "script_tag"
+    plural = "script_tags"
+    versions = ("version",)
+    deprecated = {"count": Deprecation("script-tag-count")}
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """Another app's tags do not exist for this one."""
+        return ScriptTag.objects.filter(app_id=self.access.installation.app_id)
+
+    def perform_create(self, attrs: Attrs) -> ScriptTag:
+        """The tag belongs to the calling app."""
+        tag: ScriptTag = ScriptTag.objects.create(shop=self.shop, app=self.access.installation.app, **attrs)
+        record_event("script_tags/create", tag, actor=self.actor, at=self.at)
+        return tag

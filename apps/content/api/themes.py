@@ -1,0 +1,99 @@
+"""Themes over REST."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponse
+
+from apps.api.errors import Unprocessable
+from apps.api.fields import Constant, GlobalId, TextField
+from apps.api.filters import ResourceFilter, TextFilter
+from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.content import themes
+from apps.content.models import Theme
+from apps.outgoing.addresses import UrlRefused, vet_url
+
+ROLES = ("main", "unpublished")
+NOT_IN_LIST = "is not included in the list"
+
+
+class ThemeSerializer(ResourceSerializer[Theme]):
+    """A theme as the interface shows it."""
+
+    src = TextField(max_length=4096, write_only=True, required=False, allow_blank=True, allow_null=True)
+    theme_store_id = Constant(None)
+    admin_graphql_api_id = GlobalId("Theme")
+
+    class Meta:
+        model = Theme
+        fields = (
+            "id",
+            "name",
+            "created_at",
+            "updated_at",
+            "role",
+            "theme_store_id",
+            "previewable",
+            "processing",
+            "src",
+            "admin_graphql_api_id",
+        )
+
+    def check(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
+        """Apps make and publish themes of two roles only; the source must be a URL that may be fetched."""
+        role = attrs.get("role")
+        if role is not None and role not in ROLES and (instance is None or role != instance.role):
+            errors["role"] = [NOT_IN_LIST]
+        src = attrs.pop("src", None)
+        if instance is None:
+            attrs["src"] = src or ""
+            if src:
+                try:
+                    vet_url(src, schemes=("http", "https"))
+                except (UrlRefused, ValidationError) as error:
+                    errors["src"] = [str(error)]
+
+
+class ThemeFilter(ResourceFilter):
+    """How a list of themes is narrowed."""
+
+    name = TextFilter("name")
+    role = TextFilter("role")
+
+
+class ThemeViewSet(ShopViewSet):
+    """``/themes``."""
+
+    scope = "themes"
+    model = Theme
+    serializer_class = ThemeSerializer
+    filterset_class = ThemeFilter
+    singular = "theme"
+    plural = "themes"
+    order = ("name", "id")
+    versions = ("version",)
+
+    def perform_create(self, attrs: Attrs) -> Theme:
+        """Make the theme; a job copies its files."""
+        attrs = {name: value for name, value in attrs.items() if name in {"name", "role", "src"}}
+        return themes.create_theme(**attrs, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Theme, attrs: Attrs) -> None:
+        """Rename the theme, publish it, or both."""
+        if "name" in attrs:
+            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
+        role = attrs.get("role")
+        if role == Theme.Role.MAIN:
+            themes.publish(instance, actor=self.actor, at=self.at)
+        elif role is not None and role != instance.role:
+            raise Unprocessable({"role": ["cannot be taken from the published theme; publish another one"]})
+
+    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+        """Delete the theme and answer it, unwrapped."""
+        with transaction.atomic():
+            instance = self.get_object()
+            shown = self.plan().read_one(instance.pk, self.context)
+            themes.delete_theme(instance, actor=self.actor, at=self.at)
+        return self.json(shown)

@@ -1,0 +1,20 @@
+"""What a shop shows on its pages."""
+
+from apps.content.models.blogs import Article, ArticleTag, Blog
+from apps.content.models.files import FileContent
+from apps.content.models.mobile import MobilePlatformApplication
+from apps.content.models.script_tags import ScriptCopy, ScriptTag
+from apps.content.models.themes import Asset, AssetVersion, Theme
+
+__all__ = [
+    "Article",
+    "ArticleTag",
+    "Asset",
+    "AssetVersion",
+    "Blog",
+    "FileContent",
+    "MobilePlatformApplication",
+    "ScriptCopy",
+    "ScriptTag",
+    "Theme",
+]

@@ -1,0 +1,102 @@
+"""Blogs and their articles."""
+
+from django.conf import settings
+from django.db import models
+
+from apps.content.models.files import FileContent
+from apps.shops.tenancy import ShopOwned, VersionField
+
+
+class Blog(ShopOwned):
+    """A series of articles.
+
+    ``tags`` holds the tags of its articles, sorted; it follows them and is never set by itself.
+    """
+
+    class Commentable(models.TextChoices):
+        NO = "no", "No comments"
+        MODERATE = "moderate", "Comments are moderated"
+        YES = "yes", "Comments appear at once"
+
+    title = models.CharField(max_length=255)
+    handle = models.CharField(max_length=255)
+    commentable = models.CharField(max_length=10, choices=Commentable, default=Commentable.NO)
+    template_suffix = models.CharField(max_length=255, null=True, blank=True)
+    tags = models.TextField(blank=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "handle"),
+                name="content_blog_handle_once_per_shop",
+                violation_error_message="has already been taken",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Article(ShopOwned):
+    """A post of one blog.
+
+    ``body_html`` is kept as it was sent; whoever shows it inside the panel sanitises it. A ``published_at`` in the
+    future means that it is not visible yet.
+    """
+
+    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles")
+    title = models.CharField(max_length=255)
+    handle = models.CharField(max_length=255)
+    body_html = models.TextField("content", blank=True)
+    summary_html = models.TextField("excerpt", null=True, blank=True)
+    author = models.CharField(max_length=255)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+    tags = models.TextField(blank=True)
+    template_suffix = models.CharField(max_length=255, null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    image = models.ForeignKey(FileContent, on_delete=models.PROTECT, null=True, related_name="+", editable=False)
+    image_name = models.CharField(max_length=255, blank=True, editable=False)
+    image_alt = models.CharField(max_length=512, null=True, blank=True)
+    image_width = models.PositiveIntegerField(default=0, editable=False)
+    image_height = models.PositiveIntegerField(default=0, editable=False)
+    image_created_at = models.DateTimeField(null=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("blog", "handle"),
+                name="content_article_handle_once_per_blog",
+                violation_error_message="has already been taken",
+                violation_error_code="handle",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "blog", "-id"), name="content_article_by_blog"),
+            models.Index(fields=("shop", "author"), name="content_article_by_author"),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class ArticleTag(ShopOwned):
+    """One tag of one article; ``key`` is the tag with case folded."""
+
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="tag_rows")
+    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=255)
+    key = models.CharField(max_length=512)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("article", "key"), name="content_articletag_once_per_article"),)
+        indexes = (
+            models.Index(fields=("shop", "key"), name="content_articletag_by_key"),
+            models.Index(fields=("blog", "key"), name="content_articletag_by_blog"),
+        )
+
+    def __str__(self) -> str:
+        return self.name

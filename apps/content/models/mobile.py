@@ -1,0 +1,36 @@
+"""Mobile apps that may open a shop's links."""
+
+from django.db import models
+
+from apps.shops.tenancy import ShopOwned, VersionField
+
+
+class MobilePlatformApplication(ShopOwned):
+    """A mobile app that is registered with the shop's domain."""
+
+    class Platform(models.TextChoices):
+        IOS = "ios", "iOS"
+        ANDROID = "android", "Android"
+
+    platform = models.CharField(max_length=10, choices=Platform)
+    application_id = models.CharField("application ID", max_length=255)
+    sha256_cert_fingerprints = models.JSONField("SHA-256 certificate fingerprints", default=list, blank=True)
+    enabled_universal_or_app_links = models.BooleanField("links open in the app", default=False)
+    enabled_shared_webcredentials = models.BooleanField("shared web credentials", default=False)
+    enabled_app_clips = models.BooleanField("app clips", default=False)
+    app_clip_application_id = models.CharField("app clip's application ID", max_length=255, null=True, blank=True)
+    version = VersionField()
+
+    class Meta:
+        verbose_name = "mobile app"
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "platform", "application_id"),
+                name="content_mobileapp_once_per_shop_and_platform",
+                violation_error_message="has already been taken",
+                violation_error_code="application_id",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.application_id} ({self.get_platform_display()})"

@@ -1,0 +1,94 @@
+"""Themes and their files."""
+
+from django.db import models
+from django.db.models import Q
+
+from apps.content.models.files import FileContent
+from apps.shops.tenancy import ShopOwned, VersionField
+
+
+class Theme(ShopOwned):
+    """The look of a shop: a set of files, of which customers see the published one.
+
+    While ``processing`` is set a job copies its files into place. A theme that is neither processing nor previewable
+    failed; ``failure`` says why, and it has no files.
+    """
+
+    class Role(models.TextChoices):
+        MAIN = "main", "Published"
+        UNPUBLISHED = "unpublished", "Draft"
+        DEMO = "demo", "Demo"
+        DEVELOPMENT = "development", "Development"
+
+    name = models.CharField(max_length=255)
+    role = models.CharField(max_length=20, choices=Role, default=Role.UNPUBLISHED)
+    src = models.CharField("source", max_length=4096, blank=True, editable=False)
+    upload = models.ForeignKey(FileContent, on_delete=models.PROTECT, null=True, related_name="+", editable=False)
+    previewable = models.BooleanField(default=False, editable=False)
+    processing = models.BooleanField(default=True, editable=False)
+    publish_when_ready = models.BooleanField(default=False, editable=False)
+    failure = models.TextField(blank=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop",),
+                condition=Q(role="main"),
+                name="content_theme_one_main_per_shop",
+                violation_error_message="has already been taken",
+                violation_error_code="role",
+            ),
+            models.CheckConstraint(
+                condition=~Q(role="main") | Q(previewable=True),
+                name="content_theme_main_is_complete",
+                violation_error_message="is not included in the list",
+            ),
+        )
+        indexes = (models.Index(fields=("shop", "name", "id"), name="content_theme_by_name"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def failed(self) -> bool:
+        """Whether its files could not be had."""
+        return not self.processing and not self.previewable
+
+
+class Asset(ShopOwned):
+    """A file of a theme; ``key`` is its path inside the theme. ``actor`` saved it as it is now."""
+
+    theme = models.ForeignKey(Theme, on_delete=models.CASCADE, related_name="assets", editable=False)
+    key = models.CharField(max_length=255)
+    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+")
+    actor = models.CharField(max_length=100, default="system", editable=False)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("theme", "key"),
+                name="content_asset_key_once_per_theme",
+                violation_error_message="has already been taken",
+                violation_error_code="asset",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AssetVersion(ShopOwned):
+    """What an asset was before it was saved over or deleted, who had saved that, and when."""
+
+    theme = models.ForeignKey(Theme, on_delete=models.CASCADE, related_name="asset_versions")
+    key = models.CharField(max_length=255)
+    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+")
+    actor = models.CharField(max_length=100)
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=("theme", "key", "-id"), name="content_assetversion_by_asset"),)
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.saved_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,22 @@
+"""The topics that content publishes."""
+
+from apps.api.topics import PLAIN, register_resource
+from apps.content.api.articles import ArticleSerializer
+from apps.content.api.blogs import BlogSerializer
+from apps.content.api.mobile_platform_applications import MobilePlatformApplicationSerializer
+from apps.content.api.script_tags import ScriptTagSerializer
+from apps.content.api.themes import ThemeSerializer
+
+
+def register_all() -> None:
+    """Add the topics."""
+    register_resource("script_tags", "Script tag", ScriptTagSerializer, scope="read_script_tags")
+    register_resource("blogs", "Blog", BlogSerializer, scope="read_content")
+    register_resource("articles", "Article", ArticleSerializer, scope="read_content")
+    register_resource("themes", "Theme", ThemeSerializer, scope="read_themes", verbs={**PLAIN, "publish": "published"})
+    register_resource(
+        "mobile_platform_applications",
+        "Mobile app",
+        MobilePlatformApplicationSerializer,
+        scope="read_mobile_platform_applications",
+    )

@@ -1,0 +1,1 @@
+"""A shop's customers: contact details, addresses, consents, accounts and personal data."""

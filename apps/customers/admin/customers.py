@@ -1,0 +1,235 @@
+"""Customers: found, changed, invited, disabled; their personal data handed over and erased."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+
+from apps.customers import accounts, personal_data, services
+from apps.customers.admin.forms import CustomerForm, InviteForm
+from apps.customers.admin.inlines import AddressInline, ConsentInline
+from apps.customers.admin.searching import matches
+from apps.customers.models import NEVER, Customer
+from apps.metafields.inline import MetafieldInline
+from apps.shops.errors import DomainError
+from apps.shops.models import Shop
+from apps.staff import home
+from apps.staff.access import may, require
+from apps.staff.menu import Menu
+from apps.staff.once import form_key, posted, spend
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.permissions import grant
+from apps.staff.theme import display
+
+VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
+WHY_KEPT = "Customers with orders stay: book-keeping needs them. Erase the personal data instead."
+
+grant("customers", "vacd", "customers.customer", "customers.address")
+grant("customers", "v", "customers.consentchange")
+
+# Further parts of a customer's form, added by the apps above, e.g. the orders.
+further_inlines: list[type[Any]] = []
+
+
+@admin.register(Customer)
+class CustomerAdmin(ShopOwnedAdmin):
+    """The shop's customers."""
+
+    menu = Menu("Customers", "group", 10)
+    intro = "Everybody who bought here, has an account, or was added by hand."
+    empty_text = "No customer yet. They come with their first order, or you add them."
+    form = CustomerForm
+    list_display = ("name", "email", "account", "orders_count", "spent", "last_order", "created_at")
+    list_display_links = ("name",)
+    list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt")
+    search_fields = ("search_text",)
+    search_help_text = "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
+    ordering = ("-id",)
+    actions = None
+    change_form_template = "panel/customers/customer.html"
+    fieldsets = (
+        (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "verified_email")}),
+        ("Notes", {"fields": ("tags", "note", "tax_exempt")}),
+        ("Marketing", {"fields": (("email_consent", "sms_consent"),)}),
+    )
+
+    # --- the list ---
+
+    @display(description="Name", ordering="last_name")
+    def name(self, customer: Customer) -> str:
+        """What people call the customer."""
+        return str(customer)
+
+    @display(
+        description="Account",
+        ordering="state",
+        label={"enabled": "success", "invited": "info", "declined": "warning", "disabled": "default"},
+    )
+    def account(self, customer: Customer) -> tuple[str, str]:
+        """Whether there is an account."""
+        return customer.state, customer.get_state_display()
+
+    @display(description="Spent", ordering="total_spent")
+    def spent(self, customer: Customer) -> str:
+        """What the customer spent, in the shop's currency."""
+        return f"{customer.total_spent:.2f}"
+
+    @display(description="Last order", ordering="last_order_at", empty_value="–")
+    def last_order(self, customer: Customer) -> Any:
+        """When the customer last ordered."""
+        return None if customer.last_order_at == NEVER else customer.last_order_at
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By the query language; what is no query is searched word by word."""
+        return (queryset.filter(matches(search_term, self.shop(request))) if search_term else queryset), False
+
+    # --- the form ---
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
+        """Addresses, consents and metafields, and what other apps add."""
+        inlines = [AddressInline, ConsentInline, MetafieldInline, *further_inlines]
+        return inlines if obj is not None else [AddressInline]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """With what can be done with the account and the data."""
+        context = {**(extra_context or {}), "may_change": may(request, CHANGE), "may_delete": may(request, DELETE)}
+        response: HttpResponse = super().change_view(request, object_id, form_url, context)
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
+        """Through the services, which check, record and tell."""
+        actor, now = self.actor(request), timezone.now()
+        if change:
+            services.update_customer(obj, form.values, actor=actor, at=now)
+        else:
+            obj.pk = services.create_customer(form.values, actor=actor, at=now).pk
+            obj._state.adding = False
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Customers with orders stay, and the page says why."""
+        try:
+            services.delete_customer(obj, actor=self.actor(request), at=timezone.now())
+        except services.HasOrders:
+            raise DomainError(WHY_KEPT) from None
+
+    # --- pages of our own ---
+
+    def get_urls(self) -> list[URLPattern]:
+        """Invitation, link, disabling and personal data, besides Django's own."""
+        return [
+            self.action_url("<path:object_id>/invite/", self.invite_view, "invite"),
+            self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
+            self.action_url("<path:object_id>/disable/", self.disable_view, "disable"),
+            self.action_url("<path:object_id>/data/", self.data_view, "data"),
+            self.action_url("<path:object_id>/data/export/", self.export_view, "data_export"),
+            self.action_url("<path:object_id>/data/erase/", self.erase_view, "data_erase"),
+            *super().get_urls(),
+        ]
+
+    def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Write and send an invitation."""
+        require(request, CHANGE)
+        customer: Customer = self.row_or_404(request, object_id)
+        shop = self.shop(request)
+        initial = {"to": customer.email, "subject": f"Activate your account at {shop.name}"}
+        form = InviteForm(posted(request), initial=initial)
+        if request.method == "POST" and form.is_valid():
+            if not spend(request):
+                self.message_user(request, "This invitation was sent already.", messages.WARNING)
+                return self._back(customer)
+            try:
+                accounts.send_invite(customer, form.cleaned_data, actor=self.actor(request), at=timezone.now())
+            except DomainError as refusal:
+                form.add_error(None, refusal.sentence)
+            else:
+                self.message_user(
+                    request, f"The invitation to {form.cleaned_data['to']} is on its way.", messages.SUCCESS
+                )
+                return self._back(customer)
+        return self._page(request, "invite", f"Invite {customer}", customer, form=form, form_key=form_key(request))
+
+    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Make an activation link, and show it this once."""
+        require(request, CHANGE)
+        customer: Customer = self.row_or_404(request, object_id)
+        url = ""
+        if request.method == "POST":
+            try:
+                url = accounts.make_activation_url(customer, actor=self.actor(request), at=timezone.now())
+            except DomainError as refusal:
+                self.message_user(request, refusal.sentence, messages.ERROR)
+                return self._back(customer)
+        response = self._page(request, "activation", f"Activation link of {customer}", customer, url=url)
+        add_never_cache_headers(response)
+        return response
+
+    def disable_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take the account away, after asking."""
+        require(request, CHANGE)
+        customer: Customer = self.row_or_404(request, object_id)
+        if request.method == "POST":
+            try:
+                accounts.disable(customer, actor=self.actor(request), at=timezone.now())
+            except DomainError as refusal:
+                self.message_user(request, refusal.sentence, messages.ERROR)
+            else:
+                self.message_user(request, f"The account of {customer} is disabled.", messages.SUCCESS)
+            return self._back(customer)
+        return self._page(request, "disable", f"Disable the account of {customer}", customer)
+
+    def data_view(self, request: HttpRequest, object_id: str, wrong: bool = False) -> HttpResponse:
+        """What can be done with the personal data."""
+        require(request, CHANGE)
+        customer: Customer = self.row_or_404(request, object_id)
+        title = f"Personal data of {customer}"
+        return self._page(request, "data", title, customer, may_erase=may(request, DELETE), wrong=wrong)
+
+    def export_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Everything that is known, as a file."""
+        require(request, CHANGE)
+        customer: Customer = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        data = personal_data.hand_over(customer, actor=self.actor(request), at=timezone.now())
+        response = JsonResponse(data, json_dumps_params={"indent": 2, "ensure_ascii": False})
+        response["Content-Disposition"] = f'attachment; filename="customer-{customer.pk}.json"'
+        add_never_cache_headers(response)
+        return response
+
+    def erase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Erase the personal data; the customer's number must be typed, for it cannot be undone."""
+        require(request, DELETE)
+        customer: Customer = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if request.POST.get("confirm", "").strip() != str(customer.pk):
+            return self.data_view(request, object_id, wrong=True)
+        try:
+            personal_data.redact(customer, actor=self.actor(request), at=timezone.now())
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+        else:
+            self.message_user(request, "The personal data is erased.", messages.SUCCESS)
+        return self._back(customer)
+
+    def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: Any) -> HttpResponse:
+        accounts_off = self.shop(request).customer_accounts == Shop.CustomerAccounts.DISABLED
+        return self.page(
+            request, f"panel/customers/{name}.html", title, original=customer, accounts_off=accounts_off, **context
+        )
+
+    def _back(self, customer: Customer) -> HttpResponseRedirect:
+        return HttpResponseRedirect(self.url("change", customer.pk))
+
+
+def _known(request: HttpRequest) -> home.Figure:
+    count = Customer.rows().order_by()[:10_000].count()
+    return home.Figure(f"{count}+" if count == 10_000 else count, "known to the shop")
+
+
+home.add_card(home.Card("Customers", "group", VIEW, "customers_customer_changelist", _known, order=40))

@@ -1,0 +1,137 @@
+"""The forms of a customer: contact details and consents, an address, an invitation."""
+
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+
+from apps.customers import rules
+from apps.customers.addresses import clean_address
+from apps.customers.consents import KINDS
+from apps.customers.contacts import email_key
+from apps.customers.models import Address, ConsentState, Customer
+from apps.shops.countries import countries
+from apps.staff.forms import PanelForm, ShopOwnedForm
+from apps.staff.theme import ThemedSelect
+
+COLUMNS = (
+    "first_name",
+    "last_name",
+    "email",
+    "phone",
+    "verified_email",
+    "note",
+    "tags",
+    "tax_exempt",
+)
+CONSENTS = {"email_consent": "email_marketing_consent", "sms_consent": "sms_marketing_consent"}
+CHANNELS = {f"{channel}_consent": KINDS[channel].columns["state"] for channel in KINDS}
+# What staff may set; the others come about by erasure and by bounced messages.
+STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
+
+
+class CustomerForm(PanelForm):
+    """Contact details, notes and consents; what does not fit is the rules' to say."""
+
+    email_consent = forms.ChoiceField(label="E-mail marketing", required=False, widget=ThemedSelect)
+    sms_consent = forms.ChoiceField(label="SMS marketing", required=False, widget=ThemedSelect)
+
+    class Meta:
+        model = Customer
+        fields = COLUMNS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, column in CHANNELS.items():
+            if name in self.fields:
+                present = getattr(self.instance, column)
+                known = dict(STATES) | {present: ConsentState(present).label}
+                self.fields[name].choices = list(known.items())  # type: ignore[attr-defined]
+                self.initial.setdefault(name, present)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Check by the rules that REST has; the values stay as they were typed, the service makes them canonical."""
+        cleaned = super().clean() or self.cleaned_data
+        present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
+        values, errors = rules.clean(self.values, customer=present, shop=self.instance.shop, at=timezone.now())
+        errors = {**self._taken(values), **errors}
+        fields = {whole: short for short, whole in CONSENTS.items()}
+        for name, messages in errors.items():
+            field = fields.get(name.split(".")[0], name)
+            if field not in self.errors:
+                self.add_error(field if field in self.fields else None, messages)
+        return cleaned
+
+    def _taken(self, values: dict[str, Any]) -> dict[str, list[str]]:
+        """Who else has the e-mail or phone is said on the form; of two at once the database refuses the second."""
+        others = Customer.objects.exclude(pk=self.instance.pk)
+        wanted = {"email": ("email_key", email_key(values.get("email", ""))), "phone": ("phone", values.get("phone"))}
+        return {
+            field: [rules.TAKEN]
+            for field, (column, value) in wanted.items()
+            if value and others.filter(**{column: value}).exists()
+        }
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the service takes."""
+        values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
+        for name, whole in CONSENTS.items():
+            if self.cleaned_data.get(name) and name in self.changed_data:
+                values[whole] = {"state": self.cleaned_data[name]}
+        return values
+
+
+class AddressForm(ShopOwnedForm):
+    """An address; country and province are completed."""
+
+    country_code = forms.ChoiceField(label="Country", required=False, widget=ThemedSelect)
+    is_default = forms.BooleanField(label="Default", required=False)
+
+    class Meta:
+        model = Address
+        fields = (
+            "first_name",
+            "last_name",
+            "company",
+            "address1",
+            "address2",
+            "city",
+            "zip",
+            "province",
+            "country_code",
+            "phone",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "country_code" in self.fields:
+            choices = [(country.code, country.name) for country in countries()]
+            self.fields["country_code"].choices = [("", "Choose a country"), *choices]  # type: ignore[attr-defined]
+        if "is_default" in self.fields and not self.instance._state.adding:
+            self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
+
+    def clean(self) -> dict[str, Any] | None:
+        """Check by the rules that REST has."""
+        cleaned = super().clean() or self.cleaned_data
+        present = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
+        _, errors = clean_address(self.values, present)
+        for name, messages in errors.items():
+            field = {"country": "country_code"}.get(name, name)
+            self.add_error(field if field in self.fields else None, messages)
+        return cleaned
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the service takes."""
+        return {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data}
+
+
+class InviteForm(forms.Form):
+    """What an invitation says; whatever is left out is filled in."""
+
+    to = forms.EmailField(label="To", max_length=255)
+    subject = forms.CharField(label="Subject", max_length=255)
+    custom_message = forms.CharField(
+        label="Message", max_length=5000, required=False, widget=forms.Textarea(attrs={"rows": 5})
+    )

@@ -1,0 +1,111 @@
+"""What stands in a customer's form besides the customer: addresses, and the history of consents."""
+
+from typing import Any
+
+from django.forms.models import BaseInlineFormSet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.customers import addresses
+from apps.customers.admin.forms import AddressForm
+from apps.customers.models import Address, ConsentChange, Customer
+from apps.staff.actors import actor_of, name_of
+from apps.staff.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline
+from apps.staff.panel import ReadOnly
+from apps.staff.theme import display
+
+
+class AddressFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    """The addresses of one customer; saving goes through the services, which record each change."""
+
+    actor = ""
+
+    def clean(self) -> None:
+        """One address at most is the default."""
+        super().clean()
+        chosen = [
+            form for form in self._kept() if "is_default" in form.changed_data and form.cleaned_data["is_default"]
+        ]
+        for form in chosen[1:]:
+            form.add_error("is_default", "Only one address can be the default.")
+
+    def _kept(self) -> list[Any]:
+        return [form for form in self.forms if form not in self.deleted_forms and getattr(form, "cleaned_data", None)]
+
+    def save(self, commit: bool = True) -> list[Address]:
+        """Write what changed; nothing is left for the caller to save."""
+        self.new_objects: list[Any] = []
+        self.changed_objects: list[Any] = []
+        self.deleted_objects: list[Any] = []
+        self.save_m2m = _nothing  # type: ignore[method-assign]
+        by: dict[str, Any] = {"actor": self.actor, "at": timezone.now()}
+        customer = Customer.objects.get(pk=self.instance.pk)
+        default: Address | None = None
+        for form in self._kept():
+            if not form.has_changed():
+                continue
+            row: Address = form.instance
+            if form.instance.pk is None:
+                row = addresses.create_address(customer, form.values, **by)
+            elif set(form.changed_data) - {"is_default"}:
+                stored = Address.objects.select_related("customer").get(pk=row.pk)
+                row = addresses.update_address(stored, form.values, **by)
+            if "is_default" in form.changed_data and form.cleaned_data["is_default"]:
+                default = row
+        if default is not None:
+            addresses.set_default(Address.objects.select_related("customer").get(pk=default.pk), **by)
+        gone = [form.instance.pk for form in self.deleted_forms if form.instance.pk]
+        if gone:
+            addresses.delete_addresses(customer, gone, **by)
+        return []
+
+
+def _nothing() -> None:
+    """There are no relations of the rows to save."""
+
+
+class AddressInline(ShopOwnedStackedInline):
+    """The addresses, the most recently used first."""
+
+    model = Address
+    form = AddressForm
+    formset = AddressFormSet
+    fields = (
+        ("first_name", "last_name"),
+        "company",
+        ("address1", "address2"),
+        ("zip", "city"),
+        ("province", "country_code"),
+        "phone",
+        "is_default",
+    )
+    ordering = ("-updated_at", "-id")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """The shop's addresses, each with its customer."""
+        return Address.rows().select_related("customer").order_by(*self.ordering)
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """A set that knows who saves."""
+        made = super().get_formset(request, obj, **kwargs)
+        return type("CustomersAddressFormSet", (made,), {"actor": actor_of(request.user)})  # type: ignore[arg-type]
+
+
+class ConsentInline(ReadOnly, ShopOwnedTabularInline):
+    """The history of consents, newest first."""
+
+    model = ConsentChange
+    verbose_name = "consent"
+    verbose_name_plural = "consent history"
+    fields = readonly_fields = ("channel", "state", "opt_in_level", "consent_updated_at", "collected_from", "by")
+    ordering = ("-id",)
+    can_delete = False
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """The shop's rows."""
+        return ConsentChange.rows().order_by(*self.ordering)
+
+    @display(description="Recorded by")
+    def by(self, change: ConsentChange) -> str:
+        """Who recorded it."""
+        return name_of(change.actor)

@@ -1,0 +1,162 @@
+"""Addresses over REST, each below its customer."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpResponse
+
+from apps.api.errors import BadRequest, Unprocessable
+from apps.api.fields import ApiField, Column, Computed
+from apps.api.filters import MAX_IDS, read_id
+from apps.api.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.api.viewsets import ShopViewSet
+from apps.customers import addresses
+from apps.customers.api.fields import BlankableText
+from apps.customers.models import Address, Customer
+
+if TYPE_CHECKING:
+    from apps.api.plans import Context
+
+
+def _name(context: "Context", first_name: str, last_name: str) -> str:
+    return f"{first_name} {last_name}".strip()
+
+
+def _is_default(context: "Context", pk: int, default: int | None) -> bool:
+    return pk == default
+
+
+def _or_none(context: "Context", text: str) -> str | None:
+    return text or None
+
+
+class NameField(BlankableText):
+    """The whole name: shown as made of its parts; taken where no part is given."""
+
+    inline = "f'{{{0}}} {{{1}}}'.strip()"
+
+    def columns(self) -> tuple[str, ...]:
+        """The parts."""
+        return ("first_name", "last_name")
+
+
+class AddressSerializer(ResourceSerializer[Address]):
+    """An address as the interface shows it."""
+
+    customer_id = Column()
+    first_name = BlankableText(max_length=255)
+    last_name = BlankableText(max_length=255)
+    company = BlankableText(max_length=255)
+    address1 = BlankableText(max_length=255)
+    address2 = BlankableText(max_length=255)
+    city = BlankableText(max_length=255)
+    province = BlankableText(max_length=255)
+    country = BlankableText(max_length=255)
+    zip = BlankableText(max_length=255)
+    phone = BlankableText(max_length=255)
+    name = NameField(max_length=255)
+    province_code = BlankableText(max_length=255)
+    country_code = BlankableText(max_length=255)
+    country_name = Computed(_or_none, "country", schema={"type": ["string", "null"]})
+    default: ApiField = Computed(_is_default, "pk", "customer__default_address_id", schema={"type": "boolean"})
+
+    class Meta:
+        model = Address
+        fields = (
+            "id",
+            "customer_id",
+            "first_name",
+            "last_name",
+            "company",
+            "address1",
+            "address2",
+            "city",
+            "province",
+            "country",
+            "zip",
+            "phone",
+            "name",
+            "province_code",
+            "country_code",
+            "country_name",
+            "default",
+        )
+
+    def check(self, attrs: Attrs, instance: Address | None, errors: Errors) -> None:
+        """Country and province must be known, and are completed."""
+        if not errors:
+            _, wrong = addresses.clean_address(attrs, instance)
+            errors |= wrong
+
+
+class AddressViewSet(ShopViewSet):
+    """``/customers/{customer_id}/addresses``."""
+
+    scope = "customers"
+    model = Address
+    serializer_class = AddressSerializer
+    singular = "customer_address"
+    plural = "addresses"
+    parents = {"customer_id": Customer}
+    body_name = "address"
+    bodies = {
+        "set": {"type": "object"},
+        "default": {"type": "object"},
+    }
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """The customer's addresses."""
+        return super().get_queryset().select_related("customer")
+
+    def attributes(self, instance: Address | None = None) -> Attrs:
+        """The body, under ``address`` or the name that answers have."""
+        body = self.body
+        name = self.singular if isinstance(body, Mapping) and self.singular in body else self.body_name
+        attrs, errors = check_body(self.serializer_class, self.version, self.unwrapped(name), instance=instance)
+        if errors:
+            raise Unprocessable(errors)
+        return attrs
+
+    def perform_create(self, attrs: Attrs) -> Address:
+        """One more address."""
+        customer = Customer.objects.get(pk=self.kwargs["customer_id"])
+        return addresses.create_address(customer, attrs, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Address, attrs: Attrs) -> None:
+        """Change what is given."""
+        addresses.update_address(instance, attrs, actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Address) -> None:
+        """Take an address away."""
+        addresses.delete_addresses(instance.customer, [instance.pk], actor=self.actor, at=self.at)
+
+    def default(self, request: Any, **_: Any) -> HttpResponse:
+        """Make an address the default."""
+        with transaction.atomic():
+            address = self.get_object()
+            addresses.set_default(address, actor=self.actor, at=self.at)
+            return self.object_response(address.pk)
+
+    def set(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """Do one thing with several addresses: ``operation=destroy`` with ``address_ids[]``."""
+        operation = self.query.get("operation")
+        if operation != "destroy":
+            raise BadRequest({"operation": "must be destroy"})
+        ids = self._address_ids()
+        with transaction.atomic():
+            customer = Customer.objects.get(pk=kwargs["customer_id"])
+            addresses.delete_addresses(customer, ids, actor=self.actor, at=self.at)
+        return self.json({})
+
+    def _address_ids(self) -> list[int]:
+        given = self.request._request.GET.getlist("address_ids[]")
+        texts = [part.strip() for text in given for part in text.split(",")]
+        if not 0 < len(texts) <= MAX_IDS:
+            raise BadRequest({"address_ids": f"must be 1 to {MAX_IDS} ids"})
+        try:
+            return [read_id(text) for text in texts]
+        except ValidationError as error:
+            raise BadRequest({"address_ids": error.messages[0]}) from None

@@ -1,0 +1,225 @@
+"""Customers over REST: listed, searched, made, changed, invited."""
+
+import re
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from babel.numbers import get_currency_precision
+from django.db import transaction
+from django.http import HttpResponse
+from django.utils import timezone
+
+from apps.api import paging
+from apps.api.errors import BadRequest
+from apps.api.fields import (
+    BooleanField,
+    Column,
+    Computed,
+    Constant,
+    DateTimeField,
+    GlobalId,
+    Row,
+    TagsField,
+    TextField,
+)
+from apps.api.serializers import Attrs, Errors, ResourceSerializer, read_body
+from apps.api.viewsets import ShopViewSet
+from apps.customers import accounts, services
+from apps.customers.api.addresses import AddressSerializer
+from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TakenRows, TextsField
+from apps.customers.api.invites import InviteSerializer
+from apps.customers.models import Customer
+from apps.customers.rules import clean
+from apps.customers.search import ORDERS, SEARCH
+from apps.query import QuerySyntaxError, parse
+from apps.query.database import QueryValueError
+from apps.shops.tenancy import current_shop
+
+if TYPE_CHECKING:
+    from apps.api.plans import Context
+
+DEFAULT_ORDER = "last_order_date desc"
+_ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
+
+
+@cache
+def _quantum(currency: str) -> Decimal:
+    """The smallest amount of a currency."""
+    return Decimal(1).scaleb(-get_currency_precision(currency))
+
+
+def _money(context: "Context", amount: Decimal) -> str:
+    return str(amount.quantize(_quantum(context.shop.currency)))
+
+
+def _currency(context: "Context", currency: str) -> str:
+    return currency or context.shop.currency
+
+
+class DefaultAddressSerializer(AddressSerializer):
+    """The address that is the default."""
+
+    default = Constant(True)
+
+    class Meta(AddressSerializer.Meta):
+        pass
+
+
+class CustomerSerializer(ResourceSerializer[Customer]):
+    """A customer as the interface shows it, with the ten most recently updated addresses."""
+
+    email = BlankableText(max_length=255)
+    first_name = BlankableText(max_length=255)
+    last_name = BlankableText(max_length=255)
+    phone = BlankableText(max_length=255)
+    state = Column()
+    orders_count = Column()
+    total_spent = Computed(_money, "total_spent", schema={"type": "string", "format": "decimal"})
+    last_order_id = Column()
+    last_order_name = BlankableText(read_only=True, required=None)
+    currency = Computed(_currency, "last_order_currency")
+    note = BlankableText(max_length=5000)
+    multipass_identifier = BlankableText(max_length=255)
+    tags = TagsField()
+    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10)
+    default_address = Row(DefaultAddressSerializer, "default_address")
+    tax_exemptions = TextsField()
+    email_marketing_consent = ConsentField("email")
+    sms_marketing_consent = ConsentField("sms")
+    admin_graphql_api_id = GlobalId("Customer")
+
+    accepts_marketing = BooleanField(write_only=True, required=False, allow_null=True)
+    accepts_marketing_updated_at = DateTimeField(write_only=True, required=False, allow_null=True)
+    marketing_opt_in_level = TextField(write_only=True, required=False, allow_null=True, max_length=20)
+    password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
+    password_confirmation = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
+    metafields = MetafieldsField()
+    send_email_welcome = BooleanField(write_only=True, required=False, allow_null=True)
+    send_email_invite = BooleanField(write_only=True, required=False, allow_null=True)
+
+    class Meta:
+        model = Customer
+        fields = (
+            "id",
+            "email",
+            "created_at",
+            "updated_at",
+            "first_name",
+            "last_name",
+            "orders_count",
+            "state",
+            "total_spent",
+            "last_order_id",
+            "note",
+            "verified_email",
+            "multipass_identifier",
+            "tax_exempt",
+            "tags",
+            "last_order_name",
+            "currency",
+            "phone",
+            "addresses",
+            "tax_exemptions",
+            "email_marketing_consent",
+            "sms_marketing_consent",
+            "admin_graphql_api_id",
+            "default_address",
+            "accepts_marketing",
+            "accepts_marketing_updated_at",
+            "marketing_opt_in_level",
+            "password",
+            "password_confirmation",
+            "send_email_welcome",
+            "send_email_invite",
+            "metafields",
+        )
+
+    def check(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
+        """The rules of customers, beside what single fields already refused."""
+        cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
+        if {"first_name", "last_name", "email"} & errors.keys():
+            found.pop("customer", None)
+        for field, messages in found.items():
+            errors.setdefault(field, messages)
+        attrs |= cleaned
+
+
+class CustomerViewSet(ShopViewSet):
+    """``/customers``."""
+
+    scope = "customers"
+    model = Customer
+    serializer_class = CustomerSerializer
+    singular = "customer"
+    plural = "customers"
+    order = ("-id",)
+    versions = ("version",)
+    answers = {
+        "search": {"type": "object", "properties": {"customers": {"type": "array", "items": {"type": "object"}}}},
+        "account_activation_url": {
+            "type": "object",
+            "properties": {"account_activation_url": {"type": "string", "format": "uri"}},
+        },
+        "send_invite": {"type": "object", "properties": {"customer_invite": {"type": "object"}}},
+    }
+
+    def perform_create(self, attrs: Attrs) -> Customer:
+        """Make a customer, with addresses, consents, account and mails."""
+        return services.create_customer(attrs, actor=self.actor, at=self.at)
+
+    def perform_update(self, instance: Customer, attrs: Attrs) -> None:
+        """Change what is given."""
+        services.update_customer(instance, attrs, actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Customer) -> None:
+        """Delete a customer without orders."""
+        services.delete_customer(instance, actor=self.actor, at=self.at)
+
+    def search(self, request: Any, **_: Any) -> HttpResponse:
+        """A page of the customers that a query finds."""
+        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
+        order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
+        queryset = self.get_queryset()
+        text = page.filters.get("query", "")
+        if text.strip():
+            try:
+                queryset = queryset.filter(SEARCH.compile(parse(text), zone=self.shop.tzinfo))
+            except (QuerySyntaxError, QueryValueError) as error:
+                raise BadRequest({"query": str(error)}) from None
+        return self.page_response(queryset, page, order)
+
+    def account_activation_url(self, request: Any, **_: Any) -> HttpResponse:
+        """Make the link with which the customer activates the account."""
+        with transaction.atomic():
+            url = accounts.make_activation_url(self.get_object(), actor=self.actor, at=self.at)
+        return self.json({"account_activation_url": url})
+
+    def send_invite(self, request: Any, **_: Any) -> HttpResponse:
+        """Invite the customer to activate the account."""
+        with transaction.atomic():
+            customer = self.get_object()
+            given = {} if self.body in (None, {}) else self.unwrapped("customer_invite")
+            attrs = read_body(InviteSerializer, self.version, given)
+            invitation = accounts.send_invite(customer, attrs, actor=self.actor, at=self.at)
+        shown = {
+            "to": invitation.to_address,
+            "from": invitation.from_address,
+            "subject": invitation.subject,
+            "custom_message": invitation.custom_message,
+            "bcc": invitation.bcc,
+        }
+        return self.json({"customer_invite": shown}, 201)
+
+
+def read_order(text: str) -> paging.Order:
+    """The order that a search asks for: ``<field> asc|desc``, ascending if it does not say.
+
+    Raises:
+        BadRequest: It names no field of the search.
+    """
+    match = _ORDER.fullmatch(text)
+    if match is None or match[1].lower() not in ORDERS:
+        raise BadRequest({"order": f"must be one of {', '.join(ORDERS)}, with asc or desc"})
+    sign = "-" if (match[2] or "asc").lower() == "desc" else ""
+    return tuple(f"{sign}{column}" for column in (*ORDERS[match[1].lower()], "id"))

@@ -1,0 +1,174 @@
+"""The fields that only customers have: consents, nested addresses, texts that are null where blank."""
+
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from rest_framework import serializers
+
+from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, Rows, TextField
+from apps.api.serializers import check_body
+from apps.api.versions import newest
+from apps.customers.consents import KINDS, Channel
+from apps.customers.models import ConsentState, OptInLevel
+
+if TYPE_CHECKING:
+    from apps.api.plans import Context
+
+MAX_ADDRESSES = 100
+MAX_TEXTS = 100
+
+
+class BlankableText(TextField):
+    """A text that may be absent: blank in the database, null in the interface."""
+
+    inline = "{0} or None"
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Absent, null and blank are all taken."""
+        super().__init__(**{"required": False, "allow_null": True, "allow_blank": True, **kwargs})
+
+
+class TextsField(ApiField):
+    """A list of short texts."""
+
+    schema = {"type": "array", "items": {"type": "string", "maxLength": 255}}
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent."""
+        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        """The texts, once each."""
+        if not isinstance(data, list) or len(data) > MAX_TEXTS:
+            self.fail("invalid")
+        if not all(isinstance(item, str) and 0 < len(item) <= 255 for item in data):
+            self.fail("invalid")
+        return list(dict.fromkeys(data))
+
+
+class MetafieldsField(ApiField):
+    """Metafields to set; ``apps.metafields`` checks each, and they are not shown."""
+
+    schema = {"type": "array", "items": {"type": "object"}}
+
+    def __init__(self, **kwargs: Any) -> None:
+        """They may be absent."""
+        super().__init__(**{"required": False, "allow_null": True, "write_only": True, **kwargs})
+
+    def to_internal_value(self, data: Any) -> Any:
+        """As they came."""
+        return data
+
+
+class ConsentField(ApiField):
+    """A marketing consent: an object out of columns of the customer."""
+
+    schema = {
+        "type": "object",
+        "properties": {
+            "state": {"type": "string", "enum": list(ConsentState.values)},
+            "opt_in_level": {"type": ["string", "null"], "enum": [*OptInLevel.values, None]},
+            "consent_updated_at": {"type": ["string", "null"], "format": "date-time"},
+            "consent_collected_from": {"type": "string"},
+        },
+    }
+
+    def __init__(self, channel: str, **kwargs: Any) -> None:
+        """Say for which channel."""
+        super().__init__(required=False, allow_null=True, **kwargs)
+        self.channel = Channel(channel)
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the consent."""
+        return tuple(KINDS[self.channel].columns.values())
+
+    def reader(self) -> Render:
+        """The object."""
+        return _show_email if self.channel is Channel.EMAIL else _show_sms
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """The parts that are given, as ``consents.Consent`` names them."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        found: dict[str, Any] = {}
+        errors: dict[str, Any] = {}
+        for name, (part, field) in _consent_parts(self.channel).items():
+            if name not in data:
+                continue
+            try:
+                value = field.run_validation(data[name])
+            except serializers.ValidationError as error:
+                errors[name] = error.detail
+                continue
+            if value is not None or part == "opt_in_level":
+                found[part] = value or ("" if self.channel is Channel.EMAIL else OptInLevel.SINGLE)
+        if errors:
+            raise serializers.ValidationError(errors)
+        return found
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+@cache
+def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
+    """By name in the body: the part, and the field that checks it."""
+    parts: dict[str, tuple[str, ApiField]] = {
+        "state": ("state", ChoiceField(choices=ConsentState.choices)),
+        "opt_in_level": ("opt_in_level", ChoiceField(choices=OptInLevel.choices, allow_null=True)),
+        "consent_updated_at": ("updated_at", DateTimeField(allow_null=True)),
+    }
+    if channel is Channel.SMS:
+        parts["consent_collected_from"] = ("collected_from", TextField(max_length=50, allow_null=True))
+    return parts
+
+
+def _moment(context: "Context", value: datetime | None) -> str | None:
+    return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
+
+
+def _show_email(context: "Context", state: str, level: str, updated_at: datetime | None) -> dict[str, Any]:
+    return {"state": state, "opt_in_level": level or None, "consent_updated_at": _moment(context, updated_at)}
+
+
+def _show_sms(
+    context: "Context", state: str, level: str, updated_at: datetime | None, collected_from: str
+) -> dict[str, Any]:
+    return {
+        "state": state,
+        "opt_in_level": level,
+        "consent_updated_at": _moment(context, updated_at),
+        "consent_collected_from": collected_from,
+    }
+
+
+class TakenRows(Rows):
+    """Related rows that are shown always and taken when their parent is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As ``Rows``; absent and null mean none."""
+        super().__init__(*args, **kwargs)
+        self.read_only = False
+        self.required = False
+        self.allow_null = True
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """The rows' attributes; errors are named by the row's place."""
+        if not isinstance(data, list) or len(data) > MAX_ADDRESSES:
+            self.fail("invalid")
+        rows: list[dict[str, Any]] = []
+        errors: dict[str, Any] = {}
+        assert self.serializer is not None
+        for index, item in enumerate(data):
+            if not isinstance(item, dict):
+                errors[str(index)] = ["is invalid"]
+                continue
+            attrs, wrong = check_body(self.serializer, newest(), item)
+            rows.append(attrs)
+            if wrong:
+                errors[str(index)] = wrong
+        if errors:
+            raise serializers.ValidationError(errors)
+        return rows

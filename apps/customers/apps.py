@@ -1,0 +1,23 @@
+"""The customers app: people, addresses, consents, accounts."""
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class CustomersConfig(AppConfig):
+    """Registers topics, jobs, the demo's customers, and the search index of SQLite."""
+
+    name = "apps.customers"
+
+    def ready(self) -> None:
+        """Connect customers with the registries."""
+        from apps.customers import demo, full_text, tasks, topics
+        from apps.customers.models import Customer
+        from apps.metafields.owners import register_owner
+        from apps.shops.demo import register
+
+        register_owner("customers", "customer", Customer, scope="customers")
+        topics.register_all()
+        tasks.register_all()
+        register("customers", demo.make)
+        post_migrate.connect(full_text.ensure, sender=self, dispatch_uid="customers.full_text")

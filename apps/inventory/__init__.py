@@ -1,0 +1,1 @@
+"""Where goods lie and how many: locations, items, levels, movements."""

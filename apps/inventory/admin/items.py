@@ -1,0 +1,185 @@
+"""Inventory items as staff see them: the stock grid in place of a list, and each item's customs data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.paginator import Page
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from apps.inventory import grid, services
+from apps.inventory.grid import CellsRefused
+from apps.inventory.models import InventoryItem, Location, StockMovement
+from apps.inventory.naming import matches, names_of_items
+from apps.shops.countries import countries, find_province
+from apps.shops.errors import DomainError
+from apps.staff.access import may, require
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.paging import BoundedPaginator
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.theme import ThemedSelect
+
+VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
+ROWS, COLUMNS, LONGEST_TERM = 50, 6, 200
+Reason = StockMovement.Reason
+REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Reason.TRANSFER)
+
+
+class InventoryItemForm(PanelForm):
+    """What an item costs, and what the customs want to know."""
+
+    country_code_of_origin = forms.ChoiceField(label="Country of origin", required=False, widget=ThemedSelect)
+
+    class Meta:
+        model = InventoryItem
+        fields = (
+            "tracked",
+            "requires_shipping",
+            "cost",
+            "country_code_of_origin",
+            "province_code_of_origin",
+            "harmonized_system_code",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "country_code_of_origin" in self.fields:
+            choices = [(country.code, country.name) for country in countries()]
+            self.fields["country_code_of_origin"].choices = [("", "Unknown"), *choices]  # type: ignore[attr-defined]
+
+    def clean_country_code_of_origin(self) -> str | None:
+        """Unknown is no code at all."""
+        return self.cleaned_data["country_code_of_origin"] or None
+
+    def clean_province_code_of_origin(self) -> str | None:
+        """A province of the country, by code or name."""
+        given: str | None = self.cleaned_data["province_code_of_origin"]
+        if not given:
+            return None
+        known = find_province(self.cleaned_data.get("country_code_of_origin") or "", given)
+        if known is None:
+            raise forms.ValidationError("The country of origin has no such province.")
+        return known.code
+
+
+@admin.register(InventoryItem)
+class InventoryItemAdmin(ShopOwnedAdmin):
+    """Items come and go with the variants that they belong to."""
+
+    menu = Menu("Catalog", "inventory_2", 50, "Stock")
+    form = InventoryItemForm
+    search_fields = ("sku__istartswith",)
+    fieldsets = (
+        (None, {"fields": ("tracked", "requires_shipping", "cost")}),
+        ("Customs", {"fields": ("country_code_of_origin", "province_code_of_origin", "harmonized_system_code")}),
+    )
+    change_form_template = "panel/inventory/item.html"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """They come with variants."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """They go with variants."""
+        return False
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By SKU, and by what the catalog calls them."""
+        return (queryset.filter(matches(search_term)) if search_term else queryset), False
+
+    def save_model(self, request: HttpRequest, obj: InventoryItem, form: Any, change: bool) -> None:
+        """Through the service, which tells whoever shows the item."""
+        item = InventoryItem.objects.get(pk=obj.pk)
+        values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
+        services.update_item(item, values, actor=self.actor(request), at=timezone.now())
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Under the name that the catalog gives it."""
+        item = self.get_object(request, object_id)
+        named = {"title": names_of_items([item])[item.pk]} if item is not None else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **named})
+        return response
+
+    # --- the grid ---
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Items by locations; saving writes all changed cells or none."""
+        require(request, VIEW, CHANGE)
+        refused: Mapping[grid.Key, str] = {}
+        if request.method == "POST":
+            require(request, CHANGE)
+            try:
+                return self._save(request)
+            except CellsRefused as refusal:
+                refused = refusal.cells
+                self.message_user(request, refusal.sentence, messages.ERROR)
+            except DomainError as refusal:
+                self.message_user(request, f"{refusal.sentence} Nothing is saved.", messages.ERROR)
+        return self._grid(request, refused)
+
+    def _save(self, request: HttpRequest) -> HttpResponse:
+        cells = grid.read_cells(request.POST.dict())
+        reason = request.POST.get("reason")
+        why = Reason(reason) if reason in REASONS else Reason.COUNT
+        levels = grid.write_cells(cells, reason=why, actor=self.actor(request), at=timezone.now()) if cells else []
+        changed = f"{len(levels)} level{'' if len(levels) == 1 else 's'} changed." if levels else "Nothing was changed."
+        self.message_user(request, changed, messages.SUCCESS if levels else messages.INFO)
+        return HttpResponseRedirect(request.get_full_path())
+
+    def _grid(self, request: HttpRequest, refused: Mapping[grid.Key, str]) -> HttpResponse:
+        term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST_TERM]
+        queryset, _ = self.get_search_results(request, InventoryItem.rows().order_by("-id"), term)
+        paginator = BoundedPaginator(queryset, ROWS)
+        page = paginator.get_page(request.GET.get("p"))
+        all_places = list(Location.rows().filter(active=True).order_by("legacy", "priority", "name", "id"))
+        chosen = {value for value in request.GET.getlist("location") if value.isdecimal()}
+        places = [place for place in all_places if str(place.pk) in chosen][:COLUMNS] or all_places[:COLUMNS]
+        return self.page(
+            request,
+            "panel/inventory/grid.html",
+            "Stock",
+            term=term,
+            page_of_items=page,
+            pages=paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1),
+            rows=self._rows(request, page, places, refused),
+            places=places,
+            all_places=all_places,
+            columns=COLUMNS,
+            reasons=[(reason.value, reason.label) for reason in REASONS],
+            chosen_reason=request.POST.get("reason", Reason.COUNT.value),
+            editable=may(request, CHANGE),
+            query=self._query_without_page(request),
+        )
+
+    def _rows(
+        self, request: HttpRequest, page: Page[Any], places: list[Location], refused: Mapping[grid.Key, str]
+    ) -> list[dict[str, Any]]:
+        items = list(page.object_list)
+        names, levels = names_of_items(items), grid.levels_of(items, places)
+
+        def cell(item: InventoryItem, place: Location) -> dict[str, Any]:
+            key = (item.pk, place.pk)
+            now = levels.get(key)
+            typed = request.POST.get(f"cell-{item.pk}-{place.pk}") if key in refused or refused else None
+            return {
+                "name": f"{item.pk}-{place.pk}",
+                "now": now,
+                "shown": typed if typed is not None else "" if now is None else now,
+                "place": place,
+                "refused": refused.get(key, ""),
+                "editable": not place.legacy,
+            }
+
+        return [
+            {"item": item, "name": names[item.pk], "cells": [cell(item, place) for place in places]} for item in items
+        ]
+
+    def _query_without_page(self, request: HttpRequest) -> str:
+        query = request.GET.copy()
+        query.pop("p", None)
+        return query.urlencode()

@@ -1,0 +1,147 @@
+"""Locations as staff see them: opened, changed, deactivated, activated; those of services read-only."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Q, Sum
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.inventory import locations
+from apps.inventory.models import Location
+from apps.shops.countries import countries, country_name, find_province
+from apps.shops.errors import DomainError
+from apps.staff.access import may, require
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.theme import ThemedSelect, display
+
+CHANGE = "inventory.change_location"
+
+
+class LocationForm(PanelForm):
+    """A location's name, address and priority."""
+
+    country_code = forms.ChoiceField(label="Country", widget=ThemedSelect)
+
+    class Meta:
+        model = Location
+        fields = ("name", "address1", "address2", "city", "zip", "province", "country_code", "phone", "priority")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "country_code" in self.fields:
+            choices = [(country.code, country.name) for country in countries()]
+            self.fields["country_code"].choices = [("", "Choose a country"), *choices]  # type: ignore[attr-defined]
+            if self.instance._state.adding:
+                self.initial.setdefault("country_code", self.instance.shop.country_code)
+
+    def clean_province(self) -> str | None:
+        """A province is written as its country's list writes it."""
+        given: str | None = self.cleaned_data.get("province")
+        known = find_province(self.data.get("country_code", ""), given) if given else None
+        return known.name if known else given
+
+
+@admin.register(Location)
+class LocationAdmin(ShopOwnedAdmin):
+    """Where the shop stocks goods; the rules are the service's."""
+
+    menu = Menu("Catalog", "pin_drop", 60)
+    intro = (
+        "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."
+    )
+    form = LocationForm
+    list_display = ("name", "place", "status", "units", "priority")
+    list_filter = ("active", "legacy")
+    search_fields = ("name__istartswith", "city__istartswith")
+    ordering = ("name", "id")
+    actions = None
+    change_form_template = "panel/inventory/location.html"
+    fieldsets = (
+        (None, {"fields": ("name", "priority")}),
+        ("Address", {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """With how many units lie there."""
+        return super().get_queryset(request).annotate(units=Sum("levels__available", filter=Q(levels__available__gt=0)))
+
+    @display(description="Place")
+    def place(self, location: Location) -> str:
+        """City and country."""
+        return ", ".join(filter(None, (location.city, country_name(location.country_code))))
+
+    @display(description="Status", label={"active": "success", "service": "info", "off": "danger"})
+    def status(self, location: Location) -> tuple[str, str]:
+        """Whether it works, and for whom."""
+        if not location.active:
+            return "off", "Inactive"
+        return ("service", "Fulfillment service") if location.legacy else ("active", "Active")
+
+    @display(description="Units", ordering="units", empty_value="0")
+    def units(self, location: Any) -> Any:
+        """How many units lie there."""
+        return location.units
+
+    def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
+        """A service's location is its own to change."""
+        return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
+        """Locations are deactivated: orders and the ledger refer to them."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Location, form: Any, change: bool) -> None:
+        """Through the service, which completes the region and records it."""
+        values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
+        actor, now = self.actor(request), timezone.now()
+        if change:
+            locations.change_location(obj, values, actor=actor, at=now)
+        else:
+            opened = locations.open_location(actor=actor, at=now, **values)
+            obj.pk = opened.pk
+            obj._state.adding = False
+
+    def get_urls(self) -> list[URLPattern]:
+        """The page that activates and deactivates, besides Django's own."""
+        return [
+            self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """With the way to the activation page."""
+        links = {"may_activate": may(request, CHANGE), "activation_url": self.url("activation", object_id)}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
+        return response
+
+    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Say what stands in the way; activate or deactivate where nothing does."""
+        require(request, CHANGE)
+        location: Location = self.row_or_404(request, object_id)
+        if request.method == "POST":
+            return self._toggle(request, location)
+        return self.page(
+            request,
+            "panel/inventory/activation.html",
+            f"{'Deactivate' if location.active else 'Activate'} {location}",
+            original=location,
+            objections=locations.objections(location) if location.active else [],
+        )
+
+    def _toggle(self, request: HttpRequest, location: Location) -> HttpResponse:
+        turn_on = request.POST.get("active") == "on"
+        change = locations.activate if turn_on else locations.deactivate
+        try:
+            change(location, actor=self.actor(request), at=timezone.now())
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+            return HttpResponseRedirect(self.url("activation", location.pk))
+        self.message_user(request, f"{location} is {'active' if turn_on else 'inactive'} now.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", location.pk))

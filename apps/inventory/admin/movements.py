@@ -1,0 +1,99 @@
+"""The ledger of stock as staff read it."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+
+from apps.inventory.models import Location, StockMovement
+from apps.inventory.naming import matches, names_of_items
+from apps.staff.actors import names_of
+from apps.staff.menu import Menu
+from apps.staff.panel import ReadOnly, ShopOwnedAdmin
+from apps.staff.theme import display
+
+
+class LocationFilter(admin.SimpleListFilter):
+    """By location, of this shop's."""
+
+    title = "location"
+    parameter_name = "location__id__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every location, inactive ones included."""
+        return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Only the chosen one's."""
+        value = self.value()
+        return queryset.filter(location_id=value) if value and value.isdecimal() else queryset
+
+
+@admin.register(StockMovement)
+class StockMovementAdmin(ReadOnly, ShopOwnedAdmin):
+    """What came, went and was counted; nobody changes it."""
+
+    menu = Menu("Catalog", "history", 52, "Stock movements")
+    intro = "Every change of stock, with who made it and why. A level is the sum of its movements."
+    empty_text = "No stock has moved yet."
+    list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
+    list_display_links = None
+    list_filter = (LocationFilter, "reason")
+    list_select_related = ("item", "location")
+    search_fields = ("item__sku__istartswith", "reference__istartswith")
+    ordering = ("-id",)
+    sortable_by = ()
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Look the names of the page's items and actors up at once."""
+        changelist = super().get_changelist_instance(request)
+        rows = list(changelist.result_list)
+        changelist.result_list = rows
+        things = names_of_items([row.item for row in rows])
+        people = names_of(list({row.actor for row in rows}))
+        for row in rows:
+            row.thing_name, row.actor_name = things[row.item_id], people[row.actor]
+        return changelist
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By the items' names, too."""
+        if not search_term:
+            return queryset, False
+        found = Q(reference__istartswith=search_term) | Q(item__in=_items(search_term))
+        return queryset.filter(found), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """One item's movements are linked to from the stock grid."""
+        return lookup == "item__id__exact" or bool(super().lookup_allowed(lookup, value, request))
+
+    @display(description="When", ordering="id")
+    def when(self, movement: StockMovement) -> Any:
+        """The moment."""
+        return movement.at
+
+    @display(description="Item")
+    def thing(self, movement: Any) -> str:
+        """The item's name."""
+        return str(movement.thing_name)
+
+    @display(description="Change")
+    def change(self, movement: StockMovement) -> str:
+        """With its sign."""
+        return f"{movement.delta:+d}"
+
+    @display(description="Why")
+    def why(self, movement: StockMovement) -> str:
+        """The reason in words."""
+        return movement.get_reason_display()
+
+    @display(description="Who")
+    def who(self, movement: Any) -> str:
+        """The actor's name."""
+        return str(movement.actor_name)
+
+
+def _items(term: str) -> Any:
+    from apps.inventory.models import InventoryItem
+
+    return InventoryItem.rows().filter(matches(term)).values("pk")

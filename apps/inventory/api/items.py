@@ -1,0 +1,101 @@
+"""Inventory items over REST: listed by ids, read, changed; they come and go with their variants."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.api.fields import ApiField, DecimalField, GlobalId, TextField
+from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.inventory import services
+from apps.inventory.models import InventoryItem
+from apps.shops.countries import find_country, find_province
+
+INVALID = "is invalid"
+_HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
+MAX_CODES = 250
+
+
+class CountryCodesField(ApiField, serializers.JSONField):
+    """The item's customs numbers by country: a list of ``{country_code, harmonized_system_code}``."""
+
+    def to_internal_value(self, data: Any) -> list[dict[str, str]]:
+        """The list; one number per country."""
+        if not isinstance(data, list) or len(data) > MAX_CODES:
+            self.fail("invalid")
+        found: dict[str, str] = {}
+        for entry in data:
+            code = entry.get("country_code") if isinstance(entry, dict) else None
+            number = entry.get("harmonized_system_code") if isinstance(entry, dict) else None
+            country = find_country(code) if isinstance(code, str) and len(code) == 2 else None
+            if country is None or not isinstance(number, str) or not _HS_CODE.fullmatch(number):
+                self.fail("invalid")
+            found[country.code] = number
+        return [{"country_code": code, "harmonized_system_code": found[code]} for code in sorted(found)]
+
+
+class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
+    """An inventory item as the interface shows it."""
+
+    sku = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
+    cost = DecimalField(max_digits=14, decimal_places=2, required=False, allow_null=True)
+    country_harmonized_system_codes = CountryCodesField(required=False)
+    admin_graphql_api_id = GlobalId("InventoryItem")
+
+    class Meta:
+        model = InventoryItem
+        fields = (
+            "id",
+            "sku",
+            "created_at",
+            "updated_at",
+            "requires_shipping",
+            "cost",
+            "country_code_of_origin",
+            "province_code_of_origin",
+            "harmonized_system_code",
+            "tracked",
+            "country_harmonized_system_codes",
+            "admin_graphql_api_id",
+        )
+
+    def check(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
+        """Origins are real places; what is none is no code at all."""
+        attrs |= {
+            name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
+        }
+        country = attrs.get("country_code_of_origin")
+        if country is not None:
+            known = find_country(country) if len(country) == 2 else None
+            if known is None:
+                errors["country_code_of_origin"] = [INVALID]
+            else:
+                attrs["country_code_of_origin"] = known.code
+        province = attrs.get("province_code_of_origin")
+        if province is not None:
+            of = attrs.get("country_code_of_origin", instance.country_code_of_origin if instance else None)
+            part = find_province(of, province) if of else None
+            if part is None:
+                errors["province_code_of_origin"] = [INVALID]
+            else:
+                attrs["province_code_of_origin"] = part.code
+        number = attrs.get("harmonized_system_code")
+        if number is not None and not _HS_CODE.fullmatch(number):
+            errors["harmonized_system_code"] = [INVALID]
+
+
+class InventoryItemViewSet(ShopViewSet):
+    """``/inventory_items``: what the variants are in the warehouse."""
+
+    scope = "inventory"
+    model = InventoryItem
+    serializer_class = InventoryItemSerializer
+    singular = "inventory_item"
+    plural = "inventory_items"
+    versions = ("version",)
+
+    def perform_update(self, instance: InventoryItem, attrs: dict[str, Any]) -> None:
+        """Whatever shows the item's data is told."""
+        services.update_item(instance, attrs, actor=self.actor, at=self.at)

@@ -1,0 +1,133 @@
+"""Inventory levels over REST: listed by items and locations, set, adjusted, connected, deleted."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from django.db import models, transaction
+from django.http import Http404, HttpResponse
+
+from apps.api.errors import Unprocessable
+from apps.api.fields import BooleanField, Column, Computed, IntegerField
+from apps.api.filters import IdsFilter, ResourceFilter
+from apps.api.members import read_members
+from apps.api.plans import Context
+from apps.api.serializers import ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.inventory import services
+from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
+from apps.shops.tenancy import ShopOwned
+
+M = TypeVar("M", bound=ShopOwned)
+WITHOUT_PARAMETERS = "inventory_item_ids or location_ids must be given"
+
+
+def _global_id(context: Context, pk: int, item_id: int) -> str:
+    return f"gid://{context.brand}/InventoryLevel/{pk}?inventory_item_id={item_id}"
+
+
+class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
+    """A level as the interface shows it."""
+
+    inventory_item_id = Column("item_id")
+    location_id = Column()
+    available = Column()
+    admin_graphql_api_id = Computed(_global_id, "pk", "item_id")
+
+    class Meta:
+        model = InventoryLevel
+        fields = ("inventory_item_id", "location_id", "available", "updated_at", "admin_graphql_api_id")
+        read_only_fields = fields
+
+
+class InventoryLevelFilter(ResourceFilter):
+    """How levels are narrowed: by items and locations, one of which must be given."""
+
+    inventory_item_ids = IdsFilter("item_id")
+    location_ids = IdsFilter("location_id")
+
+
+_ID = IntegerField(min_value=1)
+_SET = {
+    "location_id": _ID,
+    "inventory_item_id": _ID,
+    "available": IntegerField(min_value=0, max_value=MAX_AVAILABLE),
+    "disconnect_if_necessary": BooleanField(required=False, default=False),
+}
+_ADJUST = {
+    "location_id": _ID,
+    "inventory_item_id": _ID,
+    "available_adjustment": IntegerField(min_value=-MAX_AVAILABLE, max_value=MAX_AVAILABLE),
+}
+_CONNECT = {
+    "location_id": _ID,
+    "inventory_item_id": _ID,
+    "relocate_if_necessary": BooleanField(required=False, default=False),
+}
+_DELETE = {"location_id": _ID, "inventory_item_id": _ID}
+
+
+class InventoryLevelViewSet(ShopViewSet):
+    """``/inventory_levels``: how many of what are where."""
+
+    scope = "inventory"
+    model = InventoryLevel
+    serializer_class = InventoryLevelSerializer
+    filterset_class = InventoryLevelFilter
+    singular = "inventory_level"
+    plural = "inventory_levels"
+    versions = ("version",)
+
+    def filtered(self, filters: Mapping[str, str]) -> models.QuerySet[Any, Any] | None:
+        """The levels that fit; all levels of a shop at once cannot be asked for."""
+        if not filters.keys() & {"inventory_item_ids", "location_ids"}:
+            raise Unprocessable({"base": [WITHOUT_PARAMETERS]})
+        return super().filtered(filters)
+
+    def set(self, request: Any) -> HttpResponse:
+        """Set a level."""
+        given = read_members(_SET, self.body)
+        with transaction.atomic():
+            item, location = self._item_and_location(given)
+            if given["disconnect_if_necessary"]:
+                services.connect(item, location, actor=self.actor, at=self.at, relocate=True)
+            level = services.set_available(item, location, given["available"], actor=self.actor, at=self.at)
+            return self.object_response(level.pk)
+
+    def adjust(self, request: Any) -> HttpResponse:
+        """Add to a level, or take away."""
+        given = read_members(_ADJUST, self.body)
+        with transaction.atomic():
+            item, location = self._item_and_location(given)
+            level = services.adjust(item, location, given["available_adjustment"], actor=self.actor, at=self.at)
+            return self.object_response(level.pk)
+
+    def connect(self, request: Any) -> HttpResponse:
+        """Let a location stock an item."""
+        given = read_members(_CONNECT, self.body)
+        with transaction.atomic():
+            item, location = self._item_and_location(given)
+            level = services.connect(
+                item, location, actor=self.actor, at=self.at, relocate=given["relocate_if_necessary"]
+            )
+            return self.object_response(level.pk, 201)
+
+    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+        """Let a location stock an item no longer; both are named in the query."""
+        given = read_members(_DELETE, self.query)
+        with transaction.atomic():
+            item, location = self._item_and_location(given)
+            if not InventoryLevel.objects.filter(item=item, location=location).exists():
+                raise Http404
+            services.disconnect(item, location, actor=self.actor, at=self.at)
+        return self.json({})
+
+    def _item_and_location(self, given: Mapping[str, Any]) -> tuple[InventoryItem, Location]:
+        return _found(InventoryItem, given["inventory_item_id"]), _found(Location, given["location_id"])
+
+
+def _found(model: type[M], pk: int) -> M:
+    """The shop's row with that id."""
+    row: M | None = model.objects.filter(pk=pk).first()
+    if row is None:
+        raise Http404
+    return row

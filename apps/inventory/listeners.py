@@ -1,0 +1,36 @@
+"""Who is told that stock or items changed, in the transaction of the change.
+
+A listener locks rows in the order of their primary keys, as everybody does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+StockListener = Callable[[Mapping[int, int]], None]
+ItemListener = Callable[[Sequence[int]], None]
+
+_of_stock: list[StockListener] = []
+_of_items: list[ItemListener] = []
+
+
+def on_stock_change(listener: StockListener) -> None:
+    """Register who must know by how much the totals of items change: ``{item id: delta}``."""
+    _of_stock.append(listener)
+
+
+def on_item_change(listener: ItemListener) -> None:
+    """Register who must know that items' own data changed, such as the SKU."""
+    _of_items.append(listener)
+
+
+def tell_stock(deltas: Mapping[int, int]) -> None:
+    """Tell who listens to stock, unless nothing changed."""
+    changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
+    if changed:
+        for listener in _of_stock:
+            listener(changed)
+
+
+def tell_items(item_ids: Sequence[int]) -> None:
+    """Tell who listens to items."""
+    for listener in _of_items:
+        listener(sorted(item_ids))

@@ -1,0 +1,40 @@
+"""What staff call an item: the domain that sells items names them, and finds them by their names."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from django.db.models import Q
+
+from apps.inventory.models import InventoryItem
+
+Names = Callable[[Sequence[int]], Mapping[int, str]]
+Matching = Callable[[str], Q]
+
+_names: list[Names] = []
+_matching: list[Matching] = []
+
+
+def name_items(*, names: Names, matching: Matching) -> None:
+    """Register who names items.
+
+    Args:
+        names: Gives ``{item id: name}`` for the items it knows, with a fixed number of queries.
+        matching: Gives a condition on items for a word that staff look for.
+    """
+    _names.append(names)
+    _matching.append(matching)
+
+
+def names_of_items(items: Sequence[InventoryItem]) -> dict[int, str]:
+    """The name of each item; its SKU or number where nobody names it."""
+    found = {item.pk: str(item) for item in items}
+    for names in _names:
+        found |= names(list(found))
+    return found
+
+
+def matches(term: str) -> Q:
+    """A condition on items: SKU or name fits a word."""
+    condition = Q(sku__istartswith=term)
+    for matching in _matching:
+        condition |= matching(term)
+    return condition

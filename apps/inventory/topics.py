@@ -1,0 +1,35 @@
+"""The topics that inventory publishes."""
+
+from typing import cast
+
+from django.db.models import Model
+
+from apps.api.topics import PLAIN, register_resource
+from apps.events import topics
+from apps.inventory.api.items import InventoryItemSerializer
+from apps.inventory.api.levels import InventoryLevelSerializer
+from apps.inventory.api.locations import LocationSerializer
+from apps.inventory.models import InventoryLevel
+
+_LOCATION = PLAIN | {"activate": "activated", "deactivate": "deactivated"}
+_LEVEL = {"connect": "connected", "update": "changed"}
+
+
+def register_all() -> None:
+    """Add the topics."""
+    register_resource("locations", "Location", LocationSerializer, scope="read_locations", verbs=_LOCATION)
+    register_resource("inventory_items", "Inventory item", InventoryItemSerializer, scope="read_inventory")
+    register_resource(
+        "inventory_levels", "Inventory level", InventoryLevelSerializer, scope="read_inventory", verbs=_LEVEL
+    )
+    topics.register(
+        "inventory_levels/disconnect",
+        scope="read_inventory",
+        render=_disconnected,
+        label="Inventory level disconnected",
+    )
+
+
+def _disconnected(instance: Model, version: str) -> dict[str, int]:
+    level = cast(InventoryLevel, instance)
+    return {"inventory_item_id": level.item_id, "location_id": level.location_id}

@@ -1,0 +1,24 @@
+"""The jobs app: background work kept in rows."""
+
+from django.apps import AppConfig
+
+
+class JobsConfig(AppConfig):
+    """Tells the jobs how to ring the broker, and the housekeeping what to clear."""
+
+    name = "apps.jobs"
+
+    def ready(self) -> None:
+        """Connect jobs with Celery."""
+        import uuid
+
+        from apps.jobs import housekeeping, services
+
+        def doorbell(key: uuid.UUID) -> None:
+            # Celery takes half a second to import, which a web process need not spend before its first answer.
+            from backoffice.celery import run_job
+
+            run_job.apply_async(args=(str(key),), ignore_result=True)
+
+        services.use_doorbell(doorbell)
+        housekeeping.register("finished jobs", housekeeping.clear_finished_jobs)

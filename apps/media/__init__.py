@@ -1,0 +1,1 @@
+"""Images and other binary content from outside: recognised, named, decoded and resized without a database."""

@@ -1,0 +1,1 @@
+"""Further fields of any resource, with checked types."""

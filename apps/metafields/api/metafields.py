@@ -1,0 +1,227 @@
+"""Metafields over REST, below each owner and at the top.
+
+One viewset class is made per owner, so that each has its owner's scope and path. At the top live the shop's own; any
+other can be named there too, by its id or by its owner, in queries and in bodies, as far as the caller's scopes reach.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+from django.http import Http404, HttpResponse
+
+from apps.api.access import ScopeMissing
+from apps.api.errors import BadRequest, Unprocessable
+from apps.api.fields import ApiField, Column, GlobalId, IntegerField, TextField
+from apps.api.filters import ResourceFilter, TextFilter, apply_filters, read_id
+from apps.api.members import check_members
+from apps.api.plans import Context, plan_for
+from apps.api.serializers import ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.metafields import services, types
+from apps.metafields.models import Metafield
+from apps.metafields.owners import Owner, all_owners, owner_named
+from apps.shops.tenancy import current_shop
+
+OWNER_ID, OWNER_RESOURCE = "metafield[owner_id]", "metafield[owner_resource]"
+NOT_IN_LIST = "is not included in the list"
+_OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max_length=255)}
+
+
+class ValueField(ApiField):
+    """The value, shown as its type says."""
+
+    def columns(self) -> tuple[str, ...]:
+        """It takes the type to show it."""
+        return ("type", "value")
+
+    def reader(self) -> Any:
+        """A truth value, a number or a text."""
+        return lambda _context, name, text: types.show(name, text)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """As it is; the service checks it against its type."""
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class MetafieldSerializer(ResourceSerializer[Metafield]):
+    """A metafield as the interface shows it; bodies are checked by ``apps.metafields.services.check``."""
+
+    namespace = TextField(max_length=20)
+    key = TextField(max_length=30)
+    value = ValueField()
+    owner_id = Column()
+    owner_resource = Column()
+    admin_graphql_api_id = GlobalId("Metafield")
+
+    class Meta:
+        model = Metafield
+        fields = (
+            "id",
+            "namespace",
+            "key",
+            "value",
+            "description",
+            "owner_id",
+            "created_at",
+            "updated_at",
+            "owner_resource",
+            "type",
+            "admin_graphql_api_id",
+        )
+
+
+def payload(instance: Model, version: str) -> dict[str, Any]:
+    """A metafield as its topics carry it."""
+    shown: dict[str, Any] = plan_for(MetafieldSerializer, version).read_one(
+        instance.pk, Context(current_shop(), version)
+    )
+    return shown
+
+
+class MetafieldFilter(ResourceFilter):
+    """How a list of metafields is narrowed."""
+
+    namespace = TextFilter("namespace")
+    key = TextFilter("key")
+    type = TextFilter("type")
+
+
+class MetafieldViewSet(ShopViewSet):
+    """What all routes of metafields share."""
+
+    model = Metafield
+    serializer_class = MetafieldSerializer
+    filterset_class = MetafieldFilter
+    singular = "metafield"
+    plural = "metafields"
+    versions = ("version",)
+
+    def attributes(self, instance: Metafield | None = None) -> dict[str, Any]:
+        """The body, checked; namespace and key are given once and for all."""
+        values, errors = services.check(self.unwrapped(self.singular), instance)
+        if errors:
+            raise Unprocessable(errors)
+        return (
+            values if instance is None else {name: values[name] for name in values if name not in {"namespace", "key"}}
+        )
+
+    def perform_update(self, instance: Metafield, attrs: dict[str, Any]) -> None:
+        """Change it."""
+        services.update(instance, attrs, actor=self.actor, at=self.at)
+
+    def perform_destroy(self, instance: Metafield) -> None:
+        """Take it away."""
+        services.delete(instance, actor=self.actor, at=self.at)
+
+
+class OwnedMetafieldViewSet(MetafieldViewSet):
+    """``/{owners}/{id}/metafields``: those of one owner."""
+
+    owner: ClassVar[Owner]
+
+    def open(self) -> None:
+        """Load the owner, by its id and whatever else the path names of it."""
+        columns = {name: value for name, value in self.kwargs.items() if name not in {"owner_id", "id"}}
+        if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
+            raise Http404
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """The owner's."""
+        return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
+
+    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+        """Give it to the owner."""
+        return services.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
+
+
+def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
+    """The viewset of an owner's metafields, by default at its path and for all of its rows."""
+    attributes = {
+        "__doc__": f"``/{path or owner.path}/{{id}}/metafields``.",
+        "__module__": __name__,
+        "owner": owner,
+        "scope": owner.scope,
+        "parents": {"owner_id": model or owner.model},
+    }
+    return type(f"{owner.gid}MetafieldViewSet", (OwnedMetafieldViewSet,), attributes)
+
+
+class AnyMetafieldViewSet(MetafieldViewSet):
+    """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id."""
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """What the caller's scopes let it see."""
+        seen = [owner.resource for owner in all_owners() if self._may(owner, "read")]
+        return Metafield.objects.filter(owner_resource__in=seen)
+
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any]:
+        """Those of the owner that the query names, else of the shop."""
+        others = {name: value for name, value in filters.items() if name not in {OWNER_ID, OWNER_RESOURCE}}
+        return apply_filters(self.filterset_class, others, Metafield.objects.filter(self._owner_in(filters)))
+
+    def count(self, request: Any, **_: Any) -> HttpResponse:
+        """How many fit."""
+        filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
+        return self.json({"count": self.filtered(filters).order_by().count()})
+
+    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+        """Give it to the owner that the body names, else to the shop."""
+        owner, pk = self._owner_in_body()
+        return services.create(owner, pk, attrs, actor=self.actor, at=self.at)
+
+    def get_object(self) -> Metafield:
+        """One that the caller may change."""
+        metafield: Metafield = super().get_object()
+        owner = owner_named(metafield.owner_resource)
+        assert owner is not None
+        self._demand(owner, "write")
+        return metafield
+
+    def _owner_in(self, filters: Mapping[str, str]) -> Q:
+        if not filters.keys() & {OWNER_ID, OWNER_RESOURCE}:
+            return Q(owner_resource="shop", owner_id=self.shop.pk)
+        owner = owner_named(filters.get(OWNER_RESOURCE, ""))
+        if owner is None:
+            raise BadRequest({OWNER_RESOURCE: NOT_IN_LIST})
+        try:
+            pk = read_id(filters.get(OWNER_ID, ""))
+        except ValidationError as error:
+            raise BadRequest({OWNER_ID: error.message}) from None
+        self._demand(owner, "read")
+        self._find(owner, pk)
+        return Q(owner_resource=owner.resource, owner_id=pk)
+
+    def _owner_in_body(self) -> tuple[Owner, int]:
+        given = self.unwrapped(self.singular)
+        if given.get("owner_id") is None and given.get("owner_resource") is None:
+            given = {"owner_id": self.shop.pk, "owner_resource": "shop"}
+        values, errors = check_members(_OWNER, given)
+        owner = owner_named(values.get("owner_resource", ""))
+        if owner is None:
+            errors.setdefault("owner_resource", [NOT_IN_LIST])
+        if owner is None or errors:
+            raise Unprocessable(errors)
+        self._demand(owner, "write")
+        self._find(owner, values["owner_id"])
+        return owner, values["owner_id"]
+
+    def _find(self, owner: Owner, pk: int) -> None:
+        """Make sure that this shop has the owner."""
+        rows: Any = owner.model._default_manager
+        there = pk == self.shop.pk if owner.scope is None else rows.filter(pk=pk).exists()
+        if not there:
+            raise Http404
+
+    def _may(self, owner: Owner, verb: str) -> bool:
+        scope = owner.scope_to(verb)
+        return scope is None or scope in self.access.granted
+
+    def _demand(self, owner: Owner, verb: str) -> None:
+        if not self._may(owner, verb):
+            raise ScopeMissing(owner.scope_to(verb) or "")

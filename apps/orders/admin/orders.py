@@ -1,0 +1,274 @@
+"""Orders as staff see them: a list with views, and a page that reads like a story."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.customers.admin.customers import further_inlines
+from apps.customers.admin.searching import matches
+from apps.customers.models import Customer
+from apps.orders import payments, services, transitions
+from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
+from apps.orders.admin.story import tell
+from apps.orders.models import Order
+from apps.orders.money import text_of
+from apps.shops.errors import DomainError
+from apps.staff import home
+from apps.staff.access import may, require
+from apps.staff.menu import Menu
+from apps.staff.once import form_key, spend
+from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.permissions import grant
+from apps.staff.theme import display
+
+VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
+COMMENT = "orders.add_comment"
+MAX_BUYERS = 200
+
+grant("orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment")
+grant("orders", "a", "orders.comment")
+grant("edit_orders", "vcd", "orders.order")
+grant("edit_orders", "a", "orders.transaction")
+
+
+@admin.register(Order)
+class OrderAdmin(ShopOwnedAdmin):
+    """The shop's orders."""
+
+    menu = Menu("Sales", "orders", 10)
+    intro = "What was bought. Orders come from your storefront, from apps, or from an import."
+    empty_text = "No order here. New ones appear by themselves; older ones can be imported."
+    form = OrderForm
+    list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
+    list_display_links = ("name",)
+    list_filter = (ViewFilter, "financial_status", "fulfillment_status", "test")
+    list_select_related = ("customer",)
+    list_before_template = "panel/orders/views.html"
+    search_fields = ("name",)
+    search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
+    ordering = ("-id",)
+    sortable_by = ("processed_at", "total")
+    actions = ("close_orders",)
+    fields = ("email", "phone", "po_number", "tags", "note")
+
+    # --- the list ---
+
+    @display(description="Customer")
+    def buyer(self, order: Order) -> str:
+        """Who bought."""
+        return str(order.customer or order.email or "No customer")
+
+    @display(description="Total", ordering="total_price")
+    def total(self, order: Order) -> str:
+        """What it comes to."""
+        return f"{text_of(order.total_price, order.currency)} {order.currency}"
+
+    @display(
+        description="Payment",
+        label={
+            "paid": "success",
+            "authorized": "info",
+            "pending": "warning",
+            "partially_paid": "warning",
+            "voided": "default",
+            "refunded": "default",
+            "partially_refunded": "default",
+        },
+    )
+    def payment(self, order: Order) -> tuple[str, str]:
+        """How far it is paid."""
+        return order.financial_status, order.get_financial_status_display()
+
+    @display(
+        description="Fulfillment",
+        label={"fulfilled": "success", "partial": "warning", "unfulfilled": "warning", "restocked": "default"},
+    )
+    def sending(self, order: Order) -> tuple[str, str]:
+        """How far it is sent."""
+        return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
+
+    @display(description="State", label={"open": "info", "closed": "default", "cancelled": "danger"})
+    def state(self, order: Order) -> tuple[str, str]:
+        """Open, closed or cancelled."""
+        return order.status, order.get_status_display()
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """By the order's name, by its e-mail, or by what finds its customer."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        found = Q(name=f"#{term.removeprefix('#')}") | Q(email=term)
+        if not term.startswith("#"):
+            buyers = Customer.rows().filter(matches(term, self.shop(request))).order_by("-id")
+            found |= Q(customer__in=list(buyers.values_list("pk", flat=True)[:MAX_BUYERS]))
+        return queryset.filter(found), False
+
+    @admin.action(description="Close the chosen orders", permissions=["change"])
+    def close_orders(self, request: HttpRequest, queryset: Any) -> None:
+        """Put orders into the archive."""
+        chosen = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
+        for order in chosen:
+            transitions.close(order, actor=self.actor(request), at=timezone.now())
+        skipped = queryset.count() - len(chosen)
+        also = f" {skipped} were closed or cancelled already." if skipped else ""
+        self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Orders are not written by hand."""
+        return False
+
+    # --- the page ---
+
+    def get_urls(self) -> list[URLPattern]:
+        """The order's own actions, besides Django's pages."""
+        return [
+            self.action_url("<path:object_id>/edit/", self.edit_view, "edit"),
+            self.action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
+            self.action_url("<path:object_id>/close/", self.close_view, "close"),
+            self.action_url("<path:object_id>/open/", self.open_view, "open"),
+            self.action_url("<path:object_id>/capture/", self.capture_view, "capture"),
+            self.action_url("<path:object_id>/paid/", self.paid_view, "paid"),
+            self.action_url("<path:object_id>/comment/", self.comment_view, "comment"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The story of an order."""
+        require(request, VIEW)
+        order: Order = self.row_or_404(request, object_id)
+        return self.page(
+            request,
+            "panel/orders/order.html",
+            f"Order {order}",
+            original=order,
+            may_change=may(request, CHANGE),
+            may_delete=may(request, DELETE),
+            may_comment=may(request, COMMENT),
+            form_key=form_key(request),
+            **tell(order),
+        )
+
+    def edit_view(self, request: HttpRequest, object_id: str) -> Any:
+        """The form of what staff may change by hand."""
+        require(request, CHANGE)
+        return self.changeform_view(request, object_id, "", {"title": "Change the order"})
+
+    def save_model(self, request: HttpRequest, obj: Order, form: Any, change: bool) -> None:
+        """Through the service, which checks and records."""
+        values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
+        stored = Order.objects.get(pk=obj.pk)
+        services.update_order(stored, values, actor=self.actor(request), at=timezone.now())
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Back to the story."""
+        return self._back(obj)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Through the service, which keeps what book-keeping needs."""
+        services.delete_order(obj, actor=self.actor(request), at=timezone.now())
+
+    # --- actions ---
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask why, and what becomes of the stock; then cancel."""
+        require(request, CHANGE)
+        order: Order = self.row_or_404(request, object_id)
+        if request.method == "POST":
+            reason = request.POST.get("reason", "")
+            return self._do(
+                request,
+                order,
+                f"Order {order} is cancelled.",
+                lambda by: transitions.cancel(
+                    order,
+                    reason=reason if reason in Order.CancelReason.values else Order.CancelReason.OTHER,
+                    restock=request.POST.get("restock") == "on",
+                    notify=request.POST.get("notify") == "on",
+                    **by,
+                ),
+            )
+        return self.page(
+            request,
+            "panel/orders/cancel.html",
+            f"Cancel order {order}",
+            original=order,
+            reasons=Order.CancelReason.choices,
+            form_key=form_key(request),
+            **tell(order),
+        )
+
+    def close_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Put the order into the archive."""
+        return self._act(request, object_id, "The order is closed.", transitions.close)
+
+    def open_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take the order out of the archive."""
+        return self._act(request, object_id, "The order is open again.", transitions.reopen)
+
+    def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Capture what is left of the newest authorization."""
+
+        def capture(order: Order, **by: Any) -> Any:
+            return payments.create_transaction(order, {"kind": "capture"}, **by)
+
+        return self._act(request, object_id, "The payment is captured.", capture)
+
+    def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Note that the rest was paid by hand."""
+
+        def note(order: Order, **by: Any) -> Any:
+            return payments.create_transaction(order, {"kind": "sale", "gateway": "manual"}, **by)
+
+        return self._act(request, object_id, "The order is marked as paid.", note)
+
+    def comment_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Add a comment to the timeline."""
+        text = request.POST.get("comment", "")
+
+        def note(order: Order, **by: Any) -> Any:
+            return services.add_comment(order, text, **by)
+
+        return self._act(request, object_id, "The comment is on the timeline.", note, permission=COMMENT)
+
+    def _act(
+        self, request: HttpRequest, object_id: str, done: str, move: Callable[..., Any], *, permission: str = CHANGE
+    ) -> HttpResponse:
+        require(request, permission)
+        order: Order = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        return self._do(request, order, done, lambda by: move(order, **by))
+
+    def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[dict[str, Any]], Any]) -> HttpResponse:
+        """Do it once, and say what came of it."""
+        if not spend(request):
+            self.message_user(request, "That was sent already; nothing was done twice.", messages.WARNING)
+            return self._back(order)
+        try:
+            move({"actor": self.actor(request), "at": timezone.now()})
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+        else:
+            self.message_user(request, done, messages.SUCCESS)
+        return self._back(order)
+
+    def _back(self, order: Order) -> HttpResponseRedirect:
+        return HttpResponseRedirect(self.url("change", order.pk))
+
+
+further_inlines.append(CustomersOrders)
+
+
+def _open(request: HttpRequest) -> home.Figure:
+    waiting = Order.rows().filter(status=Order.Status.OPEN, fulfillment_status="").order_by()[:10_000].count()
+    return home.Figure(f"{waiting}+" if waiting == 10_000 else waiting, "open and unfulfilled")
+
+
+home.add_card(home.Card("Orders", "orders", VIEW, "orders_order_changelist", _open, order=10, query="view=unfulfilled"))

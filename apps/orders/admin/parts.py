@@ -1,0 +1,86 @@
+"""What the screens of orders are made of: the form, the views of the list, the table on a customer's page."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.admin import SimpleListFilter
+from django.http import HttpRequest
+
+from apps.orders.models import Order
+from apps.orders.money import text_of
+from apps.staff.forms import PanelForm
+from apps.staff.inlines import ShopOwnedTabularInline
+from apps.staff.panel import ReadOnly
+from apps.staff.theme import display
+
+
+class OrderForm(PanelForm):
+    """What staff may change of an order by hand."""
+
+    email = forms.EmailField(label="E-mail", required=False, max_length=255)
+
+    class Meta:
+        model = Order
+        fields = ("email", "phone", "po_number", "tags", "note")
+
+
+class ViewFilter(SimpleListFilter):
+    """The views of the list; open orders unless another is chosen."""
+
+    title = "view"
+    parameter_name = "view"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The views' names."""
+        return [
+            ("open", "Open"),
+            ("unfulfilled", "Unfulfilled"),
+            ("unpaid", "Unpaid"),
+            ("closed", "Closed"),
+            ("cancelled", "Cancelled"),
+            ("all", "All"),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """The rows of the chosen view; a search looks at all orders."""
+        chosen = self.value() or ("all" if request.GET.get("q") else "open")
+        if chosen == "all":
+            return queryset
+        if chosen == "unfulfilled":
+            return queryset.filter(status=Order.Status.OPEN, fulfillment_status__in=("", "partial"))
+        if chosen == "unpaid":
+            return queryset.filter(
+                status=Order.Status.OPEN, financial_status__in=("pending", "authorized", "partially_paid")
+            )
+        return queryset.filter(status=chosen)
+
+    def choices(self, changelist: Any) -> Any:
+        """Without "all" of Django's own: it is one of the views."""
+        chosen = self.value() or ("all" if changelist.query else "open")
+        for value, title in self.lookup_choices:
+            yield {
+                "selected": value == chosen,
+                "query_string": changelist.get_query_string({self.parameter_name: value}),
+                "display": title,
+            }
+
+
+class CustomersOrders(ReadOnly, ShopOwnedTabularInline):
+    """A customer's orders, newest first."""
+
+    model = Order
+    fk_name = "customer"
+    fields = readonly_fields = ("name", "processed_at", "total", "financial_status", "fulfillment_status", "status")
+    ordering = ("-id",)
+    can_delete = False
+    show_change_link = True
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """The shop's rows."""
+        return Order.rows().order_by(*self.ordering)
+
+    @display(description="Total")
+    def total(self, order: Order) -> str:
+        """What it comes to."""
+        return f"{text_of(order.total_price, order.currency)} {order.currency}"

@@ -1,0 +1,117 @@
+"""What the page of an order tells, top to bottom: lines, money, people, payments, and what happened when."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from apps.events.models import Event
+from apps.orders.models import Comment, Order
+from apps.orders.money import ZERO, text_of
+from apps.orders.pricing import gross, net
+from apps.orders.reading import lines_of, shipping_of, transactions_of
+from apps.staff.actors import names_of
+from apps.staff.changes import sentence
+
+MAX_EVENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An entry of the timeline; ``comment`` says whether staff wrote it."""
+
+    at: datetime
+    who: str
+    text: str
+    comment: bool = False
+
+
+def tell(order: Order) -> dict[str, Any]:
+    """The parts of the page."""
+    lines, shipping, transactions = lines_of(order), shipping_of(order), transactions_of(order)
+
+    def money(amount: Decimal) -> str:
+        return f"{text_of(amount, order.currency)} {order.currency}"
+
+    return {
+        "lines": [
+            {
+                "row": line,
+                "price": money(line.price),
+                "gross": money(gross(line)),
+                "net": money(net(line)),
+                "discounted": line.discount > 0,
+                "removed": line.quantity - line.current_quantity,
+            }
+            for line in lines
+        ],
+        "shipping": [{"row": row, "price": money(net(row))} for row in shipping],
+        "sums": _sums(order, money),
+        "transactions": [
+            {"row": row, "amount": f"{text_of(row.amount, row.currency)} {row.currency}"} for row in transactions
+        ],
+        "capturable": sum((row.unsettled for row in transactions), ZERO) > 0,
+        "owes": order.outstanding > 0 and order.cancelled_at is None,
+        "outstanding": money(order.outstanding),
+        "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
+        "addresses": _addresses(order),
+        "timeline": timeline(order),
+    }
+
+
+def _sums(order: Order, money: Any) -> list[tuple[str, str]]:
+    """The money of the order, as on a bill; amounts of nothing are left out."""
+    codes = ", ".join(code["code"] for code in order.discount_codes)
+    taxes = "Taxes (included)" if order.taxes_included else "Taxes"
+    rows = [
+        ("Goods", order.total_line_items_price, True),
+        (f"Discounts ({codes})" if codes else "Discounts", -order.total_discounts, False),
+        ("Shipping", order.total_shipping_price, False),
+        (taxes, order.total_tax, False),
+        ("Tip", order.total_tip_received, False),
+        ("Total", order.total_price, True),
+        ("Paid", order.total_paid, True),
+        ("Refunded", -order.total_refunded, False),
+    ]
+    shown = [(label, money(amount)) for label, amount, always in rows if always or amount]
+    if order.is_multi_currency:
+        seen = text_of(order.presentment(order.total_price), order.presentment_currency)
+        shown.append(("Seen by the buyer", f"{seen} {order.presentment_currency}"))
+    return shown
+
+
+def _addresses(order: Order) -> list[tuple[str, list[str]]]:
+    """The addresses line by line; one where both are the same."""
+    if order.shipping_address == order.billing_address:
+        both = [("Shipping and billing address", order.shipping_address)]
+    else:
+        both = [("Shipping address", order.shipping_address), ("Billing address", order.billing_address)]
+    return [(title, _written(address)) for title, address in both if address]
+
+
+def _written(address: dict[str, str]) -> list[str]:
+    def part(*names: str) -> str:
+        return " ".join(address.get(name) or "" for name in names).strip()
+
+    lines = [
+        part("first_name", "last_name"),
+        part("company"),
+        part("address1"),
+        part("address2"),
+        part("zip", "city"),
+        part("province"),
+        part("country"),
+        part("phone"),
+    ]
+    return [line for line in lines if line]
+
+
+def timeline(order: Order) -> list[Moment]:
+    """What happened and what staff noted, newest first."""
+    about = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
+    events = list(about.order_by("-id").defer("payload")[:MAX_EVENTS])
+    comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
+    names = names_of([row.actor for row in (*events, *comments)])
+    moments = [Moment(event.created_at, names[event.actor], event.message or sentence(event)) for event in events]
+    moments += [Moment(row.created_at, names[row.actor], row.body, comment=True) for row in comments]
+    return sorted(moments, key=lambda moment: moment.at, reverse=True)

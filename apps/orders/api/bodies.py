@@ -1,0 +1,71 @@
+"""From the bodies of orders to what the services take."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.api.errors import Unprocessable
+from apps.api.serializers import Attrs, Errors, check_body
+from apps.metafields import services as metafields
+from apps.orders.api.orders import OrderSerializer
+from apps.orders.placing import Parts
+from apps.orders.pricing import CHECKED
+from apps.orders.services import COLUMNS as UPDATABLE
+
+# What of the body of a new order belongs to apps above this one.
+OTHERS = ("fulfillments", "send_fulfillment_receipt")
+
+
+def read_order(version: str, data: Mapping[str, Any]) -> tuple[Attrs, Parts]:
+    """The body of a new order, checked.
+
+    Raises:
+        Unprocessable: ``{field: [messages]}``.
+    """
+    attrs, errors = check_body(OrderSerializer, version, data)
+    drafts = _metafields(data, errors)
+    if errors:
+        raise Unprocessable(errors)
+    parts = Parts(
+        lines=[_given(row) for row in attrs.pop("line_items", None) or ()],
+        shipping=[_given(row) for row in attrs.pop("shipping_lines", None) or ()],
+        customer=attrs.pop("customer", None),
+        codes=attrs.pop("discount_codes", None) or (),
+        taxes=attrs.pop("tax_lines", None) or (),
+        transactions=[_given(row) for row in attrs.pop("transactions", None) or ()],
+        totals={name: attrs.pop(name) for name in CHECKED if attrs.get(name) is not None},
+        financial_status=attrs.pop("financial_status", None),
+        fulfillment_status=attrs.pop("fulfillment_status", None),
+        metafields=drafts,
+        send_receipt=bool(attrs.pop("send_receipt", None)),
+        others={name: data[name] for name in OTHERS if data.get(name) is not None},
+    )
+    return _given(attrs), parts
+
+
+def read_changes(version: str, data: Mapping[str, Any], instance: Any) -> tuple[Attrs, list[Any]]:
+    """What a body changes of an order; the rest of an order is history, so whole orders may be sent back.
+
+    Raises:
+        Unprocessable: ``{field: [messages]}``.
+    """
+    named = {name: value for name, value in data.items() if name in {*UPDATABLE, "customer"}}
+    attrs, errors = check_body(OrderSerializer, version, named, instance=instance)
+    drafts = _metafields(data, errors)
+    if errors:
+        raise Unprocessable(errors)
+    for name, none in (("note_attributes", []), ("buyer_accepts_marketing", False)):
+        if name in attrs and attrs[name] is None:
+            attrs[name] = none
+    return attrs, drafts
+
+
+def _given(values: Mapping[str, Any]) -> Attrs:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _metafields(data: Mapping[str, Any], errors: Errors) -> list[Any]:
+    try:
+        return list(metafields.check_many(data.get("metafields")))
+    except metafields.BadMetafields as refusal:
+        errors.update(refusal.errors)
+        return []

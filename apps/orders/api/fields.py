@@ -1,0 +1,256 @@
+"""The fields that only orders have: amounts, lists of small objects, addresses as snapshots."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.api.fields import (
+    ApiField,
+    BooleanField,
+    DecimalField,
+    IntegerField,
+    Render,
+    Rows,
+    TextField,
+)
+from apps.api.members import check_members
+from apps.api.serializers import check_body
+from apps.api.versions import newest
+from apps.customers.addresses import clean_address
+from apps.customers.api.fields import BlankableText
+from apps.orders.money import text_of
+
+MAX_OBJECTS = 250
+
+
+class AmountField(DecimalField):
+    """An amount as it is sent: plain digits; whether its currency has the decimals is asked by the domain."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """As wide as the columns of money."""
+        self.order = kwargs.pop("order", "")
+        super().__init__(**{"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **kwargs})
+
+    def columns(self) -> tuple[str, ...]:
+        """The amount and its currency."""
+        return (str(self.source), f"{self.order}currency")
+
+    def reader(self) -> Render:
+        """With the decimals of its currency."""
+        return lambda _context, amount, currency: text_of(amount, currency)
+
+
+class RateField(DecimalField):
+    """A tax rate, 0.2 for 20 %."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """At most 1,000 %."""
+        super().__init__(**{"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **kwargs})
+
+
+class ObjectsField(ApiField):
+    """A list of small objects that are kept as JSON.
+
+    Args:
+        members: By name, what a member must be.
+        render: ``(context, list, *columns)`` to what is shown; the list itself where omitted.
+        needs: Further ORM paths for ``render``.
+    """
+
+    def __init__(
+        self,
+        members: Mapping[str, ApiField],
+        *,
+        render: Render | None = None,
+        needs: tuple[str, ...] = (),
+        **kwargs: Any,
+    ) -> None:
+        """It may be absent and null, which means empty."""
+        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        self.members = dict(members)
+        self.render = render
+        self.needs = needs
+
+    def columns(self) -> tuple[str, ...]:
+        """The list, and what rendering needs."""
+        return (str(self.source), *self.needs)
+
+    def reader(self) -> Render | None:
+        """The given function."""
+        return self.render
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """The objects' members; errors are named by the object's place."""
+        if not isinstance(data, list) or len(data) > MAX_OBJECTS:
+            self.fail("invalid")
+        found: list[dict[str, Any]] = []
+        errors: dict[str, Any] = {}
+        for index, item in enumerate(data):
+            if not isinstance(item, dict):
+                errors[str(index)] = ["is invalid"]
+                continue
+            values, wrong = check_members(self.members, item)
+            found.append(values)
+            if wrong:
+                errors[str(index)] = wrong
+        if errors:
+            raise serializers.ValidationError(errors)
+        return found
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class NestedRows(Rows):
+    """Rows that are shown always and taken when their order is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As ``Rows``; absent and null mean none."""
+        super().__init__(*args, **kwargs)
+        self.read_only = False
+        self.required = False
+        self.allow_null = True
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """The rows' attributes; errors are named by the row's place."""
+        if not isinstance(data, list) or len(data) > 2 * MAX_OBJECTS:
+            self.fail("invalid")
+        rows: list[dict[str, Any]] = []
+        errors: dict[str, Any] = {}
+        assert self.serializer is not None
+        for index, item in enumerate(data):
+            if not isinstance(item, dict):
+                errors[str(index)] = ["is invalid"]
+                continue
+            attrs, wrong = check_body(self.serializer, newest(), item)
+            rows.append(attrs)
+            if wrong:
+                errors[str(index)] = wrong
+        if errors:
+            raise serializers.ValidationError(errors)
+        return rows
+
+
+class ObjectField(ApiField):
+    """An object whose known members are checked."""
+
+    def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
+        """It may be absent and null."""
+        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        self.members = dict(members)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The members that are given."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        values, errors = check_members(self.members, data)
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+def text(length: int = 255, **kwargs: Any) -> TextField:
+    """A text that may be absent, null and blank; shown as null where it is blank."""
+    return BlankableText(max_length=length, **kwargs)
+
+
+def string(length: int = 255, **kwargs: Any) -> TextField:
+    """A text that may be absent, null and blank; shown as it is."""
+    return TextField(**{"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **kwargs})
+
+
+def flag(**kwargs: Any) -> BooleanField:
+    """A truth value that may be absent and null."""
+    return BooleanField(required=False, allow_null=True, **kwargs)
+
+
+_ADDRESS = {
+    "first_name": text(),
+    "last_name": text(),
+    "name": text(511),
+    "company": text(),
+    "address1": text(),
+    "address2": text(),
+    "city": text(),
+    "zip": text(),
+    "phone": text(),
+    "country": text(),
+    "country_code": text(2),
+    "province": text(),
+    "province_code": text(10),
+}
+_TEXTS_OF_ADDRESS = ("first_name", "address1", "phone", "city", "zip", "province", "country", "last_name")
+
+
+class AddressField(ObjectField):
+    """An address, completed and kept as it was when it was given."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Like the addresses of customers."""
+        super().__init__(_ADDRESS, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The snapshot; an empty object is none."""
+        values = super().to_internal_value(data)
+        if not any(values.values()):
+            return None
+        snapshot, errors = clean_address(values)
+        if errors:
+            raise serializers.ValidationError(errors)
+        return snapshot
+
+    def reader(self) -> Render:
+        """With the whole name."""
+        return lambda _context, snapshot: None if snapshot is None else shown_address(snapshot)
+
+
+def shown_address(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot as the interface shows it."""
+    shown = {name: snapshot.get(name) or None for name in _TEXTS_OF_ADDRESS}
+    name = f"{snapshot.get('first_name') or ''} {snapshot.get('last_name') or ''}".strip()
+    return shown | {
+        "address2": snapshot.get("address2") or None,
+        "company": snapshot.get("company") or None,
+        "latitude": None,
+        "longitude": None,
+        "name": name,
+        "country_code": snapshot.get("country_code") or None,
+        "province_code": snapshot.get("province_code") or None,
+    }
+
+
+def tax_members() -> dict[str, ApiField]:
+    """A tax line as it is sent; without a price, its rate makes the price."""
+    return {
+        "title": TextField(max_length=255),
+        "rate": RateField(required=False, default=Decimal(0)),
+        "price": AmountField(default=None),
+        "channel_liable": BooleanField(required=False, allow_null=True, default=None),
+    }
+
+
+def pairs() -> ObjectsField:
+    """Names with values, such as note attributes and the properties of a line."""
+    return ObjectsField({"name": TextField(max_length=255), "value": _AnyText(required=False, default="")})
+
+
+class _AnyText(TextField):
+    """A text; truth values are taken as their words."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 5000, "allow_blank": True, "allow_null": True, **kwargs})
+
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(str(data).lower() if isinstance(data, bool) else data)
+
+
+def whole(least: int = 0, most: int = 10**9, **kwargs: Any) -> IntegerField:
+    """A count that may be absent."""
+    return IntegerField(**{"min_value": least, "max_value": most, "required": False, "allow_null": True, **kwargs})

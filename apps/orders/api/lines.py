@@ -1,0 +1,165 @@
+"""The lines of an order as the interface shows and takes them."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from apps.api.fields import Column, Computed, Constant, GlobalId, IntegerField
+from apps.api.serializers import ResourceSerializer
+from apps.orders.api.fields import (
+    AmountField,
+    ObjectsField,
+    flag,
+    pairs,
+    string,
+    tax_members,
+    text,
+    whole,
+)
+from apps.orders.api.money import DECIMAL, MONEY, MoneySet, money_set, shown_allocations, shown_taxes
+from apps.orders.models import LineItem, ShippingLine
+from apps.orders.money import text_of
+from apps.orders.statuses import line_status_of
+
+if TYPE_CHECKING:
+    from apps.api.plans import Context
+
+ORDER = "order__"
+CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
+
+
+def taxes() -> ObjectsField:
+    """The tax lines of a row of an order."""
+    return ObjectsField(tax_members(), render=shown_taxes, needs=CURRENCIES)
+
+
+def _line_status(_context: "Context", quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
+    return line_status_of(quantity, current, fulfillable, fulfilled)
+
+
+def _exists(_context: "Context", product_id: int | None) -> bool:
+    return product_id is not None
+
+
+def _discounted(_context: "Context", price: Decimal, discount: Decimal, currency: str) -> str:
+    return text_of(price - discount, currency)
+
+
+def _discounted_set(
+    _context: "Context", price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
+) -> dict[str, dict[str, str]]:
+    return money_set(price - discount, currency, presentment, rate)
+
+
+def _or_null(_context: "Context", value: str) -> str | None:
+    return value or None
+
+
+def Blankable(column: str) -> Computed:  # noqa: N802 - reads as a field
+    """A text column, null where blank."""
+    return Computed(_or_null, column)
+
+
+class LineItemSerializer(ResourceSerializer[LineItem]):
+    """A line of an order."""
+
+    admin_graphql_api_id = GlobalId("LineItem")
+    attributed_staffs = Constant([])
+    current_quantity = Column()
+    fulfillable_quantity = Column()
+    fulfillment_status = Computed(
+        _line_status, "quantity", "current_quantity", "fulfillable_quantity", "fulfilled_quantity"
+    )
+    fulfillment_service = text(required=False, allow_blank=False)
+    gift_card = flag()
+    grams = whole()
+    name = text(1100)
+    price = AmountField(order=ORDER)
+    price_set = MoneySet("price", ORDER)
+    product_exists = Computed(_exists, "product_id", schema={"type": "boolean"})
+    product_id = IntegerField(required=False, allow_null=True)
+    properties = pairs()
+    quantity = IntegerField(min_value=1, max_value=1_000_000, required=False, default=1)
+    requires_shipping = flag()
+    sku = text()
+    taxable = flag()
+    title = string()
+    total_discount = AmountField(order=ORDER)
+    total_discount_set = MoneySet("total_discount", ORDER)
+    variant_id = IntegerField(required=False, allow_null=True)
+    variant_inventory_management = Blankable("variant_inventory_management")
+    variant_title = text()
+    vendor = text()
+    tax_lines = taxes()
+    duties = Constant([])
+    discount_allocations = ObjectsField({}, render=shown_allocations, needs=CURRENCIES, read_only=True, required=None)
+
+    class Meta:
+        model = LineItem
+        fields = (
+            "id",
+            "admin_graphql_api_id",
+            "attributed_staffs",
+            "current_quantity",
+            "fulfillable_quantity",
+            "fulfillment_service",
+            "fulfillment_status",
+            "gift_card",
+            "grams",
+            "name",
+            "price",
+            "price_set",
+            "product_exists",
+            "product_id",
+            "properties",
+            "quantity",
+            "requires_shipping",
+            "sku",
+            "taxable",
+            "title",
+            "total_discount",
+            "total_discount_set",
+            "variant_id",
+            "variant_inventory_management",
+            "variant_title",
+            "vendor",
+            "tax_lines",
+            "duties",
+            "discount_allocations",
+        )
+
+
+class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
+    """How an order is sent."""
+
+    carrier_identifier = text()
+    code = string()
+    discounted_price = Computed(_discounted, "price", "discount", "order__currency", schema=DECIMAL)
+    discounted_price_set = Computed(_discounted_set, "price", "discount", *CURRENCIES, schema=MONEY)
+    is_removed = Column()
+    phone = text(50)
+    price = AmountField(order=ORDER, required=True, allow_null=False)
+    price_set = MoneySet("price", ORDER)
+    requested_fulfillment_service_id = Constant(None)
+    source = string()  # type: ignore[assignment]
+    title = string(required=True, allow_blank=False, allow_null=False)
+    tax_lines = taxes()
+    discount_allocations = ObjectsField({}, render=shown_allocations, needs=CURRENCIES, read_only=True, required=None)
+
+    class Meta:
+        model = ShippingLine
+        fields = (
+            "id",
+            "carrier_identifier",
+            "code",
+            "discounted_price",
+            "discounted_price_set",
+            "is_removed",
+            "phone",
+            "price",
+            "price_set",
+            "requested_fulfillment_service_id",
+            "source",
+            "title",
+            "tax_lines",
+            "discount_allocations",
+        )

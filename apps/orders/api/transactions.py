@@ -1,0 +1,198 @@
+"""The transactions of an order as the interface shows and takes them."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from apps.api.fields import ApiField, ChoiceField, Column, Computed, Constant, DateTimeField, GlobalId, IntegerField
+from apps.api.members import read_members
+from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.viewsets import ShopViewSet
+from apps.orders import payments
+from apps.orders.api.fields import AmountField, ObjectField, flag, string, text
+from apps.orders.api.money import DECIMAL
+from apps.orders.models import Order, Transaction
+from apps.orders.money import text_of
+
+if TYPE_CHECKING:
+    from apps.api.plans import Context
+
+CARD = (
+    "credit_card_bin",
+    "avs_result_code",
+    "cvv_result_code",
+    "buyer_action_info",
+    "credit_card_name",
+    "credit_card_wallet",
+    "credit_card_expiration_month",
+    "credit_card_expiration_year",
+)
+
+
+def _amount(_context: "Context", amount: Decimal, currency: str) -> str:
+    return text_of(amount, currency)
+
+
+def _unsettled(
+    _context: "Context", unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
+) -> dict[str, dict[str, str]]:
+    in_shop, shown = (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
+    return {
+        "presentment_money": {"amount": text_of(shown, presentment), "currency": presentment},
+        "shop_money": {"amount": text_of(in_shop, shop_currency), "currency": shop_currency},
+    }
+
+
+def _payment_details(_context: "Context", gateway: str) -> dict[str, Any]:
+    """No card data is ever kept, so what tells of a card is empty."""
+    return dict.fromkeys(CARD) | {
+        "credit_card_number": "",
+        "credit_card_company": "",
+        "payment_method_name": gateway,
+    }
+
+
+def _payment_id(_context: "Context", name: str, sequence: int) -> str:
+    return f"{name}.{sequence}"
+
+
+def _receipt(_context: "Context", receipt: dict[str, Any], test: bool, authorization: str) -> dict[str, Any]:
+    return {"testcase": test, "authorization": authorization, **receipt}
+
+
+def _is_manual(_context: "Context", gateway: str) -> bool:
+    return gateway == "manual"
+
+
+def transaction_members() -> dict[str, ApiField]:
+    """A transaction as it is sent, alone or with its order."""
+    return {
+        "kind": ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE),
+        "status": ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True),
+        "amount": AmountField(),
+        "currency": string(3, allow_blank=False),
+        "gateway": string(),
+        "authorization": string(),
+        "message": string(1000),
+        "error_code": string(100),
+        "parent_id": IntegerField(required=False, allow_null=True),
+        "processed_at": DateTimeField(required=False, allow_null=True),
+        "receipt": ReceiptField(),
+        "source_name": string(),
+        "test": flag(),
+    }
+
+
+class ReceiptField(ObjectField):
+    """What a gateway answered, kept as it is."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """It may be absent and null."""
+        super().__init__({}, **kwargs)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """The object; numbers with a point as text, so that they stay exact."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        exact: dict[str, Any] = _exact(data)
+        return exact
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _exact(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_exact(inner) for inner in value]
+    return str(value) if isinstance(value, Decimal) else value
+
+
+class TransactionSerializer(ResourceSerializer[Transaction]):
+    """A movement of money."""
+
+    order_id = Column()
+    kind = ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE)
+    gateway = string()
+    status = ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True)
+    message = text(1000)
+    test = flag()
+    authorization = text()
+    location_id = Constant(None)
+    user_id = Column()
+    parent_id = IntegerField(required=False, allow_null=True)
+    processed_at = DateTimeField(required=False, allow_null=True)
+    device_id = Constant(None)
+    error_code = text(100)
+    source_name = string()
+    payment_details = Computed(_payment_details, "gateway", schema={"type": "object"})
+    receipt = Computed(_receipt, "receipt", "test", "authorization", schema={"type": "object"})
+    currency_exchange_adjustment = Constant(None)
+    amount = Computed(_amount, "amount", "currency", schema=DECIMAL)
+    currency = string(3, allow_blank=False)
+    authorization_expires_at = Constant(None)
+    extended_authorization_attributes = Constant({})
+    payment_id = Computed(_payment_id, "order__name", "sequence")
+    total_unsettled_set = Computed(
+        _unsettled,
+        "unsettled",
+        "currency",
+        "order__currency",
+        "order__presentment_currency",
+        "order__exchange_rate",
+        schema={"type": "object"},
+    )
+    manual_payment_gateway = Computed(_is_manual, "gateway", schema={"type": "boolean"})
+    amount_rounding = Constant(None)
+    admin_graphql_api_id = GlobalId("OrderTransaction")
+
+    class Meta:
+        model = Transaction
+        fields = (
+            "id",
+            "order_id",
+            "kind",
+            "gateway",
+            "status",
+            "message",
+            "created_at",
+            "test",
+            "authorization",
+            "location_id",
+            "user_id",
+            "parent_id",
+            "processed_at",
+            "device_id",
+            "error_code",
+            "source_name",
+            "payment_details",
+            "receipt",
+            "currency_exchange_adjustment",
+            "amount",
+            "currency",
+            "authorization_expires_at",
+            "extended_authorization_attributes",
+            "payment_id",
+            "total_unsettled_set",
+            "manual_payment_gateway",
+            "amount_rounding",
+            "admin_graphql_api_id",
+        )
+
+
+class TransactionViewSet(ShopViewSet):
+    """``/orders/{order_id}/transactions``."""
+
+    scope = "orders"
+    model = Transaction
+    serializer_class = TransactionSerializer
+    singular = "transaction"
+    plural = "transactions"
+    parents = {"order_id": Order}
+
+    def attributes(self, instance: Any = None) -> Attrs:
+        """The body, checked."""
+        return read_members(transaction_members(), dict(self.unwrapped("transaction")))
+
+    def perform_create(self, attrs: Attrs) -> Transaction:
+        """Note a sale, an authorization, a capture or a void."""
+        order = Order.objects.get(pk=self.kwargs["order_id"])
+        attrs = {"source_name": self.access.installation.app.name, **attrs}
+        return payments.create_transaction(order, attrs, actor=self.actor, at=self.at)

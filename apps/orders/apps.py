@@ -1,0 +1,23 @@
+"""The orders app: what was bought, by whom, and how it was paid."""
+
+from django.apps import AppConfig
+
+
+class OrdersConfig(AppConfig):
+    """Registers topics, jobs, metafields, personal data and the demo's orders."""
+
+    name = "apps.orders"
+
+    def ready(self) -> None:
+        """Connect orders with the registries."""
+        from apps.customers import personal_data
+        from apps.metafields.owners import register_owner
+        from apps.orders import demo, privacy, tasks, topics
+        from apps.orders.models import Order
+        from apps.shops.demo import register
+
+        topics.register_all()
+        tasks.register_all()
+        personal_data.register("orders", export=privacy.export, redact=privacy.redact)
+        register("orders", demo.make)
+        register_owner("orders", "order", Order, scope="orders")

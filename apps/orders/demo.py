@@ -1,0 +1,139 @@
+"""The demo store's orders: three hundred, in every state that an order can be in, the same at every run."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from apps.catalog.models import Variant
+from apps.customers.models import Customer
+from apps.orders import placing, services, transitions
+from apps.orders.buyers import ADDRESS_PARTS
+from apps.orders.models import Order
+from apps.orders.money import quantum_of, rounded
+from apps.orders.payments import create_transaction
+from apps.orders.placing import Parts
+from apps.shops.models import Shop
+
+COUNT = 300
+DAYS = 180
+SYSTEM = "system"
+EXTRAS = (
+    ("Gift wrapping", "4.50"),
+    ("Workshop ticket", "65.00"),
+    ("Engraving", "12.00"),
+    ("Repair by hand", "38.00"),
+    ("Sample box", "9.90"),
+)
+SHIPPING = (("Standard", "4.90"), ("Express", "14.90"), ("Pick up in store", "0.00"))
+CODES = (("WELCOME10", "10", "percentage"), ("FIVEOFF", "5.00", "fixed_amount"), ("FREESHIP", "20.00", "shipping"))
+NOTES = ("Leave it with the neighbour, please.", "It is a gift: no prices in the parcel.", "Ring twice.")
+TAGS = ("gift", "repeat", "b2b", "fragile", "rush")
+COMMENTS = ("Called the customer about the address.", "Packed with extra paper.", "Asked the workshop for a date.")
+# How orders were paid, and how often; ``two payments`` is a deposit, and later the rest.
+PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", "deposit", "two payments", "captured")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the orders are made of."""
+
+    shop: Shop
+    variants: Sequence[Variant]
+    buyers: Sequence[Customer]
+    now: datetime
+
+
+def make(shop: Shop, at: datetime) -> None:
+    """Put the orders into a fresh demo shop."""
+    chance = random.Random(41)  # noqa: S311 - the demo must be the same each time
+    variants = list(Variant.objects.select_related("product").order_by("pk")[:200])
+    buyers = list(Customer.objects.select_related("default_address").order_by("pk")[:200])
+    stage = Stage(shop, variants, buyers, at)
+    moments = sorted(at - timedelta(minutes=chance.randrange(60, DAYS * 1440)) for _ in range(COUNT))
+    for number, moment in enumerate(moments):
+        _make_one(chance, stage, number, moment)
+
+
+def _make_one(chance: random.Random, stage: Stage, number: int, moment: datetime) -> None:
+    buyer = chance.choice(stage.buyers) if stage.buyers and number % 15 else None
+    payment = PAYMENTS[number % len(PAYMENTS)]
+    age = stage.now - moment
+    attrs, parts = _described(chance, stage, number, buyer)
+    status = {"deposit": None, "two payments": None, "captured": "authorized"}.get(payment, payment)
+    parts.financial_status = status
+    # What is older than a month was sent, as far as it was paid.
+    parts.fulfillment_status = "fulfilled" if payment == "paid" and (age.days > 30 or number % 4 == 0) else None
+    order = placing.create_order(attrs, parts, actor=SYSTEM, at=moment)
+    later = min(moment + timedelta(hours=chance.randrange(1, 48)), stage.now)
+    if payment == "captured":
+        create_transaction(order, {"kind": "capture"}, actor=SYSTEM, at=later)
+    elif payment in {"deposit", "two payments"} and order.total_price > 2:
+        half = rounded(order.total_price / 2, order.currency)
+        create_transaction(order, {"kind": "sale", "amount": half, "currency": order.currency}, actor=SYSTEM, at=moment)
+        if payment == "two payments":
+            create_transaction(order, {"kind": "sale"}, actor=SYSTEM, at=later)
+    if number % 9 == 0:
+        services.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
+    _finish(chance, order, payment, number, sent=parts.fulfillment_status is not None, age=age.days, at=later)
+
+
+def _finish(
+    chance: random.Random, order: Order, payment: str, number: int, *, sent: bool, age: int, at: datetime
+) -> None:
+    """Close what is long done, and cancel a few."""
+    if sent and age > 45:
+        transitions.close(order, actor=SYSTEM, at=at)
+    elif not sent and (payment == "voided" or number % 17 == 5):
+        reason = chance.choice(Order.CancelReason.values)
+        transitions.cancel(order, reason=reason, restock=number % 2 == 0, actor=SYSTEM, at=at)
+
+
+def _described(
+    chance: random.Random, stage: Stage, number: int, buyer: Customer | None
+) -> tuple[dict[str, Any], Parts]:
+    """What is bought, by whom, and how it is sent."""
+    currency = stage.shop.currency
+    vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
+    lines = [{**line, "tax_lines": vat} for line in _lines(chance, stage.variants)]
+    title, price = chance.choice(SHIPPING)
+    codes = []
+    if number % 6 == 2:
+        code, amount, kind = chance.choice(CODES)
+        codes = [{"code": code, "amount": Decimal(amount), "type": kind}]
+    if quantum_of(currency) == 1:
+        lines = [
+            {**line, **({"price": line["price"].to_integral_value()} if "price" in line else {})} for line in lines
+        ]
+    address = _address(buyer)
+    attrs: dict[str, Any] = {
+        "taxes_included": True,
+        "billing_address": address,
+        "shipping_address": address,
+        "note": chance.choice(NOTES) if chance.random() < 0.15 else "",
+        "tags": ", ".join(sorted(chance.sample(TAGS, chance.choice((0, 0, 0, 1, 2))))),
+        "source_name": chance.choice(("web", "web", "web", "pos")),
+        "test": number % 60 == 59,
+    }
+    if number % 12 == 7 and currency != "JPY":
+        attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.27")}
+    shipping = [{"title": title, "price": rounded(Decimal(price), currency), "code": title.lower()}]
+    return attrs, Parts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
+
+
+def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = []
+    if variants:
+        picked = chance.sample(variants, min(chance.choice((1, 1, 2, 3)), len(variants)))
+        lines += [{"variant_id": variant.pk, "quantity": chance.choice((1, 1, 1, 2, 3))} for variant in picked]
+    if not lines or chance.random() < 0.15:
+        title, price = chance.choice(EXTRAS)
+        lines.append({"title": title, "price": Decimal(price), "quantity": 1, "requires_shipping": False})
+    return lines
+
+
+def _address(buyer: Customer | None) -> dict[str, Any] | None:
+    address = buyer.default_address if buyer else None
+    return None if address is None else {name: getattr(address, name) for name in ADDRESS_PARTS}

@@ -1,0 +1,161 @@
+"""Exports: asked for by staff, written by a worker, fetched by the same person until they expire."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.api.plans import Context, plan_for
+from apps.api.versions import newest
+from apps.customers.api.customers import CustomerSerializer
+from apps.customers.models import Customer
+from apps.events.services import record_event
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.orders.api.orders import OrderSerializer
+from apps.orders.api.transactions import TransactionSerializer
+from apps.orders.exchange.cells import Writer
+from apps.orders.exchange.tables import CUSTOMER_COLUMNS, ORDER_COLUMNS, customer_row, order_rows
+from apps.orders.models import Export, Format, Kind, Order, Transaction
+from apps.shops.tenancy import current_shop
+from apps.staff.models import User
+
+EXPORT, EXPIRE = "orders.export", "orders.expire_export"
+LIFETIME = timedelta(days=2)
+BATCH = 500
+# By kind, the columns that an export can be narrowed by.
+FILTERS = {Kind.ORDERS: ("status", "financial_status"), Kind.CUSTOMERS: ("state",)}
+
+
+@transaction.atomic
+def start(
+    *,
+    kind: str,
+    format: str,
+    filters: dict[str, Any],
+    user: User,
+    actor: str,
+    at: datetime,
+) -> Export:
+    """Ask for a file of customers or orders.
+
+    Args:
+        kind: Of ``Kind``.
+        format: Of ``Format``.
+        filters: ``ids``, or columns of ``FILTERS``.
+        user: Who gets it.
+        actor: The same, for the audit trail.
+        at: When.
+    """
+    known = {name: filters[name] for name in ("ids", *FILTERS[Kind(kind)]) if filters.get(name)}
+    export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user=user, created_at=at)
+    export.save(force_insert=True)
+    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, known]})
+    jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
+    return export
+
+
+def rows_of(export: Export) -> QuerySet[Any, Any]:
+    """What the file is to hold, oldest first."""
+    model: Any = Order if export.kind == Kind.ORDERS else Customer
+    filters = dict(export.filters)
+    ids = filters.pop("ids", None)
+    queryset: QuerySet[Any, Any] = model.objects.filter(**filters)
+    return (queryset.filter(pk__in=ids) if ids else queryset).order_by("pk")
+
+
+def write(job: Job, **arguments: Any) -> None:
+    """Write the file; run twice it writes the same file again."""
+    export = Export.objects.filter(pk=arguments["export_id"], state=Export.State.WAITING).first()
+    if export is None:
+        return
+    total = rows_of(export).count()
+    with tempfile.TemporaryFile() as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        done = 0
+        for done in _write(export, text):
+            jobs.report_progress(job, done=done, total=total)
+        text.flush()
+        file.seek(0)
+        if default_storage.exists(export.place):
+            default_storage.delete(export.place)
+        default_storage.save(export.place, File(file))
+        text.detach()
+    expires_at = timezone.now() + LIFETIME
+    with transaction.atomic():
+        Export.objects.filter(pk=export.pk).update(state=Export.State.READY, row_count=done, expires_at=expires_at)
+        jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
+
+
+def _write(export: Export, file: Any) -> Iterator[int]:
+    """Write batch by batch; gives how many rows are done."""
+    is_csv = export.format == Format.CSV
+    if is_csv:
+        # So that spreadsheets know the encoding.
+        file.write("\ufeff")
+        writer = Writer(file, ORDER_COLUMNS if export.kind == Kind.ORDERS else CUSTOMER_COLUMNS)
+    done = 0
+    for batch in _batches(export):
+        for shown in batch:
+            if not is_csv:
+                file.write(orjson.dumps({export.kind[:-1]: shown}).decode() + "\n")
+            elif export.kind == Kind.ORDERS:
+                for row in order_rows(shown):
+                    writer.write(row)
+            else:
+                writer.write(customer_row(shown))
+        done += len(batch)
+        yield done
+
+
+def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
+    """The objects as the interface shows them, by keyset; orders with their transactions."""
+    context = Context(export.shop, newest())
+    serializer: Any = OrderSerializer if export.kind == Kind.ORDERS else CustomerSerializer
+    plan, last = plan_for(serializer, newest()), 0
+    while True:
+        ids = list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH])
+        if not ids:
+            return
+        last = ids[-1]
+        objects = plan.read_ids(ids, context)
+        batch = [objects[pk] for pk in ids if pk in objects]
+        if export.kind == Kind.ORDERS:
+            _add_transactions(batch, context)
+        yield batch
+
+
+def _add_transactions(orders: list[dict[str, Any]], context: Context) -> None:
+    by_order: dict[int, list[Any]] = {order["id"]: [] for order in orders}
+    rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")
+    for shown in plan_for(TransactionSerializer, newest()).read(rows, context):
+        by_order[shown["order_id"]].append(shown)
+    for order in orders:
+        order["transactions"] = by_order[order["id"]]
+
+
+def give_up(job: Job) -> None:
+    """Say that the file will not come."""
+    Export.objects.filter(pk=job.arguments["export_id"]).update(state=Export.State.FAILED)
+
+
+def expire(job: Job, **arguments: Any) -> None:
+    """Delete the file of an export whose time is over."""
+    export = Export.objects.filter(pk=arguments["export_id"]).first()
+    if export is not None:
+        default_storage.delete(export.place)
+        Export.objects.filter(pk=export.pk).update(state=Export.State.EXPIRED)
+
+
+def register_all() -> None:
+    """Add the tasks."""
+    jobs.register(EXPORT, write, on_give_up=give_up)
+    jobs.register(EXPIRE, expire)

@@ -1,0 +1,72 @@
+"""Where the apps above hook into orders: fulfillment and refunds register here what they add to an order's life.
+
+Each hook runs in the transaction of the change that it belongs to, with the order locked.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from apps.orders.models import Order
+
+
+class Creation(Protocol):
+    """Told of a new order; ``parts`` holds what of the body belongs to other apps, e.g. ``fulfillments``."""
+
+    def __call__(self, order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+        """Take part."""
+
+
+class Cancellation(Protocol):
+    """Told that an order is being cancelled, before its lines change; raises a ``DomainError`` to refuse."""
+
+    def __call__(self, order: Order, *, actor: str, at: datetime) -> None:
+        """Take part."""
+
+
+class Refunder(Protocol):
+    """Gives money back for an order that is being cancelled.
+
+    ``parts`` holds ``amount`` and ``currency``, or ``refund`` as in the body of a refund.
+    """
+
+    def __call__(self, order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+        """Take part."""
+
+
+class Erasure(Protocol):
+    """Told that an order's personal data is being erased."""
+
+    def __call__(self, order: Order, *, at: datetime) -> None:
+        """Take part."""
+
+
+creations: list[Creation] = []
+cancellations: list[Cancellation] = []
+erasures: list[Erasure] = []
+_refunders: list[Refunder] = []
+
+
+def on_create(hook: Creation) -> None:
+    """Register who must know of new orders."""
+    creations.append(hook)
+
+
+def on_cancel(hook: Cancellation) -> None:
+    """Register who takes part in cancelling an order."""
+    cancellations.append(hook)
+
+
+def on_erase(hook: Erasure) -> None:
+    """Register who keeps personal data of orders."""
+    erasures.append(hook)
+
+
+def use_refunder(refunder: Refunder) -> None:
+    """Say who gives money back."""
+    _refunders[:] = [refunder]
+
+
+def refunder() -> Refunder | None:
+    """Who gives money back; None where nobody does."""
+    return _refunders[0] if _refunders else None

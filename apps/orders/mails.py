@@ -1,0 +1,42 @@
+"""The mails that buyers get of their orders: asked for in the transaction of the change, sent by a worker."""
+
+from typing import Any
+
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.orders.money import text_of
+from apps.orders.pricing import gross
+from apps.orders.reading import lines_of
+from apps.shops.tenancy import current_shop
+
+RECEIPT = "orders.receipt"
+CANCELLATION = "orders.cancellation"
+_SUBJECTS = {RECEIPT: "Your order {name} at {shop}", CANCELLATION: "Your order {name} at {shop} was cancelled"}
+
+
+def send(job: Job, **arguments: Any) -> None:
+    """Send the mail that the job is named after; ``order_id`` names the order, which may be gone meanwhile."""
+    order = Order.objects.filter(pk=arguments["order_id"]).exclude(email="").first()
+    if order is None:
+        return
+    shop = current_shop()
+    lines = [
+        {"name": line.name, "quantity": line.quantity, "price": text_of(gross(line), order.currency)}
+        for line in lines_of(order)
+    ]
+    text = render_to_string(
+        f"{job.task.replace('.', '/')}.txt",
+        {"shop": shop, "order": order, "lines": lines, "total": text_of(order.total_price, order.currency)},
+    )
+    subject = " ".join(_SUBJECTS[job.task].format(name=order.name, shop=shop.name).split())
+    EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email]).send()
+
+
+def register_all() -> None:
+    """Add the tasks."""
+    for task in _SUBJECTS:
+        jobs.register(task, send)

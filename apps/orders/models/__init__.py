@@ -1,0 +1,22 @@
+"""The tables of orders."""
+
+from apps.orders.models.exchange import Export, Format, Import, ImportedRow, Kind
+from apps.orders.models.lines import LineItem, ShippingLine
+from apps.orders.models.orders import Comment, MoneyColumn, OpenOrder, Order, OrderCounter
+from apps.orders.models.transactions import Transaction
+
+__all__ = [
+    "Comment",
+    "Export",
+    "Format",
+    "Import",
+    "ImportedRow",
+    "Kind",
+    "LineItem",
+    "MoneyColumn",
+    "OpenOrder",
+    "Order",
+    "OrderCounter",
+    "ShippingLine",
+    "Transaction",
+]

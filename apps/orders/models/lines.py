@@ -1,0 +1,114 @@
+"""What was bought, and how it is sent."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.deletion import Collector
+
+from apps.catalog.models import Product, Variant
+from apps.orders.models.orders import MoneyColumn, Order
+from apps.shops.tenancy import ShopOwned
+
+
+def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
+    """On the deletion of a product or variant: its lines lose the reference, and their orders take a new version.
+
+    The panel's question "what else goes?" collects too, and changes nothing.
+    """
+    collector.add_field_update(field, None, rows)
+    if type(collector) is Collector:
+        Order.objects.filter(pk__in={row.order_id for row in rows}).update()
+
+
+class LineItem(ShopOwned):
+    """A line of an order: a snapshot of the variant that was bought, or something that no catalog has.
+
+    ``quantity`` is as ordered, ``current_quantity`` what is left of it after cancelled and returned units,
+    ``fulfillable_quantity`` what is yet to be sent and ``fulfilled_quantity`` what was sent. ``tax_lines`` and
+    ``discount_allocations`` hold amounts for the whole line, as ordered; ``tax`` and ``discount`` are their sums.
+    ``taken_from`` says from which locations' stock the units came: ``{location id: units}``.
+    """
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)
+    position = models.PositiveIntegerField(default=0)
+    variant = models.ForeignKey(Variant, on_delete=forget, null=True, blank=True, related_name="+")
+    product = models.ForeignKey(Product, on_delete=forget, null=True, blank=True, related_name="+")
+    title = models.CharField(max_length=255)
+    variant_title = models.CharField(max_length=800, blank=True)
+    name = models.CharField(max_length=1100)
+    sku = models.CharField("SKU", max_length=255, blank=True)
+    vendor = models.CharField(max_length=255, blank=True)
+    grams = models.PositiveBigIntegerField(default=0)
+    price = MoneyColumn(help_text="Of one unit, without discounts.")
+    quantity = models.PositiveIntegerField()
+    current_quantity = models.PositiveIntegerField()
+    fulfillable_quantity = models.PositiveIntegerField()
+    fulfilled_quantity = models.PositiveIntegerField(default=0)
+    total_discount = MoneyColumn(help_text="The discount of this line alone, without its share of the order's.")
+    discount = MoneyColumn(help_text="All discounts of the line.")
+    tax = MoneyColumn(help_text="All taxes of the line.")
+    tax_lines = models.JSONField(default=list)
+    discount_allocations = models.JSONField(default=list)
+    properties = models.JSONField(default=list)
+    requires_shipping = models.BooleanField(default=True)
+    taxable = models.BooleanField(default=True)
+    gift_card = models.BooleanField(default=False)
+    fulfillment_service = models.CharField(max_length=255, default="manual")
+    variant_inventory_management = models.CharField(max_length=255, blank=True)
+    taken_from = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("order", "position", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(quantity__gte=1), name="orders_lineitem_has_units", violation_error_code="quantity"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    current_quantity__lte=F("quantity"),
+                    fulfillable_quantity__lte=F("quantity") - F("fulfilled_quantity"),
+                ),
+                name="orders_lineitem_units_add_up",
+                violation_error_code="quantity",
+            ),
+            models.CheckConstraint(
+                condition=Q(price__gte=0, discount__gte=0, tax__gte=0),
+                name="orders_lineitem_amounts_not_negative",
+                violation_error_code="price",
+            ),
+        )
+        indexes = (models.Index(fields=("order", "position", "id"), name="orders_lineitem_by_order"),)
+
+    def __str__(self) -> str:
+        return f"{self.quantity} × {self.name}"
+
+
+class ShippingLine(ShopOwned):
+    """How an order is sent, and what that costs; ``discount`` and ``tax`` are the sums of their parts."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="shipping_lines")
+    title = models.CharField(max_length=255)
+    code = models.CharField(max_length=255, blank=True)
+    source = models.CharField(max_length=255, blank=True)
+    carrier_identifier = models.CharField(max_length=255, blank=True)
+    phone = models.CharField(max_length=50, blank=True)
+    price = MoneyColumn()
+    discount = MoneyColumn()
+    tax = MoneyColumn()
+    tax_lines = models.JSONField(default=list)
+    discount_allocations = models.JSONField(default=list)
+    is_removed = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(price__gte=0, discount__gte=0, tax__gte=0, discount__lte=F("price")),
+                name="orders_shippingline_discount_at_most_its_price",
+                violation_error_code="price",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.title

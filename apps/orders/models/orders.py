@@ -1,0 +1,262 @@
+"""Orders, and the counter that numbers them."""
+
+import secrets
+from decimal import Decimal
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django_scopes import ScopedManager
+
+from apps.customers.models import Customer
+from apps.orders.money import converted
+from apps.shops.models import App
+from apps.shops.tenancy import ShopOwned, TimestampedQuerySet, VersionField
+
+FIRST_NAME = 1001
+
+
+class MoneyColumn(models.DecimalField[Decimal, Decimal]):
+    """An exact amount in the order's currency; three decimals hold every currency that we take."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Zero, and shown by no form, unless said otherwise."""
+        super().__init__(
+            *args, **{"max_digits": 20, "decimal_places": 3, "default": Decimal(0), "editable": False, **kwargs}
+        )
+
+
+def new_token() -> str:
+    """128 random bits, by which an order is found without its id."""
+    return secrets.token_hex(16)
+
+
+def new_confirmation_number() -> str:
+    """Nine letters and digits that can be read out; without those that are easily confused."""
+    return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
+
+
+class OrderCounter(ShopOwned):
+    """The number of the shop's newest order. Its row is locked until the order's transaction ends, so none is lost."""
+
+    last_number = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("shop",), name="orders_ordercounter_one_per_shop"),)
+
+    def __str__(self) -> str:
+        return f"#{self.last_number + FIRST_NAME - 1}"
+
+
+class Order(ShopOwned):
+    """An order: the root of its lines, shipping lines and transactions.
+
+    Amounts are in ``currency``; the buyer saw them in ``presentment_currency``, at ``exchange_rate`` units of that for
+    one of ``currency``. ``total_…`` columns are as ordered, ``current_…`` columns as left after cancelled and returned
+    units. The three statuses follow from other columns and rows (``apps.orders.statuses``) and are kept for filters.
+    Addresses are snapshots: an order is a document and does not change when a customer moves.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", "Open"
+        CLOSED = "closed", "Closed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    class FinancialStatus(models.TextChoices):
+        PENDING = "pending", "Payment pending"
+        AUTHORIZED = "authorized", "Authorized"
+        PARTIALLY_PAID = "partially_paid", "Partially paid"
+        PAID = "paid", "Paid"
+        PARTIALLY_REFUNDED = "partially_refunded", "Partially refunded"
+        REFUNDED = "refunded", "Refunded"
+        VOIDED = "voided", "Voided"
+
+    class FulfillmentStatus(models.TextChoices):
+        UNFULFILLED = "", "Unfulfilled"
+        PARTIAL = "partial", "Partially fulfilled"
+        FULFILLED = "fulfilled", "Fulfilled"
+        RESTOCKED = "restocked", "Restocked"
+
+    class CancelReason(models.TextChoices):
+        CUSTOMER = "customer", "The customer changed their mind"
+        FRAUD = "fraud", "Fraud"
+        INVENTORY = "inventory", "Out of stock"
+        DECLINED = "declined", "Payment declined"
+        STAFF = "staff", "Staff error"
+        OTHER = "other", "Another reason"
+
+    class InventoryBehaviour(models.TextChoices):
+        BYPASS = "bypass", "Leave the stock alone"
+        IGNORE_POLICY = "decrement_ignoring_policy", "Take from stock, even below zero"
+        OBEY_POLICY = "decrement_obeying_policy", "Take from stock as each variant's policy allows"
+
+    number = models.PositiveBigIntegerField(editable=False)
+    name = models.CharField(max_length=64, editable=False)
+    token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)
+    confirmation_number = models.CharField(max_length=9, default=new_confirmation_number, editable=False)
+
+    customer = models.ForeignKey(
+        Customer, on_delete=models.RESTRICT, null=True, blank=True, related_name="orders", db_index=False
+    )
+    email = models.EmailField("e-mail", max_length=255, blank=True)
+    phone = models.CharField(max_length=50, blank=True)
+    buyer_accepts_marketing = models.BooleanField(default=False)
+    billing_address = models.JSONField(null=True, blank=True)
+    shipping_address = models.JSONField(null=True, blank=True)
+    browser_ip = models.GenericIPAddressField(null=True, blank=True, editable=False)
+    client_details = models.JSONField(null=True, blank=True, editable=False)
+
+    status = models.CharField(max_length=9, choices=Status, default=Status.OPEN, editable=False)
+    financial_status = models.CharField(
+        max_length=18, choices=FinancialStatus, default=FinancialStatus.PENDING, editable=False
+    )
+    fulfillment_status = models.CharField(max_length=9, choices=FulfillmentStatus, blank=True, editable=False)
+    processed_at = models.DateTimeField(default=timezone.now, editable=False)
+    cancelled_at = models.DateTimeField(null=True, blank=True, editable=False)
+    cancel_reason = models.CharField(max_length=9, choices=CancelReason, blank=True, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    currency = models.CharField(max_length=3, editable=False)
+    presentment_currency = models.CharField(max_length=3, editable=False)
+    exchange_rate = models.DecimalField(max_digits=24, decimal_places=12, default=Decimal(1), editable=False)
+    taxes_included = models.BooleanField(default=False, editable=False)
+    tax_exempt = models.BooleanField(default=False, editable=False)
+    duties_included = models.BooleanField(default=False, editable=False)
+    estimated_taxes = models.BooleanField(default=False, editable=False)
+    total_line_items_price = MoneyColumn()
+    total_discounts = MoneyColumn()
+    subtotal_price = MoneyColumn()
+    total_shipping_price = MoneyColumn()
+    total_tax = MoneyColumn()
+    total_tip_received = MoneyColumn()
+    total_price = MoneyColumn()
+    current_subtotal_price = MoneyColumn()
+    current_total_discounts = MoneyColumn()
+    current_total_tax = MoneyColumn()
+    current_total_price = MoneyColumn()
+    total_paid = MoneyColumn(help_text="Successful sales and captures.")
+    total_refunded = MoneyColumn(help_text="Successful refunds.")
+    total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
+    discount_codes = models.JSONField(default=list, editable=False)
+    discount_applications = models.JSONField(default=list, editable=False)
+    tax_lines = models.JSONField(default=list, editable=False)
+    payment_gateway_names = models.JSONField(default=list, editable=False)
+
+    note = models.TextField(max_length=5000, blank=True)
+    note_attributes = models.JSONField(default=list, blank=True)
+    tags = models.TextField(blank=True, help_text="Separated by commas.")
+    po_number = models.CharField("PO number", max_length=255, blank=True)
+    app = models.ForeignKey(
+        App, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False, editable=False
+    )
+    source_name = models.CharField(max_length=255, blank=True, editable=False)
+    source_identifier = models.CharField(max_length=255, blank=True, editable=False)
+    source_url = models.CharField(max_length=2048, blank=True, editable=False)
+    reference = models.CharField(max_length=255, blank=True, editable=False)
+    landing_site = models.CharField(max_length=2048, blank=True, editable=False)
+    referring_site = models.CharField(max_length=2048, blank=True, editable=False)
+    customer_locale = models.CharField(max_length=20, blank=True, editable=False)
+    inventory_behaviour = models.CharField(
+        max_length=25, choices=InventoryBehaviour, default=InventoryBehaviour.BYPASS, editable=False
+    )
+    test = models.BooleanField(default=False, editable=False)
+    units_counted = models.BooleanField(
+        default=False, editable=False, help_text="Whether its units count as sold in best-selling lists."
+    )
+    version = VersionField()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            models.UniqueConstraint(fields=("shop", "number"), name="orders_order_number_is_unique"),
+            models.CheckConstraint(
+                condition=Q(total_price__gte=0, subtotal_price__gte=0, total_tax__gte=0, total_discounts__gte=0),
+                name="orders_order_totals_not_negative",
+                violation_error_code="total_price",
+            ),
+            models.CheckConstraint(
+                condition=Q(total_paid__gte=0, total_refunded__gte=0, total_refunded__lte=models.F("total_paid")),
+                name="orders_order_refunds_at_most_what_was_paid",
+                violation_error_code="total_price",
+            ),
+            models.CheckConstraint(condition=Q(exchange_rate__gt=0), name="orders_order_rate_is_positive"),
+            models.CheckConstraint(
+                condition=(
+                    Q(status="cancelled", cancelled_at__isnull=False)
+                    | Q(status="closed", cancelled_at=None, closed_at__isnull=False)
+                    | Q(status="open", cancelled_at=None, closed_at=None)
+                ),
+                name="orders_order_status_fits_its_moments",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "id"), name="orders_order_by_shop"),
+            models.Index(fields=("shop", "status", "id"), name="orders_order_by_status"),
+            models.Index(fields=("shop", "financial_status", "id"), name="orders_order_by_payment"),
+            models.Index(fields=("shop", "fulfillment_status", "id"), name="orders_order_by_fulfillment"),
+            models.Index(fields=("shop", "customer", "id"), name="orders_order_by_customer"),
+            models.Index(fields=("customer",), name="orders_order_of_customer"),
+            models.Index(fields=("shop", "name"), name="orders_order_by_name"),
+            models.Index(fields=("shop", "email"), name="orders_order_by_email"),
+            models.Index(fields=("shop", "created_at", "id"), name="orders_order_by_creation"),
+            models.Index(fields=("shop", "updated_at", "id"), name="orders_order_by_update"),
+            models.Index(fields=("shop", "processed_at", "id"), name="orders_order_by_processing"),
+            models.Index(fields=("shop", "total_price", "id"), name="orders_order_by_total"),
+            models.Index(fields=("shop", "app", "id"), name="orders_order_by_app"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_multi_currency(self) -> bool:
+        """Whether the buyer saw other amounts than the shop."""
+        return self.presentment_currency != self.currency
+
+    def presentment(self, amount: Decimal) -> Decimal:
+        """An amount of the order in the currency that the buyer saw."""
+        if not self.is_multi_currency:
+            return amount
+        return converted(amount, self.exchange_rate, self.presentment_currency)
+
+    @property
+    def net_payment(self) -> Decimal:
+        """What the shop kept: paid less refunded."""
+        return self.total_paid - self.total_refunded
+
+    @property
+    def outstanding(self) -> Decimal:
+        """What the buyer still owes; negative where the shop owes the buyer."""
+        return self.current_total_price - self.net_payment
+
+
+class _OpenManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+    """Orders that are neither closed nor cancelled."""
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(status=Order.Status.OPEN)
+
+
+class OpenOrder(Order):
+    """An open order: what lists show unless asked for others, by statements that are compiled once."""
+
+    objects = ScopedManager(shop="shop", _manager_class=_OpenManager)  # type: ignore[misc]
+
+    class Meta:
+        proxy = True
+
+
+class Comment(ShopOwned):
+    """What staff noted on an order's timeline; goes when personal data is erased."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="comments")
+    body = models.TextField(max_length=5000)
+    actor = models.CharField(max_length=100)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"Comment on {self.order_id}"

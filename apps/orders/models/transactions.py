@@ -1,0 +1,63 @@
+"""The movements of money for an order."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.orders.models.orders import MoneyColumn, Order
+from apps.shops.tenancy import ShopOwned
+
+
+class Transaction(ShopOwned):
+    """One movement of money, or the attempt at one; its amount is never changed.
+
+    ``amount`` is in ``currency``, which is the order's or the one that the buyer saw; ``shop_amount`` is the same in
+    the order's currency. ``unsettled`` is what of an authorization can still be captured, in ``currency``.
+    """
+
+    class Kind(models.TextChoices):
+        AUTHORIZATION = "authorization", "Authorization"
+        CAPTURE = "capture", "Capture"
+        SALE = "sale", "Sale"
+        VOID = "void", "Void"
+        REFUND = "refund", "Refund"
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        SUCCESS = "success", "Success"
+        FAILURE = "failure", "Failure"
+        ERROR = "error", "Error"
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transactions", db_index=False)
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    sequence = models.PositiveIntegerField(help_text="Counts the transactions of an order from 1.")
+    kind = models.CharField(max_length=13, choices=Kind)
+    status = models.CharField(max_length=7, choices=Status, default=Status.SUCCESS)
+    gateway = models.CharField(max_length=255, default="manual")
+    amount = MoneyColumn()
+    currency = models.CharField(max_length=3)
+    shop_amount = MoneyColumn()
+    unsettled = MoneyColumn()
+    authorization = models.CharField(max_length=255, blank=True)
+    message = models.CharField(max_length=1000, blank=True)
+    error_code = models.CharField(max_length=100, blank=True)
+    receipt = models.JSONField(default=dict)
+    source_name = models.CharField(max_length=255, blank=True)
+    user_id = models.BigIntegerField(null=True, blank=True)
+    test = models.BooleanField(default=False)
+    processed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("order", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("order", "sequence"), name="orders_transaction_sequence_is_unique"),
+            models.CheckConstraint(
+                condition=Q(amount__gte=0, shop_amount__gte=0, unsettled__gte=0),
+                name="orders_transaction_amounts_not_negative",
+                violation_error_code="amount",
+            ),
+        )
+        indexes = (models.Index(fields=("order", "id"), name="orders_transaction_by_order"),)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.amount:f} {self.currency}"

@@ -1,0 +1,42 @@
+"""The topics that orders publish."""
+
+from typing import Any
+
+from django.db.models import Model
+
+from apps.api.topics import register_resource
+from apps.events import topics
+from apps.orders.api.orders import OrderSerializer
+from apps.orders.api.transactions import TransactionSerializer
+
+SCOPE = "read_orders"
+VERBS = {
+    "create": "placed",
+    "updated": "changed",
+    "delete": "deleted",
+    "cancelled": "cancelled",
+    "edited": "edited",
+    "paid": "paid",
+    "partially_fulfilled": "partly sent",
+    "fulfilled": "sent",
+}
+
+
+def _nothing(instance: Model, version: str) -> dict[str, Any]:
+    return {"id": instance.pk}
+
+
+def register_all() -> None:
+    """Add the topics."""
+    register_resource("orders", "Order", OrderSerializer, scope=SCOPE, verbs=VERBS)
+    register_resource(
+        "order_transactions", "Transaction", TransactionSerializer, scope=SCOPE, verbs={"create": "noted"}
+    )
+    for name, label in (
+        ("orders/comment", "Comment added"),
+        ("orders/redact", "Personal data erased"),
+        ("orders/export", "Orders exported"),
+        ("orders/import", "Orders imported"),
+    ):
+        # For the audit trail alone: no scope opens them to apps.
+        topics.register(name, scope="", render=_nothing, label=label)

@@ -1,0 +1,113 @@
+"""The syntax tree of a query: frozen, hashable nodes, and their canonical text."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+ESCAPABLE = r"\s:\\()\"'*<>=-"
+"""The characters, as the inside of a regex class, that a backslash makes literal; before others it is itself."""
+
+_TO_ESCAPE = re.compile(rf"[\s:\\()*]|^[{ESCAPABLE}]")
+
+
+class Comparator(StrEnum):
+    """What stands between a field and its value."""
+
+    EQUAL = ":"
+    LESS = ":<"
+    LESS_OR_EQUAL = ":<="
+    GREATER = ":>"
+    GREATER_OR_EQUAL = ":>="
+
+
+class Kind(StrEnum):
+    """How a term's value is meant."""
+
+    EXACT = "exact"
+    PREFIX = "prefix"
+    PRESENT = "present"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Term:
+    """One condition.
+
+    Attributes:
+        field: The dotted path before the comparator; None for a bare word.
+        comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
+        value: The text without quotes, escapes and the trailing asterisk; empty for presence.
+        kind: Exact, a prefix (``Album*``), or presence (``*``).
+        quoted: Whether the value stood between quotes.
+        position: Where the term starts in the text; no part of its identity.
+    """
+
+    field: str | None
+    comparator: Comparator
+    value: str
+    kind: Kind = Kind.EXACT
+    quoted: bool = False
+    position: int = dataclasses.field(default=0, compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a term or group."""
+
+    operand: "Node"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class And:
+    """All of two or more."""
+
+    operands: tuple["Node", ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Or:
+    """Any of two or more."""
+
+    operands: tuple["Node", ...]
+
+
+Node = Term | Not | And | Or
+
+
+def terms_of(node: Node) -> Iterator[Term]:
+    """Yield the terms of a tree in the order of their text."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Term):
+            yield current
+        elif isinstance(current, Not):
+            pending.append(current.operand)
+        else:
+            pending.extend(reversed(current.operands))
+
+
+def render(node: Node) -> str:
+    """Write a tree as text that parses to an equal tree."""
+    if isinstance(node, Term):
+        return _render_term(node)
+    if isinstance(node, Not):
+        return "-" + _render_operand(node.operand)
+    connective = " AND " if isinstance(node, And) else " OR "
+    bare = (Term, Not, Or) if isinstance(node, And) else (Term, Not)
+    return connective.join(render(each) if isinstance(each, bare) else f"({render(each)})" for each in node.operands)
+
+
+def _render_operand(node: Node) -> str:
+    return _render_term(node) if isinstance(node, Term) else f"({render(node)})"
+
+
+def _render_term(term: Term) -> str:
+    subject = "" if term.field is None else f"{term.field}{term.comparator}"
+    if term.kind is Kind.PRESENT:
+        return f"{subject}*"
+    if term.quoted or not term.value or (term.field is None and term.value in {"AND", "OR", "NOT"}):
+        value = term.value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{subject}"{value}"'
+    value = _TO_ESCAPE.sub(r"\\\g<0>", term.value)
+    return f"{subject}{value}*" if term.kind is Kind.PREFIX else f"{subject}{value}"

@@ -1,0 +1,160 @@
+"""Text to syntax tree, in time that grows linearly with the text."""
+
+import re
+from functools import lru_cache
+
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+
+from apps.query.nodes import ESCAPABLE, And, Comparator, Kind, Node, Not, Or, Term
+
+MAX_LENGTH = 4096
+MAX_TERMS = 50
+MAX_DEPTH = 20
+
+_ESCAPE = re.compile(rf"\\([{ESCAPABLE}])")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""What no database column and no UTF-8 text can hold."""
+
+_KINDS = {
+    "PRESENT": Kind.PRESENT,
+    "WORD_PREFIX": Kind.PREFIX,
+    "VALUE_PREFIX": Kind.PREFIX,
+    "WORD": Kind.EXACT,
+    "VALUE": Kind.EXACT,
+    "QUOTED": Kind.EXACT,
+}
+
+
+class QuerySyntaxError(ValueError):
+    """The text is no query.
+
+    Attributes:
+        message: What is wrong, as a sentence.
+        position: Where, as a 0-based offset in characters.
+    """
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(f"{message} (position {position})")
+        self.message = message
+        self.position = position
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Node:
+    """Parse a query; results are cached by their text.
+
+    A blank text is an error: that no query means "everything" is for the caller to say.
+
+    Raises:
+        QuerySyntaxError: The text breaks the grammar or a limit (4,096 characters, 50 terms, 20 nested parentheses).
+    """
+    if len(text) > MAX_LENGTH:
+        message = f"The query is too long (maximum is {MAX_LENGTH} characters)."
+        raise QuerySyntaxError(message, MAX_LENGTH)
+    if unstorable := _UNSTORABLE.search(text):
+        message = "The query holds a character that is not allowed."
+        raise QuerySyntaxError(message, unstorable.start())
+    if not text.strip():
+        message = "The query is empty."
+        raise QuerySyntaxError(message, 0)
+    return _build(text)
+
+
+def _build(text: str) -> Node:
+    """Feed the parser token by token, so that a limit stops it at the token that breaks it."""
+    session = _PARSER.parse_interactive(text)
+    opened: list[int] = []
+    terms = 0
+    try:
+        for token in session.iter_parse():
+            position = token.start_pos or 0
+            if token.type == "LPAR":
+                opened.append(position)
+                if len(opened) > MAX_DEPTH:
+                    message = f"The query nests too deep (maximum is {MAX_DEPTH} parentheses)."
+                    raise QuerySyntaxError(message, position)
+            elif token.type == "RPAR" and opened:
+                opened.pop()
+            elif token.type in _KINDS:
+                terms += 1
+                if terms > MAX_TERMS:
+                    message = f"The query has too many terms (maximum is {MAX_TERMS})."
+                    raise QuerySyntaxError(message, position)
+    except UnexpectedInput as error:
+        position = error.pos_in_stream or 0
+        raise QuerySyntaxError(_explain(text, position), position) from None
+    try:
+        tree: Node = session.feed_token(Token("$END", ""))
+    except UnexpectedInput:
+        if opened:
+            message = "This parenthesis is never closed."
+            raise QuerySyntaxError(message, opened[-1]) from None
+        message = "The query ends where a term is expected."
+        raise QuerySyntaxError(message, len(text)) from None
+    return tree
+
+
+_REASONS = {
+    ":": "':' needs a field name directly before it and a value directly after it.",
+    "<": "The comparators are ':', ':<', ':<=', ':>' and ':>='; a value follows directly.",
+    "-": "'-' must stand directly before one term or group.",
+    ")": "This parenthesis closes nothing, or a term or a value is missing before it.",
+    '"': "This quote is never closed, or text follows the closing one directly.",
+}
+_REASONS |= {"'": _REASONS['"'], ">": _REASONS["<"], "=": _REASONS["<"]}
+
+
+def _explain(text: str, position: int) -> str:
+    """Say what the grammar misses at the character where the parser stopped."""
+    if reason := _REASONS.get(text[position]):
+        return reason
+    if "*" in text[position:].split(maxsplit=1)[0]:
+        return r"'*' may only end a value of ':', or be one; write \* for the character."
+    return "A field, a word or a group is expected here."
+
+
+@v_args(inline=True)
+class _TreeBuilder(Transformer[Token, Node]):
+    """Builds the nodes while the parser reduces, which needs no recursion."""
+
+    def conjunction(self, *operands: Node) -> Node:
+        return operands[0] if len(operands) == 1 else And(operands)
+
+    def disjunction(self, *operands: Node) -> Node:
+        return operands[0] if len(operands) == 1 else Or(operands)
+
+    def negation(self, operand: Node) -> Node:
+        return Not(operand)
+
+    def matching(self, name: Token, comparator: Token, value: Token) -> Node:
+        return _term(name, comparator, value)
+
+    def comparison(self, name: Token, comparator: Token, value: Token) -> Node:
+        return _term(name, comparator, value)
+
+    def bare(self, value: Token) -> Node:
+        return _term(None, Comparator.EQUAL, value)
+
+
+def _term(name: Token | None, comparator: str, value: Token) -> Term:
+    kind = _KINDS[value.type]
+    quoted = value.type == "QUOTED"
+    text = value[1:-1] if quoted else value.removesuffix("*") if kind is not Kind.EXACT else str(value)
+    return Term(
+        field=None if name is None else str(name),
+        comparator=Comparator(comparator),
+        value=_ESCAPE.sub(r"\1", text),
+        kind=kind,
+        quoted=quoted,
+        position=(value if name is None else name).start_pos or 0,
+    )
+
+
+_PARSER = Lark.open(
+    "grammar.lark",
+    rel_to=__file__,
+    parser="lalr",
+    lexer="contextual",
+    transformer=_TreeBuilder(),
+    maybe_placeholders=False,
+)

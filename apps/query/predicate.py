@@ -1,0 +1,189 @@
+"""Queries as functions over JSON payloads: the filters of webhook subscriptions.
+
+Equality is exact and by case, ``*`` ends a prefix, and a path that leads through arrays is met by any element, each
+condition for itself. Null, the empty text and the empty collection count as absent. A predicate never raises: what
+cannot be compared does not match.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+
+from apps.query.nodes import And, Comparator, Kind, Node, Not, Term, terms_of
+from apps.query.parser import QuerySyntaxError, parse
+from apps.query.values import interval, number
+
+Predicate = Callable[[Mapping[str, object]], bool]
+_Test = Callable[[object], bool]
+
+FIELDLESS = "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on."
+
+_OFFSET = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
+
+_HOLDS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
+    Comparator.LESS: Decimal.__lt__,
+    Comparator.LESS_OR_EQUAL: Decimal.__le__,
+    Comparator.GREATER: Decimal.__gt__,
+    Comparator.GREATER_OR_EQUAL: Decimal.__ge__,
+}
+
+
+@lru_cache(maxsize=1024)
+def filter_of(text: str) -> Predicate:
+    """Parse and compile a filter; cached by its text.
+
+    Raises:
+        QuerySyntaxError: The text is no query, or a term names no field.
+    """
+    return compile_predicate(parse(text))
+
+
+def fields_of(node: Node) -> frozenset[str]:
+    """Return the dotted paths that a query reads."""
+    return frozenset(term.field for term in terms_of(node) if term.field is not None)
+
+
+def compile_predicate(node: Node) -> Predicate:
+    """Compile a query to a function that says whether a payload matches.
+
+    Raises:
+        QuerySyntaxError: A term names no field.
+    """
+    if isinstance(node, Term):
+        return _compile_term(node)
+    if isinstance(node, Not):
+        negated = compile_predicate(node.operand)
+        return lambda payload: not negated(payload)
+    parts = tuple(compile_predicate(operand) for operand in node.operands)
+    if isinstance(node, And):
+        return lambda payload: all(part(payload) for part in parts)
+    return lambda payload: any(part(payload) for part in parts)
+
+
+def _compile_term(term: Term) -> Predicate:
+    if term.field is None:
+        raise QuerySyntaxError(FIELDLESS, term.position)
+    path = tuple(term.field.split("."))
+    test = _keyword_test(term) if path[-1] == "tags" else _test(term)
+    if len(path) == 1:
+        key = path[0]
+
+        def holds_at_root(payload: Mapping[str, object]) -> bool:
+            value = payload.get(key)
+            return any(map(test, _elements(value))) if isinstance(value, list) else test(value)
+
+        return holds_at_root
+    return lambda payload: any(map(test, _values(payload, path)))
+
+
+def _values(payload: Mapping[str, object], path: tuple[str, ...]) -> Iterator[object]:
+    """Yield what stands at the end of a path, through arrays of any depth."""
+    level = [payload.get(path[0])]
+    for key in path[1:]:
+        level = [value[key] for value in _elements(level) if isinstance(value, dict) and key in value]
+    return _elements(level)
+
+
+def _elements(values: list[object]) -> Iterator[object]:
+    """Yield the elements of an array and of those inside it, without recursion: payloads nest as they like."""
+    pending = [iter(values)]
+    while pending:
+        for value in pending[-1]:
+            if isinstance(value, list):
+                pending.append(iter(value))
+                break
+            yield value
+        else:
+            pending.pop()
+
+
+def _test(term: Term) -> _Test:
+    if term.kind is Kind.PRESENT:
+        return _is_present
+    if term.comparator is not Comparator.EQUAL:
+        return _ordering_test(term)
+    wanted = term.value
+    if term.kind is Kind.PREFIX:
+        return lambda value: (text := _text(value)) is not None and text.startswith(wanted)
+    amount = number(wanted)
+
+    def equals(value: object) -> bool:
+        if isinstance(value, str):
+            return value == wanted
+        if isinstance(value, bool):
+            return wanted == ("true" if value else "false")
+        return amount is not None and _number(value) == amount
+
+    return equals
+
+
+def _keyword_test(term: Term) -> _Test:
+    """Test a comma-separated text tag by tag, and anything else as it is."""
+    test = _test(term)
+
+    def holds(value: object) -> bool:
+        if isinstance(value, str):
+            return any(test(tag) for part in value.split(",") if (tag := part.strip()))
+        return test(value)
+
+    return holds
+
+
+def _ordering_test(term: Term) -> _Test:
+    compare = _HOLDS[term.comparator]
+    amount = number(term.value)
+    if amount is not None:
+        return lambda value: (other := _number(value)) is not None and compare(other, amount)
+    try:
+        start, end = interval(term.value, UTC)
+    except ValueError:
+        return lambda _: False
+    # Without an offset the filter means the payload's own zone, which is the shop's.
+    local = not (_OFFSET.search(term.value) or term.value.endswith(("UTC", "GMT")))
+    later = term.comparator in {Comparator.GREATER, Comparator.GREATER_OR_EQUAL}
+    edge = end if term.comparator in {Comparator.GREATER, Comparator.LESS_OR_EQUAL} else start
+
+    def holds(value: object) -> bool:
+        moment = _moment(value)
+        if moment is None:
+            return False
+        return ((moment.replace(tzinfo=UTC) if local else moment) >= edge) is later
+
+    return holds
+
+
+def _is_present(value: object) -> bool:
+    return value is not None and value not in ("", {})
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, str):
+        return value
+    found = _number(value)
+    return None if found is None else str(found)
+
+
+def _number(value: object) -> Decimal | None:
+    """Read a JSON number, or a text of plain digits, exactly; None for all else."""
+    if isinstance(value, str):
+        return number(value)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return Decimal(value)
+    if isinstance(value, float):
+        return Decimal(repr(value)) if math.isfinite(value) else None
+    return value if isinstance(value, Decimal) and value.is_finite() else None
+
+
+def _moment(value: object) -> datetime | None:
+    if not isinstance(value, str) or len(value) > 35:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,68 @@
+"""Numbers, dates and times as people write them in a query."""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+
+_NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
+_ISO = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)"
+    r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d{1,6})?)?"
+    r"(?P<zone> ?UTC|Z|[+-]\d\d:?\d\d)?",
+    re.ASCII,
+)
+_RFC_2822 = re.compile(
+    r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:[+-]\d{4}|GMT|UTC)",
+    re.ASCII,
+)
+
+
+def number(text: str) -> Decimal | None:
+    """Read plain decimal digits exactly; None for all else, exponents and infinities too."""
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Return the first instant that a date or time names and the first one after it, both in UTC.
+
+    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second; so "equal" means "inside", and "after a day"
+    means after its end.
+
+    Args:
+        text: ISO 8601 with or without time and offset, or RFC 2822.
+        zone: Where a time without an offset is meant, e.g. the shop's zone.
+
+    Raises:
+        ValueError: The text is no date, or one outside of the calendar.
+    """
+    if _RFC_2822.fullmatch(text):
+        start = parsedate_to_datetime(text)
+        # "-0000" says that the zone is unknown; left naive, it would mean the machine's zone.
+        return _span(start if start.tzinfo else start.replace(tzinfo=UTC), timedelta(seconds=1))
+    if not (found := _ISO.fullmatch(text)) or (found["fraction"] and not found["second"]):
+        message = f"{text!r} is not a date"
+        raise ValueError(message)
+    offset = (found["zone"] or "").strip().replace("UTC", "Z")
+    start = datetime.fromisoformat(
+        f"{found['day']}T{found['minute'] or '00:00'}{found['second'] or ':00'}{found['fraction'] or ''}{offset}"
+    )
+    if start.tzinfo is None:
+        start = start.replace(tzinfo=zone)
+    if not found["minute"]:
+        # The next midnight and not 24 hours later: a day with a change of clocks is shorter or longer.
+        return _span(start, timedelta(days=1))
+    if not found["second"]:
+        return _span(start, timedelta(minutes=1))
+    return _span(start, timedelta(microseconds=1) if found["fraction"] else timedelta(seconds=1))
+
+
+def _span(start: datetime, length: timedelta) -> tuple[datetime, datetime]:
+    try:
+        if length.days:
+            return start.astimezone(UTC), (start + length).astimezone(UTC)
+        begin = start.astimezone(UTC)
+        return begin, begin + length
+    except OverflowError:
+        message = f"{start.isoformat()} is out of range"
+        raise ValueError(message) from None

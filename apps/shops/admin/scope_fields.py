@@ -1,0 +1,78 @@
+"""Scopes as people choose them: per resource nothing, reading, or reading and changing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from apps.shops.scopes import SCOPES, expand
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """One line of the choice: what it is about, and the scope behind each degree."""
+
+    key: str
+    label: str
+    read: str | None
+    write: str | None
+
+
+def rows() -> list[ScopeRow]:
+    """All that an app can be allowed, by resource."""
+    keys = dict.fromkeys(scope.split("_", 1)[1] for scope in SCOPES)
+    made = []
+    for key in keys:
+        read, write = f"read_{key}", f"write_{key}"
+        words = SCOPES.get(read) or SCOPES[write]
+        label = words.removeprefix("See and change ").removeprefix("See ")
+        label = label[:1].upper() + label[1:]
+        made.append(ScopeRow(key, label, read if read in SCOPES else None, write if write in SCOPES else None))
+    return sorted(made, key=lambda row: row.label)
+
+
+def in_words(scopes: list[str]) -> list[tuple[str, str]]:
+    """What scopes allow: pairs of the resource and "see" or "see and change"."""
+    granted = expand(scopes)
+    return [
+        (row.label, "see and change" if row.write in granted else "see")
+        for row in rows()
+        if row.read in granted or row.write in granted
+    ]
+
+
+class ScopesForm(forms.Form):
+    """One choice per resource; ``scopes`` are the words behind them."""
+
+    def __init__(self, *args: Any, scopes: list[str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        held = set(scopes or ())
+        for row in rows():
+            choices = [("", "Nothing")]
+            choices += [("read", "See")] if row.read else []
+            choices += [("write", "See and change" if row.read else "Change")] if row.write else []
+            initial = "write" if row.write in held else "read" if row.read in held else ""
+            self.fields[f"scope_{row.key}"] = forms.ChoiceField(
+                choices=choices, required=False, initial=initial, label=row.label, widget=forms.RadioSelect
+            )
+
+    @property
+    def scope_fields(self) -> list[forms.BoundField]:
+        """The fields of the choice, for the template."""
+        return [field for field in self if field.name.startswith("scope_")]
+
+    @property
+    def scopes(self) -> list[str]:
+        """The chosen scopes; a ``write_`` scope brings its ``read_`` scope along and needs no word of its own."""
+        chosen = {row: self.cleaned_data.get(f"scope_{row.key}") for row in rows()}
+        words = (row.write if degree == "write" else row.read for row, degree in chosen.items() if degree)
+        return sorted(word for word in words if word)
+
+
+class NewAppForm(ScopesForm):
+    """A new app of the shop's own."""
+
+    name = forms.CharField(max_length=255, help_text="What staff will call it, for example “Warehouse sync”.")
+    application_url = forms.URLField(
+        required=False, max_length=2048, label="Address", help_text="Where the app itself is reached, if it has a page."
+    )

@@ -1,0 +1,128 @@
+"""The settings of the shop one is in."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+import pycountry
+from babel import Locale
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from apps.shops.models import Shop
+from apps.staff.addresses import panel_url
+from apps.staff.forms import PanelForm
+from apps.staff.menu import Menu
+from apps.staff.panel import PanelAdmin
+from apps.staff.theme import ThemedSelect
+
+ENGLISH = Locale("en")
+OPERATOR_ONLY = ("handle", "domain", "plan")
+
+
+def _countries() -> list[tuple[str, str]]:
+    return sorted(((country.alpha_2, country.name) for country in pycountry.countries), key=lambda pair: pair[1])
+
+
+def _currencies() -> list[tuple[str, str]]:
+    known = ((currency.alpha_3, currency.name) for currency in pycountry.currencies)
+    return sorted((code, f"{code} – {name}") for code, name in known)
+
+
+def _languages() -> list[tuple[str, str]]:
+    codes = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "th", "tr", "zh")
+    return sorted(((code, ENGLISH.languages[code]) for code in codes), key=lambda pair: pair[1])
+
+
+class ShopForm(PanelForm):
+    """The shop's settings, with choices where the values are standard codes."""
+
+    class Meta:
+        model = Shop
+        fields = "__all__"
+
+    presentment_currencies = forms.CharField(
+        required=False,
+        label="Further currencies",
+        help_text="Currencies that customers may pay in beside the shop's own, e.g. EUR, GBP.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["presentment_currencies"] = ", ".join(self.instance.presentment_currencies or [])
+        for name, choices in (
+            ("country_code", _countries()),
+            ("currency", _currencies()),
+            ("timezone", [(name, name.replace("_", " ")) for name in sorted(available_timezones())]),
+            ("primary_locale", _languages()),
+        ):
+            if name in self.fields:
+                self._offer(name, choices)
+
+    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        plain, current = self.fields[name], str(getattr(self.instance, name))
+        # A value from elsewhere stays possible: saving another field must not be refused for it.
+        if current not in dict(choices):
+            choices = [(current, current), *choices]
+        self.fields[name] = forms.ChoiceField(
+            choices=choices, label=plain.label, help_text=plain.help_text, widget=ThemedSelect(), required=True
+        )
+
+    def clean_presentment_currencies(self) -> list[str]:
+        """Codes that exist, once each."""
+        known = dict(_currencies())
+        codes = [code.strip().upper() for code in self.cleaned_data["presentment_currencies"].split(",")]
+        codes = sorted({code for code in codes if code})
+        if unknown := [code for code in codes if code not in known]:
+            raise forms.ValidationError(f"No such currency: {', '.join(unknown)}")
+        return codes
+
+
+@admin.register(Shop)
+class ShopAdmin(PanelAdmin):
+    """One row only: the shop one is in."""
+
+    menu = Menu("Settings", "settings", 10, "Shop settings")
+    topics = "shop"
+    form = ShopForm
+    fieldsets = (
+        ("Shop", {"fields": ("name", "email", "customer_email", "phone", "owner_name")}),
+        (
+            "Address",
+            {"fields": ("address1", "address2", ("zip", "city"), ("province", "province_code"), "country_code")},
+        ),
+        (
+            "Standards",
+            {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
+        ),
+        ("Customers and taxes", {"fields": ("customer_accounts", "taxes_included")}),
+        ("Installation", {"fields": OPERATOR_ONLY, "description": "Changed by the operator only."}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """This shop alone."""
+        return Shop.objects.filter(pk=self.shop(request).pk)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """What only the operator of the installation changes."""
+        return () if request.user.is_superuser else OPERATOR_ONLY
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Shops are opened outside of any shop."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A shop is not deleted from within."""
+        return False
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """There is nothing to list: on to the settings."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        return HttpResponseRedirect(self.url("change", self.shop(request).pk))
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Stay on the settings; the address of the panel may have changed with the handle."""
+        self.message_user(request, "The settings are saved.")
+        return HttpResponseRedirect(panel_url(obj, "admin:shops_shop_change", obj.pk))

@@ -1,0 +1,149 @@
+"""The shop as the interface shows it.
+
+Source: ``wire/shop.json``; fields of parts that this product does not have carry their neutral values.
+"""
+
+from babel import Locale
+from babel.core import UnknownLocaleError
+from babel.numbers import get_currency_symbol
+from django.conf import settings
+
+from apps.api.fields import Column, Computed, Constant
+from apps.api.plans import Context
+from apps.api.serializers import ResourceSerializer
+from apps.shops.models import Shop
+
+_ENGLISH = Locale("en")
+_BOOLEAN = {"type": "boolean"}
+
+
+def country_name(code: str) -> str:
+    """The English name of a country, e.g. ``Germany`` for ``DE``; the code itself where it is unknown."""
+    return str(_ENGLISH.territories.get(code, code))
+
+
+def money_format(currency: str) -> str:
+    """How prices are written, with ``{{amount}}`` in place of the number, e.g. ``${{amount}}``."""
+    try:
+        symbol = get_currency_symbol(currency, "en")
+    except UnknownLocaleError:
+        symbol = currency
+    return f"{symbol}{{{{amount}}}}" if len(symbol) == 1 else f"{{{{amount}}}} {symbol}"
+
+
+def _zone_label(context: Context, name: str) -> str:
+    moment = context.shop.created_at.astimezone(context.tz)
+    offset = moment.strftime("%z")
+    return f"(GMT{offset[:3]}:{offset[3:5]}) {name}"
+
+
+def _with_code(_: Context, currency: str) -> str:
+    return f"{money_format(currency)} {currency}".replace(f" {currency} {currency}", f" {currency}")
+
+
+class ShopSerializer(ResourceSerializer[Shop]):
+    """The shop that a token belongs to."""
+
+    country = Column("country_code")
+    country_name = Computed(lambda _, code: country_name(code), "country_code")
+    source = Constant(None)  # type: ignore[assignment]
+    customer_email = Computed(lambda _, own, shop: own or shop, "customer_email", "email")
+    timezone = Computed(_zone_label, "timezone")
+    iana_timezone = Column("timezone")
+    shop_owner = Computed(lambda _, owner, name: owner or name, "owner_name", "name")
+    money_format = Computed(lambda _, currency: money_format(currency), "currency")
+    money_with_currency_format = Computed(_with_code, "currency")
+    money_in_emails_format = Computed(lambda _, currency: money_format(currency), "currency")
+    money_with_currency_in_emails_format = Computed(_with_code, "currency")
+    # True or unset, as clients know it.
+    taxes_included = Computed(lambda _, included: included or None, "taxes_included", schema=_BOOLEAN)
+    auto_configure_tax_inclusivity = Constant(None)
+    tax_shipping = Constant(None)
+    county_taxes = Constant(True)
+    plan_display_name = Computed(lambda _, plan: Shop.Plan(plan).label, "plan")
+    plan_name = Column("plan")
+    has_discounts = Constant(False)
+    has_gift_cards = Constant(False)
+    google_apps_domain = Constant(None)
+    google_apps_login_enabled = Constant(None)
+    eligible_for_payments = Constant(False)
+    requires_extra_payments_agreement = Constant(False)
+    password_enabled = Constant(False)
+    has_storefront = Constant(True)
+    finances = Constant(True)
+    primary_location_id = Column()
+    checkout_api_supported = Constant(False)
+    multi_location_enabled = Constant(True)
+    setup_required = Constant(False)
+    pre_launch_enabled = Constant(False)
+    enabled_presentment_currencies = Computed(
+        lambda _, currencies, own: currencies or [own],
+        "presentment_currencies",
+        "currency",
+        schema={"type": "array", "items": {"type": "string"}},
+    )
+    marketing_sms_consent_enabled_at_checkout = Constant(False)
+    transactional_sms_disabled = Constant(True)
+
+    # The one field whose name carries the brand.
+    locals()[f"my{settings.BRAND}_domain"] = Column("domain")
+
+    class Meta:
+        model = Shop
+        fields = (
+            "id",
+            "name",
+            "email",
+            "domain",
+            "province",
+            "country",
+            "address1",
+            "zip",
+            "city",
+            "source",
+            "phone",
+            "latitude",
+            "longitude",
+            "primary_locale",
+            "address2",
+            "created_at",
+            "updated_at",
+            "country_code",
+            "country_name",
+            "currency",
+            "customer_email",
+            "timezone",
+            "iana_timezone",
+            "shop_owner",
+            "money_format",
+            "money_with_currency_format",
+            "weight_unit",
+            "province_code",
+            "taxes_included",
+            "auto_configure_tax_inclusivity",
+            "tax_shipping",
+            "county_taxes",
+            "plan_display_name",
+            "plan_name",
+            "has_discounts",
+            "has_gift_cards",
+            f"my{settings.BRAND}_domain",
+            "google_apps_domain",
+            "google_apps_login_enabled",
+            "money_in_emails_format",
+            "money_with_currency_in_emails_format",
+            "eligible_for_payments",
+            "requires_extra_payments_agreement",
+            "password_enabled",
+            "has_storefront",
+            "finances",
+            "primary_location_id",
+            "checkout_api_supported",
+            "multi_location_enabled",
+            "setup_required",
+            "pre_launch_enabled",
+            "enabled_presentment_currencies",
+            "marketing_sms_consent_enabled_at_checkout",
+            "transactional_sms_disabled",
+        )
+        read_only_fields = fields

@@ -1,0 +1,47 @@
+"""Routes about the caller itself: its shop, its scopes, its installation."""
+
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+
+from apps.api.errors import error_response
+from apps.api.plans import plan_for
+from apps.api.serializers import declaration
+from apps.api.viewsets import ApiView
+from apps.shops import services
+from apps.shops.api.resources import ShopSerializer
+
+
+class ShopView(ApiView):
+    """``GET /shop.json``: the shop that the token belongs to."""
+
+    def retrieve(self, request: Any) -> HttpResponse:
+        """The shop, or the fields of it that are asked for."""
+        asked = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
+        names = frozenset(asked & declaration(ShopSerializer).keys()) if asked else None
+        plan = plan_for(ShopSerializer, self.version, names)
+        return self.json({"shop": plan.read_one(self.shop.pk, self.context)})
+
+
+class AccessScopeView(ApiView):
+    """``GET /admin/oauth/access_scopes.json``: the scopes that the shop granted the app."""
+
+    def list(self, request: Any) -> HttpResponse:
+        """The scopes by handle."""
+        return self.json({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
+
+
+class InstallationView(ApiView):
+    """``DELETE /admin/api_permissions/current.json``: the app leaves the shop."""
+
+    def destroy(self, request: Any) -> HttpResponse:
+        """Uninstall the calling app; its tokens are useless at once."""
+        with transaction.atomic():
+            services.uninstall(self.access.installation, actor=self.actor, at=self.at)
+        return self.json({})
+
+
+def not_found(request: HttpRequest, rest: str) -> HttpResponse:
+    """No such route."""
+    return error_response("Not Found", 404)

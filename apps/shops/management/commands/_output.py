@@ -1,0 +1,15 @@
+"""How the commands that people and scripts call print their result."""
+
+import json
+from typing import Any
+
+from django.core.management.base import OutputWrapper
+
+
+def print_result(out: OutputWrapper, result: dict[str, Any], *, as_json: bool) -> None:
+    """One JSON object on one line, or a line per value for people."""
+    if as_json:
+        out.write(json.dumps(result))
+        return
+    for name, value in result.items():
+        out.write(f"{name}: {value}")

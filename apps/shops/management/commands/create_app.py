@@ -1,0 +1,48 @@
+"""``manage.py create_app NAME --shop DOMAIN --scopes a,b``: an app installed on a shop, and its token."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils import timezone
+
+from apps.shops import services
+from apps.shops.errors import DomainError
+from apps.shops.management.commands._output import print_result
+from apps.shops.models import App, Shop
+
+
+class Command(BaseCommand):
+    """Makes an app, installs it, and prints its keys this once."""
+
+    help = "Make an app, install it on a shop and print its access token once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The name, the shop and the scopes."""
+        parser.add_argument("name")
+        parser.add_argument("--shop", required=True, help="domain of the shop")
+        parser.add_argument("--scopes", required=True, help="comma-separated scopes")
+        parser.add_argument("--distribution", default=App.Distribution.CUSTOM, choices=App.Distribution.values)
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make, install, issue, print."""
+        shop = Shop.objects.filter(domain=options["shop"].lower()).first()
+        if shop is None:
+            raise CommandError(f"No shop has the domain {options['shop']}")
+        now = timezone.now()
+        try:
+            app = services.create_app(name=options["name"], distribution=options["distribution"])
+            installation = services.install(app, shop, scopes=options["scopes"], actor="system", at=now)
+            token = services.issue_token(installation, actor="system", at=now)
+        except DomainError as error:
+            raise CommandError(error.sentence) from error
+        result = {
+            "access_token": token,
+            "api_key": app.api_key,
+            "api_secret": app.api_secret,
+            "installation_id": installation.pk,
+        }
+        print_result(self.stdout, result, as_json=options["json"])

@@ -1,0 +1,51 @@
+"""``manage.py create_shop DOMAIN``: a new, empty shop."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from apps.shops import services
+from apps.shops.errors import DomainError
+from apps.shops.management.commands._output import print_result
+
+
+class Command(BaseCommand):
+    """Opens a shop with what every shop starts with."""
+
+    help = "Open a new, empty shop."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The domain, and what else is known."""
+        parser.add_argument("domain")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--email", default="")
+        parser.add_argument("--currency", default="USD")
+        parser.add_argument("--timezone", default="UTC")
+        parser.add_argument("--country", default="US")
+        parser.add_argument("--plan", default="basic")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Open it and print its id, domain and handle."""
+        domain = options["domain"].lower()
+        try:
+            shop = services.create_shop(
+                domain=domain,
+                name=options["name"] or domain.split(".")[0].replace("-", " ").title(),
+                email=options["email"] or "owner@example.com",
+                currency=options["currency"],
+                timezone=options["timezone"],
+                country_code=options["country"],
+                plan=options["plan"],
+                actor="system",
+                at=timezone.now(),
+            )
+        except DomainError as error:
+            raise CommandError(error.sentence) from error
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        result = {"id": shop.pk, "domain": shop.domain, "handle": shop.handle, "name": shop.name}
+        print_result(self.stdout, result, as_json=options["json"])

@@ -1,0 +1,57 @@
+"""Access scopes: which exist, what they say in words, and what one brings along.
+
+Rule: spec part A, Authentication; decisions, Access.
+"""
+
+from collections.abc import Iterable
+
+# word -> what staff read when they grant it
+RESOURCES = {
+    "script_tags": "scripts on storefront pages",
+    "products": "products, variants, images and collections",
+    "inventory": "stock levels",
+    "content": "blogs and articles",
+    "themes": "themes and their files",
+    "locations": "locations",
+    "mobile_platform_applications": "mobile app registrations",
+    "customers": "customers and their addresses",
+    "orders": "orders, transactions and refunds",
+    "marketplace_orders": "refunds of marketplace orders",
+    "fulfillments": "fulfillment services",
+    "merchant_managed_fulfillment_orders": "fulfillment orders at the shop's own locations",
+    "assigned_fulfillment_orders": "fulfillment orders at the app's own services",
+    "third_party_fulfillment_orders": "fulfillment orders at other services",
+}
+
+SCOPES: dict[str, str] = {
+    **{f"read_{word}": f"See {label}" for word, label in RESOURCES.items()},
+    **{f"write_{word}": f"See and change {label}" for word, label in RESOURCES.items()},
+    "read_users": "See the staff of the shop",
+    "write_theme_code": "Change theme files as a marketplace app",
+}
+
+
+class UnknownScope(ValueError):
+    """A word that names no scope."""
+
+
+def parse_scopes(text: str | Iterable[str]) -> list[str]:
+    """Read scopes from a comma-separated text or a list: known ones, once each, sorted.
+
+    Raises:
+        UnknownScope: A word names no scope; the message names it.
+    """
+    words = text.split(",") if isinstance(text, str) else text
+    wanted = {word.strip() for word in words} - {""}
+    if unknown := sorted(wanted - SCOPES.keys()):
+        raise UnknownScope(f"Unknown scope: {', '.join(unknown)}")
+    return sorted(wanted)
+
+
+def expand(scopes: Iterable[str]) -> frozenset[str]:
+    """The scopes and what they bring: ``write_x`` also reads ``x``."""
+    granted = set(scopes)
+    granted |= {
+        f"read_{scope.removeprefix('write_')}" for scope in granted if scope.startswith("write_")
+    } & SCOPES.keys()
+    return frozenset(granted)

@@ -1,0 +1,52 @@
+"""Filters for lists: a choice from many as a select box, and periods in the shop's days.
+
+A list that uses them sets ``list_filter_submit = True``, so that several are chosen before the list is asked again.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+
+class SelectFilter(admin.SimpleListFilter):
+    """A filter whose choices are too many for a list of links."""
+
+    template = "panel/select_filter.html"
+
+    def has_output(self) -> bool:
+        """Also without choices, so that the form keeps its shape."""
+        return True
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """The choices with their values."""
+        yield {"value": "", "display": "All", "selected": not self.value()}
+        for value, display in self.lookup_choices:
+            yield {"value": value, "display": display, "selected": self.value() == str(value)}
+
+
+class PeriodFilter(SelectFilter):
+    """By when; derive from it to filter by another field."""
+
+    title = "when"
+    parameter_name = "period"
+    field = "created_at"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Periods up to now."""
+        return [("0", "Today"), ("7", "Last 7 days"), ("30", "Last 30 days"), ("365", "Last 365 days")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Only since the chosen day began."""
+        value = self.value()
+        if value not in {"0", "7", "30", "365"}:
+            return queryset
+        return queryset.filter(**{f"{self.field}__gte": midnight() - timedelta(days=int(value))})
+
+
+def midnight() -> datetime:
+    """When today began in the shop."""
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)

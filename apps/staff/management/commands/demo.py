@@ -1,0 +1,111 @@
+"""``manage.py demo``: the demo store, made once, and a fresh token to reach it."""
+
+import json
+import secrets
+from argparse import ArgumentParser
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import transaction
+from django.utils import timezone
+
+from apps.shops import demo, services
+from apps.shops.models import App, Installation, Shop
+from apps.shops.scopes import SCOPES
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import Membership, User
+
+DOMAIN = "demo-store.localhost"
+EMAIL = "owner@demo-store.localhost"
+APP_NAME = "Demo app"
+
+
+class Command(BaseCommand):
+    """Makes the demo store where it is missing; says how to get in."""
+
+    help = "Make the demo store if it is absent, and print how to reach it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Whether to print for people as well."""
+        parser.add_argument("--json", action="store_true", help="print nothing but the JSON line")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make, then print; the last line is one JSON object."""
+        now = timezone.now()
+        with transaction.atomic():
+            shop = Shop.objects.filter(domain=DOMAIN).first() or _make_shop(now)
+            installation = _installation(shop, now)
+            password = _login(shop)
+            token = services.issue_token(installation, actor="system", at=now)
+        result = {
+            "base_url": settings.BASE_URL,
+            "shop_domain": shop.domain,
+            "access_token": token,
+            "api_secret": installation.app.api_secret,
+            "staff": {"email": EMAIL, "password": password},
+        }
+        if not options["json"]:
+            header = f"X-{settings.BRAND.capitalize()}-Access-Token"
+            self.stdout.write(
+                f"\n  Panel         {settings.BASE_URL}/admin/\n"
+                f"  Login         {EMAIL}  {password}\n"
+                f"  Shop          {shop.domain}\n"
+                f"  Access token  {token}\n\n"
+                f'  curl -H "{header}: {token}" {settings.BASE_URL}/admin/api/{settings.API_VERSIONS[-1]}/shop.json\n'
+            )
+        self.stdout.write(json.dumps(result))
+
+
+def _make_shop(at: datetime) -> Shop:
+    shop = services.create_shop(
+        domain=DOMAIN,
+        name="Demo Store",
+        email="hello@demo-store.localhost",
+        owner_name="Robin Meyer",
+        phone="+1 212 555 0142",
+        address1="48 Mercer Street",
+        city="New York",
+        zip="10013",
+        province="New York",
+        province_code="NY",
+        country_code="US",
+        latitude=40.7209,
+        longitude=-74.0021,
+        currency="USD",
+        timezone="America/New_York",
+        plan=Shop.Plan.PREMIUM,
+        actor="system",
+        at=at,
+    )
+    with shop_scope(shop):
+        demo.fill(shop, at)
+    return shop
+
+
+def _installation(shop: Shop, at: datetime) -> Installation:
+    """The demo app on the shop, with every scope that exists by now."""
+    with shop_scope(shop):
+        installed = Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
+    app = installed.app if installed else services.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
+    return services.install(app, shop, scopes=SCOPES, actor="system", at=at)
+
+
+def _login(shop: Shop) -> str:
+    """The demo owner's password: made once, and kept beside the data so that it can be shown again."""
+    path = Path(settings.DATA_DIR) / "demo-password"
+    user = User.objects.filter(email=EMAIL).first()
+    if user is None:
+        user = User.objects.create_superuser(EMAIL, None, first_name="Robin", last_name="Meyer")
+    with shop_scope(shop):
+        Membership.objects.get_or_create(shop=shop, user=user, defaults={"account_owner": True})
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(12))
+    password = path.read_text()
+    if not user.check_password(password):
+        user.set_password(password)
+        user.save()
+    return password

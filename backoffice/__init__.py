@@ -1,0 +1,1 @@
+"""The project: settings, root URLs, the WSGI and Celery entry points."""

@@ -1,0 +1,32 @@
+"""The routes of the REST interface: those of every domain, below the version."""
+
+from django.urls import URLPattern, URLResolver, include, path
+
+from apps.api import pages
+from apps.api.routing import Versioned, route
+from apps.catalog.urls import picture_urlpatterns
+from apps.shops.api.views import AccessScopeView, InstallationView, ShopView, not_found
+
+resources: list[URLPattern | URLResolver] = [
+    route("shop.json", ShopView, get="retrieve"),
+    # Where the public client libraries look for it.
+    route("api_permissions/current.json", InstallationView, delete="destroy"),
+    path("openapi.json", pages.schema, name="openapi"),
+    path("", include("apps.metafields.urls")),
+    path("", include("apps.inventory.urls")),
+    path("", include("apps.catalog.urls")),
+    path("", include("apps.content.urls")),
+    path("", include("apps.customers.urls")),
+    path("", include("apps.orders.urls")),
+]
+
+urlpatterns = [
+    Versioned(resources),
+    route("admin/oauth/access_scopes.json", AccessScopeView, get="list"),
+    route("admin/api_permissions/current.json", InstallationView, delete="destroy"),
+    path("admin/api/<path:rest>", not_found),
+    *picture_urlpatterns,
+    path("docs/api/", pages.browser, name="api-docs"),
+    path("docs/api/deprecations/", pages.deprecations, name="api-deprecations"),
+    path("account/", include("apps.customers.account_urls")),
+]

@@ -1,0 +1,45 @@
+"""The settings of the staff panel: the theme's, and those of login pages that go with it."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+
+FORMAT_MODULE_PATH = "backoffice.formats"
+CSRF_FAILURE_VIEW = "apps.staff.views.csrf_failure"
+# Who asks for a new password under an address that nobody has, gets no mail: it would go to a stranger.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+
+
+def _file(name: str) -> Any:
+    """The address of a static file, asked for when a page is rendered: the manifest is not known earlier."""
+
+    def address(request: HttpRequest | None = None) -> str:
+        return static(f"panel/{name}")
+
+    return address
+
+
+# Colours stand in static/panel/panel.css, which the pages outside of the theme share.
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Backoffice",
+    "SITE_HEADER": "apps.staff.menu.shop_name",
+    "SITE_SUBHEADER": "apps.staff.menu.shop_domain",
+    "SITE_URL": None,
+    "SITE_SYMBOL": "storefront",
+    "SITE_DROPDOWN": "apps.staff.menu.shop_switcher",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _file("favicon.svg")}],
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "BORDER_RADIUS": "8px",
+    "STYLES": [_file("panel.css")],
+    "SCRIPTS": [_file("panel.js")],
+    "ACCOUNT": {"navigation": "apps.staff.menu.account_links"},
+    "COMMAND": {"search_models": False, "show_history": False},
+    "SIDEBAR": {
+        "show_search": True,
+        "command_search": True,
+        "show_all_applications": False,
+        "navigation": "apps.staff.menu.navigation",
+    },
+}

@@ -1,0 +1,46 @@
+"""File storages out of ``STORAGE_URL``: a local folder, or a bucket of an S3-compatible service."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+_OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
+
+
+def file_storages(url: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """The settings of the storages ``default`` and ``contents``; in the latter a name is the digest of its file.
+
+    Args:
+        url: Empty for a local folder, or ``s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…``; without key and
+            secret the machine's own credentials are used.
+        folder: The local folder.
+
+    Raises:
+        ImproperlyConfigured: The URL is none of these.
+    """
+    if not url:
+        local = {"location": str(folder)}
+        return {
+            "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": local},
+            "contents": {"BACKEND": "apps.content.storage.ContentFolder", "OPTIONS": local},
+        }
+    parts = urlsplit(url)
+    given = dict(parse_qsl(parts.query))
+    if parts.scheme != "s3" or not parts.hostname or given.keys() - _OPTIONS.keys():
+        raise ImproperlyConfigured("STORAGE_URL must be s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…")
+    options: dict[str, Any] = {
+        "bucket_name": parts.hostname,
+        "location": parts.path.strip("/"),
+        "default_acl": None,
+        "querystring_auth": True,
+        **{_OPTIONS[name]: value for name, value in given.items()},
+    }
+    if parts.username and parts.password:
+        options |= {"access_key": unquote(parts.username), "secret_key": unquote(parts.password)}
+    backend = "storages.backends.s3.S3Storage"
+    return {
+        "default": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": False}},
+        "contents": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": True}},
+    }

@@ -1,0 +1,63 @@
+// Lists that people put in order: drag an item, or press its buttons. The form's fields carry the order.
+(() => {
+  "use strict";
+  const said = document.querySelector("[data-sort-said]");
+
+  const items = (list) => [...list.querySelectorAll(":scope > [data-sort-item]")];
+
+  const tell = (list, item) => {
+    const place = items(list).indexOf(item) + 1;
+    if (said) said.textContent = `${item.dataset.name}: place ${place} of ${items(list).length}. Save to keep it.`;
+  };
+
+  const step = (list, item, by) => {
+    const other = by < 0 ? item.previousElementSibling : item.nextElementSibling;
+    if (!other) return;
+    if (by < 0) list.insertBefore(item, other);
+    else list.insertBefore(other, item);
+    tell(list, item);
+  };
+
+  const nearest = (list, x, y) =>
+    items(list).find((item) => {
+      const box = item.getBoundingClientRect();
+      return x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
+    });
+
+  const enable = (list) => {
+    let dragged = null;
+    items(list).forEach((item) => {
+      item.draggable = true;
+      item.addEventListener("dragstart", (event) => {
+        if (event.target.closest("input, button, a, label") && event.target !== item) return event.preventDefault();
+        dragged = item;
+        item.classList.add("bo-dragged");
+        event.dataTransfer.effectAllowed = "move";
+        event.dataTransfer.setData("text/plain", "");
+      });
+      item.addEventListener("dragend", () => {
+        item.classList.remove("bo-dragged");
+        if (dragged) tell(list, dragged);
+        dragged = null;
+      });
+    });
+    list.addEventListener("dragover", (event) => {
+      if (!dragged) return;
+      event.preventDefault();
+      const over = nearest(list, event.clientX, event.clientY);
+      if (!over || over === dragged) return;
+      const all = items(list);
+      list.insertBefore(dragged, all.indexOf(over) > all.indexOf(dragged) ? over.nextSibling : over);
+    });
+    list.addEventListener("drop", (event) => event.preventDefault());
+    list.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-move]");
+      if (!button) return;
+      event.preventDefault();
+      step(list, button.closest("[data-sort-item]"), Number(button.dataset.move));
+      button.focus();
+    });
+  };
+
+  document.querySelectorAll("[data-sortable]").forEach(enable);
+})();

@@ -1,0 +1,142 @@
+// What the theme leaves out: keyboard, names and landmarks for people who do not use a mouse, and forms that are sent once.
+(() => {
+  "use strict";
+  const NATIVE = "a[href], button, input, select, textarea, label, summary, form";
+  const NAMES = {
+    close: "Close",
+    add: "Add",
+    arrow_back: "Back",
+    search: "Search",
+    storefront: "Home",
+    dock_to_right: "Show or hide the menu",
+    unfold_more: "More",
+    more_vert: "Actions of this row",
+    more_horiz: "Actions of this row",
+    light_mode: "Light",
+    dark_mode: "Dark",
+    computer: "As the system",
+  };
+
+  const clickable = (element) =>
+    [...element.attributes].some(({ name }) => /^(x-on:click|@click)(?!\.(outside|away))/.test(name));
+
+  const nameOf = (element) => {
+    const icon = element.matches(".material-symbols-outlined")
+      ? element
+      : element.querySelector(".material-symbols-outlined");
+    const words = [...element.childNodes].map((node) => node.textContent).join(" ").trim();
+    const symbol = icon?.textContent.trim();
+    return words && words !== symbol ? null : NAMES[symbol];
+  };
+
+  const nameIfIconOnly = (element) => {
+    const name = element.hasAttribute("aria-label") || element.title ? null : nameOf(element);
+    if (name) element.setAttribute("aria-label", name);
+  };
+
+  const makeOperable = (element) => {
+    if (element.matches(NATIVE) || element.closest("[data-operable]") === element) return;
+    if (element.id === "changelist-filter-close") return; // The empty space beside the filters; Escape closes them too.
+    element.dataset.operable = "";
+    element.tabIndex = 0;
+    if (element.tagName !== "TR") element.setAttribute("role", "button");
+    nameIfIconOnly(element);
+    element.addEventListener("keydown", (event) => {
+      if (event.target !== element || !["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      element.click();
+    });
+  };
+
+  const enhance = (root) => {
+    root.querySelectorAll("*").forEach((element) => {
+      if (clickable(element)) makeOperable(element);
+    });
+    root.querySelectorAll("a[href], button").forEach(nameIfIconOnly);
+    root.querySelectorAll(".material-symbols-outlined:not([data-operable])").forEach((icon) => {
+      if (!icon.closest("[aria-label]")?.isSameNode(icon)) icon.setAttribute("aria-hidden", "true");
+    });
+    root.querySelectorAll("[data-simplebar] .simplebar-content-wrapper").forEach((box) => box.removeAttribute("aria-label"));
+  };
+
+  const landmarks = () => {
+    const content = document.getElementById("content");
+    if (content) {
+      content.setAttribute("role", "main");
+      content.tabIndex = -1;
+    }
+    const menu = document.getElementById("nav-sidebar-inner");
+    menu?.setAttribute("aria-label", "Menu");
+    menu?.querySelectorAll("nav").forEach((nav) => nav.setAttribute("aria-label", "Your account"));
+    menu?.querySelectorAll("a.active").forEach((link) => link.setAttribute("aria-current", "page"));
+    const search = document.getElementById("search-input-command");
+    search?.setAttribute("aria-label", "Search");
+    document.getElementById("command-submit")?.setAttribute("aria-label", "Search now");
+    document.getElementById("searchbar")?.setAttribute("aria-label", "Search this list");
+  };
+
+  // A second click on a button that sends a form would send it again.
+  const sendOnce = (event) => {
+    const form = event.target;
+    if (form.method !== "post" || event.defaultPrevented) return;
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "1";
+    // Back from the next page, the form must work again.
+    window.addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
+  };
+
+  const copy = async (button) => {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.value);
+      button.querySelector("[data-copy-text]").textContent = "Copied";
+    } catch {
+      source.select();
+    }
+  };
+
+  const choosePreset = (select) => {
+    const chosen = new Set(select.value.split(" ").filter(Boolean));
+    document.querySelectorAll("input[name=permissions]:not(:disabled)").forEach((box) => {
+      box.checked = chosen.has(box.value);
+    });
+    document.dispatchEvent(new Event("change"));
+  };
+
+  const setAll = (button) => {
+    document.querySelectorAll(`input[type=radio][value="${button.dataset.setAll}"]`).forEach((radio) => {
+      radio.checked = true;
+    });
+  };
+
+  const narrow = (input) => {
+    const term = input.value.trim().toLowerCase();
+    document.querySelectorAll("[data-narrow-text]").forEach((row) => {
+      row.hidden = term !== "" && !row.dataset.narrowText.toLowerCase().includes(term);
+    });
+  };
+
+  document.addEventListener("submit", sendOnce);
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy], [data-set-all], [data-print]");
+    if (button?.dataset.copy) copy(button);
+    else if (button && "print" in button.dataset) window.print();
+    else if (button) setAll(button);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches?.("[data-preset]")) choosePreset(event.target);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.matches?.("[data-narrow]")) narrow(event.target);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    landmarks();
+    enhance(document);
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) addedNodes.forEach((node) => node.nodeType === 1 && enhance(node.parentElement ?? node));
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+})();

@@ -1,0 +1,26 @@
+// Light or dark on the pages outside of the theme, by the same stored choice as inside of it.
+(() => {
+  "use strict";
+  const KEY = "adminTheme";
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+  const stored = () => {
+    try {
+      return JSON.parse(localStorage.getItem(KEY)) || "auto";
+    } catch {
+      return "auto";
+    }
+  };
+  const apply = () => {
+    const choice = stored();
+    document.documentElement.classList.toggle("dark", choice === "dark" || (choice === "auto" && dark.matches));
+  };
+
+  apply();
+  dark.addEventListener("change", apply);
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-switch-theme]")) return;
+    localStorage.setItem(KEY, JSON.stringify(document.documentElement.classList.contains("dark") ? "light" : "dark"));
+    apply();
+  });
+})();
