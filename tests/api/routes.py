@@ -1,0 +1,55 @@
+"""The routes of the interface, read from the URL conf."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver
+
+from backoffice import interface
+
+# Routes that anybody may read, one by one.
+PUBLIC = {"GET openapi.json"}
+
+
+# Routes of the interface that have no version.
+ABSOLUTE = [entry for entry in interface.urlpatterns if hasattr(getattr(entry, "callback", None), "cls")]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method on a pattern, and the view that answers it."""
+
+    name: str
+    view: Any
+    action: str
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        view = self.view()
+        view.action = self.action
+        return view.scopes_for(self.name.split(" ")[0])
+
+
+def all_routes() -> list[Route]:
+    """Every route that a token opens."""
+    found = []
+    for pattern, callback in [*_walk(interface.resources, ""), *_walk(ABSOLUTE, "/")]:
+        if not hasattr(callback, "cls"):
+            assert f"GET {pattern}" in PUBLIC, f"{pattern} is no route of a viewset and not listed as public"
+            continue
+        found += [
+            Route(f"{method.upper()} {pattern}", callback.cls, action)
+            for method, action in callback.actions.items()
+            if method != "head"
+        ]
+    return found
+
+
+def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for entry in patterns:
+        text = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from _walk(entry.url_patterns, text)
+        elif isinstance(entry, URLPattern):
+            yield text.replace("<id:", "<"), entry.callback

@@ -1,0 +1,367 @@
+"""Bad input on every route: a clear refusal in the interface's shape, and nothing changed.
+
+Rule: reliability, section 6 (B1 to B28). The cases are generated from the URL conf and the samples, so a new route gets
+them all; what one route answers differently is a case of its own below.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.api.routes import Route, all_routes
+from tests.conftest import ApiClient
+from tests.samples import load_all
+
+SAMPLES = load_all()
+ROUTES = [route for route in all_routes() if route.name in SAMPLES]
+WRITING = [route for route in ROUTES if SAMPLES[route.name].body is not None]
+LISTS = [route for route in ROUTES if route.action == "list" and hasattr(route.view, "filterset_class")]
+PLURAL = [route for route in LISTS if route.view.filterset_class.base_filters.keys() >= {"ids"}]
+
+DEEP = {depth: b'{"a":' + b"[" * depth + b"]" * depth + b"}" for depth in (33, 1_200, 100_000)}
+MALFORMED = {
+    "truncated": b'{"a": {"b": 1',
+    "trailing comma": b'{"a": 1,}',
+    "byte order mark": b"\xef\xbb\xbf{}",
+    "utf-16": '{"a": 1}'.encode("utf-16"),
+    "invalid utf-8": b'{"a": "\xff"}',
+    "not a number": b'{"a": NaN}',
+    "infinity": b'{"a": -Infinity}',
+    "too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
+    "a key twice": b'{"a": {"b": 1, "b": 2}}',
+    "two values": b"{} {}",
+    **{f"{depth} deep": body for depth, body in DEEP.items()},
+}
+NO_OBJECT = {"nothing": b"", "null": b"null", "list": b"[]", "text": b'"x"', "number": b"1"}
+
+
+def ids(route: Route) -> str:
+    return route.name
+
+
+def assert_refusal(response: Any, *statuses: int) -> None:
+    assert response.status_code in statuses, (response.status_code, response.content[:300])
+    assert response["Content-Type"] == "application/json; charset=utf-8"
+    assert response["X-Request-Id"]
+    assert set(response.json()) <= {"errors", "detail"}
+    assert response.json()["errors"]
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+def test_bodies_that_cannot_be_read_are_400(route: Route, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+
+    with unchanged():
+        for body in MALFORMED.values():
+            assert_refusal(case.send(body=body), 400)
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+def test_bodies_without_the_wrapper_are_400(route: Route, arranged: Any, unchanged: Any) -> None:
+    sample = SAMPLES[route.name]
+    case = arranged(sample)
+    bodies = {} if sample.bodiless else {"empty": b"{}", **NO_OBJECT}
+    wrapper = next(iter(case.sample.body_for(case.arguments)), None)
+    if wrapper == getattr(route.view, "singular", None):
+        bodies |= {
+            f"wrapper holds {kind}": json.dumps({wrapper: value}).encode()
+            for kind, value in {"null": None, "list": [], "text": "x", "number": 1}.items()
+        }
+        bodies["another wrapper"] = b'{"nonsense": {"a": 1}}'
+
+    with unchanged():
+        for kind, body in bodies.items():
+            response = case.send(body=body)
+            assert response.status_code in {400, 422}, (kind, response.status_code, response.content)
+            assert_refusal(response, 400, 422)
+
+
+def test_a_second_wrapper_is_400(api: ApiClient, unchanged: Any) -> None:
+    from apps.api.viewsets import SINGULARS
+
+    SINGULARS.add("other_thing")
+    tag = {"src": "https://a.example/a.js", "event": "onload"}
+
+    with unchanged():
+        response = api.post("script_tags.json", {"script_tag": tag, "other_thing": {}})
+    SINGULARS.discard("other_thing")
+
+    assert_refusal(response, 400)
+    assert response.json() == {"errors": {"script_tag": "Required parameter missing or invalid"}}
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "",
+        "application/json; charset=utf-16",
+        "application/json; charset=latin-1",
+        "application/json; charset=bogus",
+        "application/json; charset=idna",
+        "application/json; charset=unicode_escape",
+    ],
+)
+def test_other_content_types_are_415(route: Route, content_type: str, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+
+    with unchanged():
+        response = case.send(content_type=content_type)
+
+    assert_refusal(response, 415)
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+def test_large_bodies_are_413_before_they_are_read(route: Route, arranged: Any, unchanged: Any) -> None:
+    limit = 30 * 1024 * 1024 if route.view.takes_uploads else 1024 * 1024
+    case = arranged(SAMPLES[route.name])
+
+    with unchanged():
+        response = case.send(body=b'{"a": "' + b"x" * limit + b'"}')
+
+    assert_refusal(response, 413)
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+def test_values_of_wrong_types_and_extremes_never_break(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    body = case.sample.body_for(case.arguments)
+    wrapper = next(iter(body), None)
+    if not isinstance(body.get(wrapper), dict):
+        return
+    extremes: list[Any] = [
+        None, True, -1, 2**31, 2**63, 10**30, 1.5, "", " ", "x" * 70_000, "1_0", "１２", " 7 ", [], {}, [[]], [{}],
+        [None], {"a": {"b": 1}}, "2026-02-30", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00",
+        "10000-01-01T00:00:00Z", "2026-06-30T23:59:60Z", "=1+1", "<script>", "../../etc/passwd", "https://127.0.0.1/",
+    ]  # fmt: skip
+    for name in body[wrapper]:
+        for value in extremes:
+            response = case.send(body={wrapper: {**body[wrapper], name: value}})
+            assert response.status_code < 500, (name, value, response.content)
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+@pytest.mark.parametrize("text", [b"\\u0000", b"\\ud800", b"a\\udfffb"])
+def test_texts_that_cannot_be_stored_are_refused(route: Route, text: bytes, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    wrapper = next(iter(case.sample.body_for(case.arguments)), "a")
+
+    with unchanged():
+        for body in (b'{"%s": {"title": "%s"}}', b'{"%s": {"x": {"%s": 1}}}'):
+            assert_refusal(case.send(body=body % (wrapper.encode(), text)), 400, 422)
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if "<id>" in r.name], ids=ids)
+@pytest.mark.parametrize(
+    "bad", ["0", "-1", "9" * 30, "9" * 5000, str(2**63), "１", "1.json", "abc", "1%00", "01", "1/2"]
+)
+def test_ids_that_are_none_are_404(route: Route, bad: str, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path = case.sample.path({**case.arguments, "id": bad})
+
+    with unchanged():
+        response = case.send(path=path)
+
+    assert_refusal(response, 404)
+
+
+@pytest.mark.parametrize("route", LISTS, ids=ids)
+@pytest.mark.parametrize("limit", ["0", "-1", "abc", "1e3", "1_0", "", "１", "9" * 40])
+def test_limits_that_are_none_are_400(route: Route, limit: str, arranged: Any) -> None:
+    response = arranged(SAMPLES[route.name]).send(query={"limit": limit})
+
+    assert_refusal(response, 400)
+    assert response.json() == {"errors": {"limit": "must be between 1 and 250"}}
+
+
+@pytest.mark.parametrize("route", LISTS, ids=ids)
+def test_a_limit_above_the_maximum_means_the_maximum(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+
+    assert case.send(query={"limit": "251"}).status_code == 200
+    assert_refusal(case.send(query={"limit": ["5", "6"]}), 400)
+
+
+@pytest.mark.parametrize("route", LISTS, ids=ids)
+@pytest.mark.parametrize("token", ["garbage", "", "a.b", "W10.W10", "é", "." * 500])
+def test_page_tokens_that_are_none_are_400(route: Route, token: str, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path = case.sample.path(case.arguments)
+
+    response = case.api.http.get(path, {"page_info": token})
+
+    assert_refusal(response, 400)
+    assert response.json() == {"errors": {"page_info": "Invalid value."}}
+
+
+@pytest.mark.parametrize("route", PLURAL, ids=ids)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("since_id", "abc"),
+        ("since_id", "-1"),
+        ("since_id", str(2**63)),
+        ("since_id", "１"),
+        ("ids", "1,2,,"),
+        ("ids", "x"),
+        ("ids", ",".join(["1"] * 251)),
+        ("created_at_min", "yesterday"),
+        ("created_at_min", "2026-02-30"),
+        ("updated_at_max", "9999-12-31T23:59:59-14:00"),
+        ("updated_at_max", "1" * 1000),
+        ("created_at_max", "1700000000"),
+    ],
+)
+def test_filter_values_that_do_not_fit_are_400(route: Route, name: str, value: str, arranged: Any) -> None:
+    if name not in route.view.filterset_class.base_filters:
+        pytest.fail(f"{route.name} has no filter {name}")
+
+    response = arranged(SAMPLES[route.name]).send(query={name: value})
+
+    assert_refusal(response, 400)
+    assert list(response.json()["errors"]) == [name]
+
+
+@pytest.mark.parametrize("route", LISTS, ids=ids)
+def test_unknown_parameters_and_fields_are_ignored(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    plain = case.send().json()
+
+    strange = {"_connector": "OR", "id__in": "1", "shop__token": "x", "__class__": "x", "password": "y"}
+
+    assert case.send(query=strange).json() == plain
+    assert case.send(query={"fields": "__class__,password"}).status_code == 200
+    assert case.send(query={"fields": ""}).json() == plain
+    assert case.send(query={"fields": "id,id"}).status_code == 200
+
+
+@pytest.mark.parametrize("route", LISTS, ids=ids)
+def test_queries_that_are_no_text_are_400(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path = case.sample.path(case.arguments)
+
+    assert_refusal(case.api.http.get(f"{path}?title=%ff"), 400)
+    assert_refusal(case.api.http.get(f"{path}?title=%00"), 400)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=ids)
+def test_other_methods_are_405_and_say_which_are_not(route: Route, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path = case.sample.path(case.arguments)
+    allowed = {r.name.split(" ")[0] for r in ROUTES if r.name.split(" ")[1] == case.sample.pattern}
+
+    with unchanged():
+        for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} - allowed:
+            response = case.api.http.generic(method, path, b"{}", content_type="application/json")
+            assert_refusal(response, 405)
+            assert set(response["Allow"].replace("HEAD", "").strip(", ").split(", ")) - {""} <= allowed
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.name.startswith("GET")], ids=ids)
+def test_head_equals_get_without_a_body(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path, query = case.sample.path(case.arguments), case.sample.query_for(case.arguments)
+
+    got, headed = case.api.http.get(path, query), case.api.http.head(path, query)
+
+    assert headed.status_code == got.status_code
+    assert headed.content == b""
+    assert headed["Content-Type"] == got["Content-Type"]
+
+
+@pytest.mark.parametrize(
+    ("version", "served_by"),
+    [
+        ("2023-01", "2024-10"),
+        ("2025-02", "2025-01"),
+        ("2026-07", "2026-07"),
+        ("latest", "2026-07"),
+        ("unstable", "unstable"),
+    ],
+)
+def test_versions_are_served_by_the_nearest_older_one(api: ApiClient, version: str, served_by: str) -> None:
+    response = api.at(version).get("shop.json")
+
+    assert response.status_code == 200
+    assert response["X-Platform-API-Version"] == served_by
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/api/2099-01/shop.json",
+        "/admin/api/2026-13/shop.json",
+        "/admin/api/abc/shop.json",
+        "/admin/api//shop.json",
+        "/admin/api/2026-07/shop",
+        "/admin/api/2026-07/shop.xml",
+        "/admin/api/2026-07//shop.json",
+        "/admin/api/2026-07/SHOP.json",
+        "/admin/api/2026-07/",
+        "/admin/api/2026-07",
+        "/admin/api/",
+        "/admin/api",
+        "/admin/api/2026-07/../shop.json",
+        "/admin/api/2026-07/shop.json/",
+    ],
+)
+def test_paths_that_are_no_route_are_404_in_json(api: ApiClient, path: str) -> None:
+    response = api.http.get(path)
+
+    assert_refusal(response, 404)
+    assert response.json() == {"errors": "Not Found"}
+
+
+def test_a_bad_host_is_400_in_json(api: ApiClient) -> None:
+    assert_refusal(api.http.get("/admin/api/2026-07/shop.json", headers={"Host": "evil.example"}), 400)
+
+
+def test_headers_of_proxies_change_nothing(api: ApiClient) -> None:
+    tag = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
+    headers = {
+        "X-Forwarded-For": "6.6.6.6",
+        "X-Forwarded-Host": "evil.example",
+        "X-HTTP-Method-Override": "DELETE",
+    }
+
+    response = api.post("script_tags.json", tag, **headers)
+
+    assert response.status_code == 201
+    assert response["Location"].startswith("http://127.0.0.1:8000/admin/api/")
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 2024, "é" * 2024, "😀" * 2024, "e\u0301" * 1012, "\u202eabc", "a\u200bb", " x ", "'\"\\%_;--"]
+)
+def test_texts_come_back_byte_for_byte(api: ApiClient, shop: Any, text: str) -> None:
+    from apps.shops.models import Shop
+    from apps.shops.tenancy import every_shop
+
+    with every_shop():
+        Shop.objects.filter(pk=shop.pk).update(name=text[:255])
+
+    assert api.get("shop.json").json()["shop"]["name"] == text[:255]
+
+
+def test_answers_that_are_not_accepted_are_406(api: ApiClient) -> None:
+    response = api.http.get("/admin/api/2026-07/shop.json", headers={"Accept": "text/html"})
+
+    assert_refusal(response, 406)
+
+
+def test_a_defect_is_500_without_details(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    from apps.shops.api.views import ShopView
+
+    def fail(self: Any, request: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(ShopView, "retrieve", fail)
+    response = api.get("shop.json")
+
+    assert response.status_code == 500
+    assert response.json() == {"errors": "Internal Server Error"}
+    assert b"secret" not in response.content

@@ -1,0 +1,92 @@
+"""The guard before Django: requests that Django could not read, or would read as something else.
+
+Rule: reliability, findings 1 and 2; B5, B6, B13.
+"""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from backoffice.wsgi import application
+from tests.conftest import ApiClient
+
+# The application closes its connections when it has answered, as between requests.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
+
+
+class Answer:
+    """What the WSGI application answered."""
+
+    def __init__(self, **environ: Any) -> None:
+        body = environ.pop("body", TAG)
+        self.started: list[Any] = []
+        chunks = application(
+            {
+                "REQUEST_METHOD": "POST",
+                "PATH_INFO": "/admin/api/2026-07/script_tags.json",
+                "QUERY_STRING": "",
+                "SERVER_NAME": "127.0.0.1",
+                "SERVER_PORT": "8000",
+                "HTTP_HOST": "127.0.0.1",
+                "CONTENT_TYPE": "application/json",
+                "CONTENT_LENGTH": str(len(body)),
+                "wsgi.input": io.BytesIO(body),
+                "wsgi.url_scheme": "http",
+                **environ,
+            },
+            lambda status, headers, _=None: self.started.extend((status, dict(headers))),
+        )
+        self.body = json.loads(b"".join(chunks))
+        getattr(chunks, "close", lambda: None)()
+        self.status = int(self.started[0].split()[0])
+        self.headers = self.started[1]
+
+
+def test_a_good_request_passes(api: ApiClient) -> None:
+    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token).status == 201
+
+
+def test_a_chunked_body_is_refused_and_not_taken_for_an_empty_one(api: ApiClient) -> None:
+    answer = Answer(
+        HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="", body=b""
+    )
+
+    assert answer.status == 411
+    assert answer.body == {"errors": "Length Required"}
+    assert answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize("charset", ["zlib", "rot13", "undefined", "bogus", "idna", "unicode_escape", "utf-16"])
+@pytest.mark.parametrize("query", ["", "a=1"])
+def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str) -> None:
+    answer = Answer(
+        HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
+        CONTENT_TYPE=f"application/json; charset={charset}",
+        QUERY_STRING=query,
+    )
+
+    assert answer.status == 415
+    assert answer.body == {"errors": "Unsupported Media Type"}
+
+
+@pytest.mark.parametrize("length", ["-1", "abc", "１２", "1e3"])
+def test_a_length_that_is_none_is_400(api: ApiClient, length: str) -> None:
+    assert Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH=length).status == 400
+
+
+def test_a_body_beyond_all_limits_is_413_before_it_is_read(api: ApiClient) -> None:
+    class Untouchable(io.BytesIO):
+        def read(self, *_: Any) -> bytes:
+            raise AssertionError("the body was read")
+
+    answer = Answer(
+        HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
+        CONTENT_LENGTH=str(10**12),
+        **{"wsgi.input": Untouchable()},
+    )
+
+    assert answer.status == 413

@@ -1,0 +1,151 @@
+"""Paging by keyset: nothing repeats, nothing is missing, and the cost of a page does not depend on its place."""
+
+import random
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.content.models import ScriptTag
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+
+LINK = re.compile(r'<http://[^/]+([^>]+)>; rel="(next|previous)"')
+
+
+def links(response: Any) -> dict[str, str]:
+    return {rel: path for path, rel in LINK.findall(response.get("Link", ""))}
+
+
+def fill(shop: Shop, api: ApiClient, count: int) -> list[int]:
+    app = api.installation.app
+    with shop_scope(shop):
+        rows = ScriptTag.objects.bulk_create(
+            [ScriptTag(shop=shop, app=app, src=f"https://a.example/{n}.js") for n in range(count)], batch_size=2000
+        )
+    return [row.pk for row in rows]
+
+
+def ids_of(response: Any) -> list[int]:
+    assert response.status_code == 200, response.content
+    return [row["id"] for row in response.json()["script_tags"]]
+
+
+@pytest.mark.slow
+def test_rows_that_come_and_go_while_paging_neither_repeat_nor_hide_others(api: ApiClient, shop: Shop) -> None:
+    stable = fill(shop, api, 10_000)
+    chance = random.Random(7)
+    doomed = set(chance.sample(stable, 500))
+    kept = [pk for pk in stable if pk not in doomed]
+    seen: list[int] = []
+    response = api.get("script_tags.json", limit=250)
+
+    while True:
+        seen += ids_of(response)
+        with shop_scope(shop):
+            ScriptTag.objects.filter(pk__in=[doomed.pop() for _ in range(min(8, len(doomed)))]).delete()
+        fill(shop, api, 3)
+        if "next" not in links(response):
+            break
+        response = api.http.get(links(response)["next"])
+
+    assert len(seen) == len(set(seen))
+    assert set(kept) <= set(seen)
+
+    back: list[int] = []
+    while True:
+        back = ids_of(response) + back
+        if "previous" not in links(response):
+            break
+        response = api.http.get(links(response)["previous"])
+        fill(shop, api, 1)
+    assert len(back) == len(set(back))
+    assert back == sorted(back)
+    assert set(kept) <= set(back)
+
+
+@pytest.mark.parametrize("count", [1, 250])
+def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: Shop, count: int) -> None:
+    fill(shop, api, 300)
+    api.get("shop.json")
+
+    with CaptureQueriesContext(connection) as queries:
+        response = api.get("script_tags.json", limit=count)
+
+    assert len(ids_of(response)) == count
+    assert len(queries) == 3  # token, keys of the page, rows
+
+
+def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
+    fill(shop, api, 5)
+
+    first = api.get("script_tags.json", limit=2)
+    middle = api.http.get(links(first)["next"])
+    last = api.http.get(links(middle)["next"])
+    again = api.http.get(links(middle)["previous"])
+
+    assert [set(links(page)) for page in (first, middle, last)] == [{"next"}, {"next", "previous"}, {"previous"}]
+    assert ids_of(again) == ids_of(first)
+    assert set(links(again)) == {"next"}
+
+
+def test_the_token_carries_the_filters_of_the_first_request(api: ApiClient, shop: Shop) -> None:
+    wanted = fill(shop, api, 6)
+
+    first = api.get("script_tags.json", limit=2, since_id=wanted[1], fields="id")
+    second = api.http.get(links(first)["next"])
+
+    assert ids_of(first) + ids_of(second) == wanted[2:6]
+    assert second.json()["script_tags"][0].keys() == {"id"}
+
+
+def test_filters_beside_a_token_are_400(api: ApiClient, shop: Shop) -> None:
+    fill(shop, api, 3)
+    following = links(api.get("script_tags.json", limit=1))["next"]
+
+    response = api.http.get(f"{following}&src=https://a.example/1.js")
+
+    assert response.status_code == 400
+    assert response.json() == {"errors": {"src": "cannot be passed with page_info"}}
+
+
+def test_a_token_opens_nothing_elsewhere(api: ApiClient, foreign_api: ApiClient, shop: Shop) -> None:
+    fill(shop, api, 3)
+    path = links(api.get("script_tags.json", limit=1))["next"]
+    token = path.partition("page_info=")[2]
+    body, _, signature = token.partition(".")
+    changed = body[:-2] + ("AA" if body[-2:] != "AA" else "BB") + "." + signature
+
+    answers = [
+        foreign_api.get("script_tags.json", page_info=token),
+        api.get("script_tags.json", page_info=changed),
+        api.get("script_tags.json", page_info=token[:-1]),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 400]
+    assert answers[0].json() == {"errors": {"page_info": "Invalid value."}}
+    assert not re.search(r"[=,+/]", token)
+
+
+def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any) -> None:
+    fill(shop, api, 3)
+    path = links(api.get("script_tags.json", limit=1))["next"]
+
+    time_machine.move_to(timezone.now() + timedelta(days=8))
+
+    assert api.http.get(path).status_code == 400
+
+
+def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop) -> None:
+    fill(shop, api, 2)
+
+    with CaptureQueriesContext(connection) as queries:
+        response = api.get("script_tags.json", fields="id, display-scope")
+
+    assert response.json()["script_tags"][0].keys() == {"id", "display_scope"}
+    assert not any('"src"' in query["sql"] for query in queries)

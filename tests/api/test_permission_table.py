@@ -1,0 +1,167 @@
+"""Who may do what on every route: the table is the URL conf, and each row has a working sample.
+
+Rule: reliability, A1 to A3.
+"""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.shops import services
+from apps.shops.models import AccessToken, Installation, Shop
+from apps.shops.scopes import SCOPES, expand
+from apps.shops.tenancy import every_shop, shop_scope
+from tests import factories
+from tests.api.routes import Route, all_routes
+from tests.conftest import ApiClient, ClientWith
+from tests.samples import load_all
+
+ROUTES = all_routes()
+SAMPLES = load_all()
+WITH_SAMPLE = [route for route in ROUTES if route.name in SAMPLES]
+UNAUTHORIZED = {"errors": "[API] Invalid API key or access token (unrecognized login or wrong password)"}
+
+
+def ids(route: Route) -> str:
+    return route.name
+
+
+def test_every_route_has_a_sample_and_every_sample_a_route() -> None:
+    assert {route.name for route in ROUTES} == SAMPLES.keys()
+
+
+@pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
+def test_sample_works(route: Route, arranged: Any) -> None:
+    sample = SAMPLES[route.name]
+
+    response = arranged(sample).send()
+
+    assert response.status_code == sample.status, response.content
+    assert response["Content-Type"] == "application/json; charset=utf-8"
+    assert response["X-Platform-API-Version"] == "2026-07"
+    assert response["X-Platform-Shop-Api-Call-Limit"] == "1/40"
+    assert len(response["X-Request-Id"]) == 36
+
+
+def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
+    """A header per way in which a token opens nothing."""
+    revoked = factories.make_token(api.installation)
+    gone = factories.make_installation(shop)
+    gone_token = factories.make_token(gone)
+    services.uninstall(gone, actor="system", at=timezone.now())
+    expired = factories.make_token(api.installation)
+    with shop_scope(shop):
+        services.revoke_token(
+            AccessToken.objects.get(digest=services.token_digest(revoked)), actor="x", at=timezone.now()
+        )
+        AccessToken.objects.filter(digest=services.token_digest(expired)).update(expires_at=timezone.now())
+    return {
+        "no header": None,
+        "empty": "",
+        "wrong": "bko_" + "x" * 43,
+        "trailing blank inside": api.token + "%20",
+        "long": "x" * 10_000,
+        "not ascii": "bko_ü",
+        "revoked": revoked,
+        "uninstalled": gone_token,
+        "expired": expired,
+    }
+
+
+@pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
+def test_no_route_opens_without_a_good_token(
+    route: Route, arranged: Any, api: ApiClient, shop: Shop, unchanged: Any
+) -> None:
+    case = arranged(SAMPLES[route.name])
+    tokens = bad_tokens(api, shop)
+
+    with unchanged():
+        answers = {name: case.send(ApiClientWithHeader(token)) for name, token in tokens.items()}
+
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(tokens, 401)
+    assert {answer.content for answer in answers.values()} == {factories.to_json(UNAUTHORIZED).replace(b": ", b":")}
+
+
+class ApiClientWithHeader:
+    """A client with any header value at all, or none."""
+
+    def __init__(self, token: str | None) -> None:
+        self.http = Client() if token is None else Client(headers={"X-Platform-Access-Token": token})
+
+
+@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if route.scopes], ids=ids)
+def test_all_scopes_but_the_needed_one_do_not_suffice(
+    route: Route, arranged: Any, api: ApiClient, client_with: ClientWith, unchanged: Any
+) -> None:
+    case = arranged(SAMPLES[route.name])
+    enough = [scope for scope in SCOPES if expand([scope]) & set(route.scopes)]
+    poor = client_with(*(set(SCOPES) - set(enough)))
+
+    with unchanged():
+        response = case.send(poor)
+
+    assert response.status_code == 403
+    assert response.json() == {"errors": f"[API] This action requires merchant approval for {route.scopes[0]} scope."}
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in WITH_SAMPLE if any(s.startswith("write_") for s in route.scopes)], ids=ids
+)
+def test_reading_scopes_do_not_write(route: Route, arranged: Any, client_with: ClientWith, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    reader = client_with(*(scope for scope in SCOPES if scope.startswith("read_")))
+
+    with unchanged():
+        assert case.send(reader).status_code == 403
+
+
+@pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if "<" in route.name], ids=ids)
+def test_ids_of_another_shop_do_not_exist(route: Route, arranged: Any, foreign_api: ApiClient, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+
+    with unchanged():
+        response = case.send(foreign_api)
+
+    assert response.status_code == 404
+    assert response.json() == {"errors": "Not Found"}
+
+
+@pytest.mark.parametrize("route", [r for r in WITH_SAMPLE if r.name.startswith("GET") and "<" not in r.name], ids=ids)
+def test_lists_show_nothing_of_another_shop(
+    route: Route, arranged: Any, api: ApiClient, foreign_api: ApiClient
+) -> None:
+    case = arranged(SAMPLES[route.name])
+
+    mine, theirs = case.send().content, case.send(foreign_api).content
+
+    if b'"id":' in mine:
+        assert _row_ids(mine).isdisjoint(_row_ids(theirs))
+
+
+def _row_ids(body: bytes) -> set[int]:
+    """The ids of the rows at the top of a list."""
+    import json
+
+    inner = next(iter(json.loads(body).values()))
+    rows = inner if isinstance(inner, list) else [inner]
+    return {row["id"] for row in rows if isinstance(row, dict) and "id" in row}
+
+
+def test_the_host_of_another_shop_shuts_the_door(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    own = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": shop.domain})
+    foreign = api.http.get("/admin/api/2026-07/shop.json", headers={"Host": other_shop.domain})
+
+    assert own.status_code == 200
+    assert foreign.status_code == 401
+
+
+def test_changed_scopes_count_from_the_next_request(api: ApiClient, shop: Shop) -> None:
+    assert api.get("script_tags.json").status_code == 200
+
+    with every_shop():
+        installation = Installation.objects.get(pk=api.installation.pk)
+    services.install(installation.app, shop, scopes=["read_products"], actor="staff:1", at=timezone.now())
+
+    assert api.get("script_tags.json").status_code == 403

@@ -1,0 +1,86 @@
+"""Texts at and above every limit, on every route that takes them.
+
+Rule: reliability, B23: at the limit they come back byte for byte, above it they are refused.
+"""
+
+from typing import Any
+
+import pytest
+
+from apps.api import fields
+from apps.api.serializers import writable
+from tests.api.routes import Route, all_routes
+from tests.samples import load_all
+
+SAMPLES = load_all()
+SCRIPTS = {
+    "plain": "a",
+    "emoji": "😀",
+    "combining": "e\u0301",
+    "right to left": "א",
+    "zero width": "a\u200b",
+}
+# Texts that are more than texts: the field's own rules decide what comes back, and its own tests look at them.
+RULED = {
+    "app_clip_application_id",
+    "application_id",
+    "browser_ip",
+    "country_code_of_origin",
+    "currency",
+    "email",
+    "fulfillment_service",
+    "handle",
+    "option2",
+    "option3",
+    "phone",
+    "presentment_currency",
+    "province_code_of_origin",
+    "sku",
+    "template_suffix",
+    "type",
+}
+
+
+def plain_texts(route: Route) -> list[Any]:
+    return [
+        field
+        for field in writable(route.view.serializer_class, "2026-07")
+        if type(field) is fields.TextField
+        and field.max_length
+        and field.field_name not in RULED
+        and not field.write_only
+    ]
+
+
+CASES = [
+    (route, field.field_name, field.max_length)
+    for route in all_routes()
+    if route.name in SAMPLES and route.action == "create" and hasattr(route.view, "serializer_class")
+    for field in plain_texts(route)
+]
+
+
+def test_there_are_texts_to_try() -> None:
+    assert len(CASES) >= 10
+
+
+@pytest.mark.parametrize("text", CASES, ids=lambda text: f"{text[0].name}-{text[1]}")
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
+    text: tuple[Route, str, int], script: str, arranged: Any, unchanged: Any
+) -> None:
+    route, name, limit = text
+    case = arranged(SAMPLES[route.name])
+    body, wrapper = case.sample.body_for(case.arguments), route.view.singular
+    unit = SCRIPTS[script]
+    fitting = (unit * limit)[:limit]
+    longer = fitting + unit[0]
+
+    with unchanged():
+        refused = case.send(body={wrapper: {**body[wrapper], name: longer}})
+    taken = case.send(body={wrapper: {**body[wrapper], name: fitting}})
+
+    assert refused.status_code == 422, refused.content[:300]
+    assert any(name in field for field in refused.json()["errors"])
+    assert taken.status_code == 201, taken.content[:300]
+    assert taken.json()[wrapper][name] == fitting

@@ -1,0 +1,117 @@
+"""The rate limit: a leaky bucket per app and shop, the same for all processes.
+
+Rule: decisions, Rate limit; reliability, L1.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.api import throttling
+from apps.api.buckets import FileBuckets
+from apps.shops.models import Shop
+from apps.shops.tenancy import every_shop
+from tests.conftest import ApiClient, ClientWith
+
+
+@pytest.fixture(autouse=True)
+def _limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.RATE_LIMIT = True
+    buckets = FileBuckets(tmp_path / "buckets")
+    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
+
+
+def test_forty_calls_pass_and_the_next_is_told_to_wait(api: ApiClient, time_machine: Any) -> None:
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+
+    answers = [api.get("shop.json") for _ in range(45)]
+
+    assert [answer.status_code for answer in answers] == [200] * 40 + [429] * 5
+    assert answers[0]["X-Platform-Shop-Api-Call-Limit"] == "1/40"
+    assert answers[39]["X-Platform-Shop-Api-Call-Limit"] == "40/40"
+    assert answers[40]["Retry-After"] == "2.0"
+    assert answers[40].json() == {"errors": "Call limit exceeded"}
+
+
+def test_two_calls_leak_per_second(api: ApiClient, time_machine: Any) -> None:
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+    for _ in range(40):
+        api.get("shop.json")
+    time_machine.move_to("2026-03-02T12:00:01Z", tick=False)
+
+    assert [api.get("shop.json").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_other_apps_and_shops_have_buckets_of_their_own(
+    api: ApiClient, client_with: ClientWith, foreign_api: ApiClient, time_machine: Any
+) -> None:
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+    for _ in range(41):
+        api.get("shop.json")
+
+    assert client_with("read_products").get("shop.json").status_code == 200
+    assert foreign_api.get("shop.json").status_code == 200
+
+
+def test_premium_shops_have_ten_times_the_size(api: ApiClient, shop: Shop) -> None:
+    with every_shop():
+        Shop.objects.filter(pk=shop.pk).update(plan="premium")
+
+    assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/400"
+
+
+def test_without_a_limit_the_header_says_one_of_forty(api: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = False
+
+    assert {api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] for _ in range(50)} == {"1/40"}
+
+
+def test_a_store_that_is_away_lets_calls_pass(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(throttling, "_buckets", lambda: throttling.RedisBuckets("redis://127.0.0.1:1"))
+
+    assert api.get("shop.json").status_code == 200
+    assert "calls pass uncounted" in caplog.text
+
+
+_POUR_100 = """
+import sys
+from pathlib import Path
+from apps.api.buckets import FileBuckets
+buckets = FileBuckets(Path(sys.argv[1]))
+print(sum(buckets.pour("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
+"""
+
+
+def test_processes_share_the_buckets(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _POUR_100, str(tmp_path / "shared")]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+
+    admitted = [int(worker.communicate(timeout=60)[0]) for worker in workers]
+
+    assert sum(admitted) == 40
+
+
+def test_a_full_neighbourhood_gives_up_its_oldest_bucket(tmp_path: Path) -> None:
+    buckets = FileBuckets(tmp_path / "small")
+
+    levels = [buckets.pour(f"key-{n}", size=5, leak=1, now=1000.0 + n)[0] for n in range(100_000)]
+
+    assert set(levels) == {1.0}
+
+
+@pytest.mark.broker
+def test_redis_counts_like_the_file(redis_url: str) -> None:
+    buckets = throttling.RedisBuckets(redis_url)
+    key = "test-of-the-bucket"
+    buckets._redis.delete(f"backoffice:bucket:{key}")
+
+    admitted = [buckets.pour(key, size=40, leak=2, now=1000.0)[1] for _ in range(50)]
+    later = [buckets.pour(key, size=40, leak=2, now=1001.0)[1] for _ in range(5)]
+
+    assert admitted == [True] * 40 + [False] * 10
+    assert later == [True, True, False, False, False]

@@ -1,0 +1,134 @@
+"""A real browser on a live server, and axe to look for what keeps people out."""
+
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+# The synchronous Playwright keeps an event loop running in the test's thread, which Django would take for async code.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from apps.shops.models import Shop
+from apps.staff.addresses import panel_url
+from apps.staff.models import User
+from tests import factories
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+# Whatever a mouse can click and a keyboard cannot reach; axe does not see this.
+UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
+    [...e.attributes].some(a => /^(x-on:click|@click)(?!\\.outside)/.test(a.name))
+    && e.checkVisibility() && e.tabIndex < 0 && e.id !== 'changelist-filter-close'
+    && !e.querySelector('a[href], button, input')).map(e => e.outerHTML.slice(0, 120))"""
+
+
+class Window:
+    """One person's browser in one shop, which keeps note of everything that goes wrong in it."""
+
+    def __init__(self, page: Page, server: str, shop: Shop) -> None:
+        self.page, self.server, self.shop = page, server, shop
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
+        page.on("request", self._note_foreign)
+
+    def _note_foreign(self, request: Any) -> None:
+        if not request.url.startswith((self.server, "data:", "blob:")):
+            self.problems.append(f"asks another host: {request.url}")
+
+    def go(self, name: str = "index", *args: object) -> Page:
+        """Open a page of the panel; anything but 200 fails."""
+        return self.open(panel_url(self.shop, f"admin:{name}", *args))
+
+    def open(self, path: str) -> Page:
+        response = self.page.goto(self.server + path)
+        assert response is not None
+        assert response.status == 200, f"{path}: {response.status}"
+        return self.page
+
+    def sideways(self) -> int:
+        """How many pixels the page is wider than the window."""
+        width: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return width
+
+    def violations(self) -> list[str]:
+        """What axe finds."""
+        self.page.evaluate(AXE.read_text())
+        found: list[str] = self.page.evaluate(
+            "async tags => (await axe.run(document, {runOnly: {type: 'tag', values: tags}}))"
+            ".violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)))",
+            list(TAGS),
+        )
+        return found
+
+    def unreachable(self) -> list[str]:
+        """Click targets that a keyboard cannot reach."""
+        found: list[str] = self.page.evaluate(UNREACHABLE)
+        return found
+
+
+Open = Callable[..., Window]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not pathlib.Path(CHROMIUM).exists():
+        pytest.skip("no Chromium; set CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def axe() -> None:
+    """For tests that look with axe."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed; run npm ci")
+
+
+@pytest.fixture
+def open_window(browser: Browser, live_server: Any, client: Any, settings: Any) -> Iterator[Open]:
+    """``open_window(user, shop, color_scheme="dark")``: a window with the user logged in, or nobody."""
+    contexts = []
+
+    def make(user: User | None, shop: Shop, **options: Any) -> Window:
+        values = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", **options}
+        context = browser.new_context(**values)
+        contexts.append(context)
+        if user is not None:
+            client.force_login(user)
+            value = client.cookies[settings.SESSION_COOKIE_NAME].value
+            context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": live_server.url}])
+        return Window(context.new_page(), live_server.url, shop)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def live_shop(transactional_db: None) -> Shop:
+    """A shop that the live server sees."""
+    return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
+
+
+@pytest.fixture
+def owner(live_shop: Shop) -> User:
+    """Its account owner."""
+    return factories.make_member(live_shop, owner=True, email="kim@example.com", first_name="Kim", last_name="Lee")

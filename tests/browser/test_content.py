@@ -1,0 +1,169 @@
+"""The article form and the code editor in a real browser."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from apps.content import articles, assets, blogs, contents, themes
+from apps.content.models import Article, Asset, Theme
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.content.conftest import LAYOUT
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+EVIL = "<p>Hello</p><script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>{{7*7}}</textarea>"
+
+
+@pytest.fixture
+def draft(live_shop: Shop) -> Theme:
+    with shop_scope(live_shop):
+        main = Theme.objects.get(role="main")
+        return themes.duplicate(main, name="Draft", actor="system", at=timezone.now())
+
+
+@pytest.fixture
+def article(live_shop: Shop) -> Article:
+    with shop_scope(live_shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+        attrs = {"title": "Hello", "body_html": EVIL, "tags": "winter"}
+        return articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+
+
+def watch_dialogs(page: Page) -> list[str]:
+    shown: list[str] = []
+    page.on("dialog", lambda dialog: (shown.append(dialog.message), dialog.accept()))
+    return shown
+
+
+def editor(page: Page, name: str) -> object:
+    return page.get_by_role("textbox", name=name)
+
+
+def content_of(shop: Shop, theme: Theme, key: str) -> str:
+    with shop_scope(shop):
+        return contents.read(Asset.objects.select_related("content").get(theme=theme, key=key).content).decode()
+
+
+def test_a_file_is_edited_with_the_keyboard_alone(
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("content_theme_code", draft.pk)
+    before = content_of(live_shop, draft, LAYOUT)
+    page.get_by_label("Find a file").fill("theme.liq")
+    expect(page.get_by_role("link", name="templates/index.liquid")).to_be_hidden()
+    page.get_by_role("link", name=LAYOUT).click()
+    box = page.get_by_role("textbox", name=f"Content of {LAYOUT}")
+
+    box.press("Control+End")
+    page.keyboard.type("<!-- mine -->")
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
+
+    assert content_of(live_shop, draft, LAYOUT) == before + "<!-- mine -->"
+    page.get_by_role("region", name="Earlier versions").get_by_role("link").first.click()
+    expect(page.get_by_label("Differences")).to_be_visible()
+    page.get_by_role("button", name="Restore this version").click()
+    expect(page.get_by_text(f"Restored {LAYOUT}.")).to_be_visible()
+    assert content_of(live_shop, draft, LAYOUT) == before
+    assert window.problems == []
+
+
+def test_who_saves_second_is_told_and_sees_the_difference(
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
+    with shop_scope(live_shop):
+        assets.save_asset(draft, LAYOUT, contents.store(b"<p>theirs</p>"), actor="system", at=timezone.now())
+
+    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+a")
+    page.keyboard.type("<p>mine")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("saved this file while you were editing it")).to_be_visible()
+
+    assert content_of(live_shop, draft, LAYOUT) == "<p>theirs</p>"
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
+    assert "mine" in content_of(live_shop, draft, LAYOUT)
+    # The browser notes the 409 in its console.
+    assert [problem for problem in window.problems if "409" not in problem] == []
+
+
+def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop, owner: User, draft: Theme) -> None:
+    window = open_window(owner, live_shop)
+    page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
+    shown = watch_dialogs(page)
+
+    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    page.keyboard.type("x")
+    page.get_by_role("link", name="Back to the themes").click()
+    page.wait_for_url("**/content/theme/")
+
+    assert len(shown) == 1
+
+
+def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
+    open_window: Open, live_shop: Shop, owner: User, article: Article
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("content_article_change", article.pk)
+    shown = watch_dialogs(page)
+
+    page.get_by_role("button", name="Show the preview").click()
+    frame = page.frame_locator("iframe[title='Preview of the content']")
+    expect(frame.get_by_text("Hello")).to_be_visible()
+    page.get_by_label("Title").fill("Hello again")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/content/article/")
+
+    assert shown == []
+    with shop_scope(live_shop):
+        saved = Article.objects.get(pk=article.pk)
+    assert (saved.title, saved.body_html) == ("Hello again", EVIL)
+    assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
+
+
+def test_tags_are_completed_behind_those_that_stand_there(
+    open_window: Open, live_shop: Shop, owner: User, article: Article
+) -> None:
+    page = open_window(owner, live_shop).go("content_article_add")
+
+    page.get_by_label("Tags").press_sequentially("snow, win")
+
+    values = page.locator("#tags-known option").evaluate_all("options => options.map(option => option.value)")
+    assert values == ["snow, winter"]
+
+
+@pytest.mark.parametrize("look", [("light", 1400), ("light", 390), ("dark", 1400), ("dark", 390)])
+@pytest.mark.usefixtures("axe")
+def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme, article: Article, look: tuple[str, int]
+) -> None:
+    with shop_scope(live_shop):
+        assets.save_asset(draft, LAYOUT, contents.store(b"<p>two</p>"), actor="system", at=timezone.now())
+        version = draft.asset_versions.get()
+        Theme.objects.create(shop=live_shop, name="Broken", processing=False, failure="The archive is damaged.")
+    window = open_window(owner, live_shop, color_scheme=look[0], viewport={"width": look[1], "height": 900})
+    code = window.go("content_theme_code", draft.pk).url.removeprefix(window.server)
+    pages: list[tuple[str, tuple[object, ...]]] = [
+        ("content_theme_changelist", ()),
+        ("content_theme_add", ()),
+        ("content_theme_version", (draft.pk, version.pk)),
+        ("content_article_changelist", ()),
+        ("content_article_change", (article.pk,)),
+        ("content_blog_changelist", ()),
+        ("content_mobileplatformapplication_add", ()),
+    ]
+    found: dict[str, object] = {}
+
+    for name, args in pages:
+        window.go(name, *args)
+        found[name] = (window.violations(), window.unreachable(), window.sideways())
+    window.open(f"{code}?key={LAYOUT}&q=two")
+    found["code"] = (window.violations(), window.unreachable(), window.sideways())
+
+    assert {name: result for name, result in found.items() if result != ([], [], 0)} == {}

@@ -1,0 +1,177 @@
+"""What people do, as they do it: logging in, installing an app, finding things, all by keyboard where it matters."""
+
+import time
+
+import pytest
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from playwright.sync_api import expect
+
+from apps.shops.models import Installation, Shop
+from apps.shops.tenancy import every_shop, shop_scope
+from apps.staff.models import Membership, User
+from tests import factories
+from tests.browser.conftest import Open
+from tests.browser.world import furnish
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "correct horse battery"
+NASTY = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>{{7*7}}"
+
+
+def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop, owner: User) -> None:
+    owner.set_password(PASSWORD)
+    owner.save()
+    secret = generate_totp_secret()
+    TOTP.activate(owner, secret)
+    window = open_window(None, live_shop)
+
+    page = window.open("/s/acme/admin/")
+    page.get_by_label("Email").fill("kim@example.com")
+    page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_label("Code").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+    page.get_by_role("button", name="Sign In").click()
+    page.wait_for_url("**/s/acme/admin/")
+    expect(page.get_by_role("heading", name="Kim")).to_be_visible()
+
+    page.get_by_role("button", name="Kim Lee").press("Enter")
+    page.get_by_role("button", name="Log out").press("Enter")
+    page.wait_for_url("**/accounts/login/")
+
+    assert window.problems == []
+
+
+def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.go("shops_installation_add")
+    page.get_by_label("Name").fill("Warehouse sync")
+    page.get_by_role("group", name="Products, variants").get_by_label("See and change").press("Space")
+    page.get_by_role("button", name="Install the app").press("Enter")
+    token = page.get_by_label("Access token").input_value()
+    page.get_by_role("link", name="I have copied it").press("Enter")
+    page.wait_for_url("**/change/")
+
+    assert token.startswith("bko_")
+    assert token not in page.content()
+    with every_shop():
+        assert Installation.objects.get().scopes == ["write_products"]
+    assert window.problems == []
+
+
+def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owner: User) -> None:
+    installation = factories.make_installation(live_shop)
+    window = open_window(owner, live_shop)
+
+    page = window.go("shops_installation_change", installation.pk)
+    page.get_by_role("button", name="Make a token").dblclick()
+    expect(page.get_by_label("Access token")).to_be_visible()
+
+    with shop_scope(live_shop):
+        assert installation.tokens.count() == 1
+
+
+def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
+    factories.make_installation(live_shop, name="Warehouse sync")
+    window = open_window(owner, live_shop)
+
+    page = window.go()
+    page.keyboard.press("Control+k")
+    page.get_by_role("searchbox", name="Search").press_sequentially("wareh")
+    expect(page.get_by_role("link", name="Warehouse sync")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/shops/installation/*/change/")
+
+    assert window.problems == []
+
+
+def test_the_filters_work_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.go("events_event_changelist")
+    page.get_by_role("button", name="Filters").press("Enter")
+    page.get_by_label("By when").select_option(label="Last 7 days")
+    page.get_by_role("button", name="Apply Filters").press("Enter")
+    page.wait_for_url("**period=7**")
+    expect(page.get_by_role("button", name="Apply Filters")).to_be_hidden()
+
+    page.get_by_role("button", name="Filters").press("Enter")
+    expect(page.get_by_label("By when")).to_have_value("7")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("By when")).to_be_hidden()
+    assert window.problems == []
+
+
+def test_the_first_stop_of_the_keyboard_leads_to_the_content(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.go()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_shops_are_switched_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
+    other = factories.make_shop(domain="nova.example", name="Nova")
+    with shop_scope(other):
+        Membership.objects.create(shop=other, user=owner, account_owner=True)
+    window = open_window(owner, live_shop)
+
+    page = window.go()
+    page.get_by_role("button", name="Acme").press("Enter")
+    page.get_by_role("link", name="Nova").press("Enter")
+    page.wait_for_url("**/s/nova/admin/")
+
+    expect(page.get_by_role("navigation", name="Menu").get_by_text("nova.example")).to_be_visible()
+
+
+def test_a_preset_ticks_its_boxes(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.go("staff_membership_add")
+    page.get_by_label("Begin with a common job").select_option(label="Support")
+
+    expect(page.get_by_label("See orders and comment on them")).to_be_checked()
+    expect(page.get_by_label("Manage themes")).not_to_be_checked()
+
+
+def test_the_menu_opens_on_a_phone(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+
+    page = window.go()
+    page.get_by_role("button", name="Open the menu").click()
+    page.get_by_role("link", name="Staff").first.click()
+
+    page.wait_for_url("**/staff/membership/")
+
+
+def test_the_colours_are_chosen_once_for_all_pages(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.open("/accounts/profile/")
+    page.get_by_role("button", name="Light / dark").click()
+    expect(page.locator("html")).to_have_class("dark")
+    page = window.go()
+
+    expect(page.locator("html")).to_have_class("dark")
+
+
+def test_nothing_that_was_typed_runs(open_window: Open, live_shop: Shop, owner: User) -> None:
+    installation = furnish(live_shop)
+    type(installation.app).objects.filter(pk=installation.app.pk).update(name=NASTY)
+    User.objects.exclude(pk=owner.pk).update(first_name=NASTY[:150], last_name=NASTY[:150])
+    Shop.objects.filter(pk=live_shop.pk).update(name=NASTY)
+    window = open_window(owner, live_shop)
+
+    from tests.browser.world import pages
+
+    for name, args in pages(live_shop, installation):
+        page = window.go(name, *args)
+        expect(page.get_by_role("main")).to_be_visible()
+        assert page.title() != "run", name
+
+    assert window.problems == []

@@ -1,0 +1,52 @@
+"""Data for the catalog's tests, made as the services make it."""
+
+import base64
+from typing import Any
+
+from django.utils import timezone
+
+from apps.catalog import collections, images, pictures, products
+from apps.catalog.collects import Placement
+from apps.catalog.inputs import ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.models import Collection, Product, ProductImage
+from tests.media.pictures import plain
+
+PNG = plain("PNG", (40, 20))
+ATTACHMENT = base64.b64encode(PNG).decode()
+
+
+def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: Any) -> Product:
+    """A product of the current shop; with one variant per price, in sizes 1, 2, 3 …"""
+    parts = Parts()
+    if prices:
+        parts.options = [OptionInput("Size")]
+        parts.variants = [
+            VariantInput(attrs={"option1": str(number), "price": price}) for number, price in enumerate(prices, 1)
+        ]
+    return products.create_product({"title": title, **attrs}, parts, actor="system", at=timezone.now())
+
+
+def make_image(product: Product, **attrs: Any) -> ProductImage:
+    """An image of a product, at its end."""
+    picture = pictures.store(product.shop_id, PNG, "mug.png")
+    return images.add_image(product.pk, ImageInput(picture=picture, attrs=attrs), actor="system", at=timezone.now())
+
+
+def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Collection:
+    """A custom collection with these products."""
+    parts = collections.CollectionParts(placements=[Placement(product.pk) for product in members])
+    return collections.create_collection(
+        Collection.Kind.CUSTOM, {"title": title, **attrs}, parts, actor="system", at=timezone.now()
+    )
+
+
+def make_smart(title: str = "Cheap", *rules: tuple[str, str, str], **attrs: Any) -> Collection:
+    """A smart collection with rules ``(column, relation, condition)``."""
+    named = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
+    return collections.create_collection(
+        Collection.Kind.SMART,
+        {"title": title, "rules": named, **attrs},
+        collections.CollectionParts(),
+        actor="system",
+        at=timezone.now(),
+    )

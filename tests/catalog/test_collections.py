@@ -1,0 +1,200 @@
+"""Collections over REST: filled by hand or by rules, counted, illustrated, ordered."""
+
+from typing import Any
+
+import pytest
+
+from apps.catalog.models import Collect, Collection, Product
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import ATTACHMENT, make_custom, make_product, make_smart
+from tests.conftest import ApiClient
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    assert response.status_code == 422, response.content
+    return response.json()["errors"]
+
+
+def positions(collection_id: int) -> list[tuple[int, int]]:
+    rows = Collect.objects.filter(collection_id=collection_id).order_by("position", "id")
+    return list(rows.values_list("product_id", "position"))
+
+
+def test_a_new_shop_has_the_frontpage_and_nothing_else(api: ApiClient) -> None:
+    shown = api.get("custom_collections.json").json()["custom_collections"]
+
+    assert [(row["handle"], row["title"], row["sort_order"]) for row in shown] == [
+        ("frontpage", "Home page", "best-selling")
+    ]
+    assert api.get("smart_collections/count.json").json() == {"count": 0}
+
+
+def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        first, second = make_product("A"), make_product("B")
+    body = {
+        "title": "Küche",
+        "published": False,
+        "image": {"attachment": ATTACHMENT, "alt": "Pots", "filename": "pots.png"},
+        "collects": [{"product_id": first.pk}, {"product_id": second.pk, "position": 1}],
+        "metafields": [{"namespace": "seo", "key": "line", "type": "single_line_text_field", "value": "Pots"}],
+    }
+
+    response = api.post("custom_collections.json", {"custom_collection": body})
+
+    made = response.json()["custom_collection"]
+    assert response.status_code == 201
+    assert (made["handle"], made["published_at"], made["published_scope"]) == ("kuche", None, "web")
+    assert (made["image"]["alt"], made["image"]["width"], made["image"]["height"]) == ("Pots", 40, 20)
+    assert made["image"]["src"].endswith("/pots.png")
+    single = api.get(f"custom_collections/{made['id']}.json").json()["custom_collection"]
+    assert single["products_count"] == 2
+    with shop_scope(shop):
+        assert positions(made["id"]) == [(second.pk, 1), (first.pk, 2)]
+        assert Event.objects.get(topic="collections/create").subject_id == made["id"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"title": ""}, "title"),
+        ({"title": "x" * 256}, "title"),
+        ({"handle": "x" * 256}, "handle"),
+        ({"sort_order": "random"}, "sort_order"),
+        ({"body_html": "<" * 10_001}, "body_html"),
+        ({"image": "x"}, "image"),
+        ({"image": {"attachment": "%"}}, "attachment"),
+        ({"image": {"src": "https://127.0.0.1/a.png"}}, "image"),
+        ({"collects": "x"}, "collects"),
+        ({"collects": [{}]}, "collects.0.product_id"),
+        ({"collects": [{"product_id": "x"}]}, "collects.0.product_id"),
+        ({"collects": [{"product_id": 10**12}]}, "product_id"),
+    ],
+)
+def test_what_does_not_fit_is_refused(api: ApiClient, fields: dict[str, Any], field: str) -> None:
+    response = api.post("custom_collections.json", {"custom_collection": {"title": "Kitchen", **fields}})
+
+    assert list(errors_of(response)) == [field]
+    assert api.get("custom_collections/count.json").json() == {"count": 1}
+
+
+def test_update_keeps_the_products_that_it_does_not_name(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        first, second, third = (make_product(title) for title in "ABC")
+        collection = make_custom("Kitchen", first, second)
+        collect = Collect.objects.get(product=second)
+    named = [{"product_id": third.pk}, {"id": collect.pk, "position": 1}]
+
+    response = api.put(f"custom_collections/{collection.pk}.json", {"custom_collection": {"collects": named}})
+
+    assert response.status_code == 200
+    with shop_scope(shop):
+        assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2), (third.pk, 3)]
+
+
+def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) -> None:
+    body = {"title": "Kitchen", "image": {"attachment": ATTACHMENT}}
+    made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
+    path = f"custom_collections/{made['id']}.json"
+
+    def put(**fields: Any) -> Any:
+        return api.put(path, {"custom_collection": fields}).json()["custom_collection"]["image"]
+
+    kept = put(title="K")
+    described = put(image={"alt": "Pots"})
+    sent_back = put(image=described)
+    gone = put(image="")
+
+    assert kept == made["image"]
+    assert described == made["image"] | {"alt": "Pots"}
+    assert sent_back == described
+    assert gone is None
+
+
+def test_lists_are_by_title_and_narrowed(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        mug, bag = make_product("Mug"), make_product("Bag")
+        kitchen, attic = make_custom("Kitchen", mug), make_custom("Attic", bag, published_at=None)
+        mugs = make_smart("Mugs", ("title", "contains", "mug"))
+        make_smart("Bags", ("title", "contains", "bag"))
+
+    def titles(plural: str, **query: Any) -> list[str]:
+        found = [row["title"] for row in api.get(f"{plural}.json", **query).json()[plural]]
+        assert api.get(f"{plural}/count.json", **query).json()["count"] == len(found)
+        return found
+
+    assert titles("custom_collections") == ["Attic", "Home page", "Kitchen"]
+    assert titles("custom_collections", product_id=mug.pk) == ["Kitchen"]
+    assert titles("custom_collections", published_status="unpublished") == ["Attic"]
+    assert titles("custom_collections", ids=f"{kitchen.pk},{mugs.pk}") == ["Kitchen"]
+    assert titles("custom_collections", handle="attic") == ["Attic"]
+    assert titles("smart_collections", product_id=mug.pk) == ["Mugs"]
+    assert titles("smart_collections", product_id=10**12) == []
+    by_id = api.get("custom_collections.json", since_id=kitchen.pk).json()["custom_collections"]
+    assert [row["id"] for row in by_id] == [attic.pk]
+
+
+def test_each_kind_answers_under_its_own_address_only(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        custom, smart = make_custom("Kitchen"), make_smart("Mugs", ("title", "contains", "mug"))
+
+    assert api.get(f"custom_collections/{smart.pk}.json").status_code == 404
+    assert api.get(f"smart_collections/{custom.pk}.json").status_code == 404
+    assert api.get(f"collections/{custom.pk}.json").json()["collection"]["collection_type"] == "custom"
+    assert api.get(f"collections/{smart.pk}.json").json()["collection"]["collection_type"] == "smart"
+    narrowed = api.get(f"collections/{smart.pk}.json", fields="products_count").json()["collection"]
+    assert narrowed == {"products_count": 0}
+
+
+def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> None:
+    first, second = make_product("A"), make_product("B")
+    collection, smart = make_custom("Kitchen"), make_smart("Mugs", ("title", "contains", "mug"))
+
+    def post(product: Product, collection: Collection, **fields: Any) -> Any:
+        body = {"product_id": product.pk, "collection_id": collection.pk, **fields}
+        return api.post("collects.json", {"collect": body})
+
+    made = post(first, collection).json()["collect"]
+    assert (made["position"], made["sort_value"]) == (1, "0000000001")
+    assert post(second, collection, position=1).json()["collect"]["position"] == 1
+    assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2)]
+    assert list(errors_of(post(first, collection))) == ["product_id"]
+    assert list(errors_of(post(first, smart))) == ["collection_id"]
+    assert errors_of(api.post("collects.json", {"collect": {}})).keys() == {"product_id", "collection_id"}
+    listed = api.get("collects.json", collection_id=collection.pk, product_id=first.pk).json()["collects"]
+    assert [row["id"] for row in listed] == [made["id"]]
+    api.delete(f"collects/{Collect.objects.get(product=second).pk}.json")
+    assert positions(collection.pk) == [(first.pk, 1)]
+    assert api.get(f"collects/{made['id']}.json").json()["collect"]["position"] == 1
+
+
+def test_a_foreign_product_cannot_be_collected(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        foreign, theirs = make_product(), make_custom()
+    with shop_scope(shop):
+        own, product = make_custom(), make_product()
+
+    taken = api.post("collects.json", {"collect": {"product_id": foreign.pk, "collection_id": own.pk}})
+    given = api.post("collects.json", {"collect": {"product_id": product.pk, "collection_id": theirs.pk}})
+
+    assert errors_of(taken) == {"product_id": ["must exist"]}
+    assert errors_of(given) == {"collection_id": ["must exist"]}
+    for path in (f"collections/{theirs.pk}.json", f"collections/{theirs.pk}/products.json"):
+        assert api.get(path).status_code == 404
+    assert api.get("products.json", collection_id=theirs.pk).json() == {"products": []}
+
+
+def test_delete_leaves_the_products(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product()
+        collection = make_custom("Kitchen", product)
+
+    response = api.delete(f"custom_collections/{collection.pk}.json")
+
+    assert response.json() == {}
+    with shop_scope(shop):
+        assert Product.objects.filter(pk=product.pk).exists()
+        assert not Collect.objects.exists()
+        assert Event.objects.filter(topic="collections/delete").exists()

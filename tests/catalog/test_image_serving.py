@@ -1,0 +1,119 @@
+"""Pictures as shoppers' browsers get them: in every size, cached for good, run by nobody."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.catalog.models import Product
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import ATTACHMENT, make_product
+from tests.conftest import ApiClient
+from tests.media.pictures import animation, decode
+
+GIF_WITH_SCRIPT = animation(2) + b"<script>alert(1)</script>"
+
+
+@pytest.fixture
+def product(shop: Shop) -> Product:
+    """A product without images."""
+    with shop_scope(shop):
+        return make_product()
+
+
+def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+    return api.post(f"products/{product.pk}/images.json", {"image": fields})
+
+
+def stored(media: Path) -> list[Path]:
+    return sorted(path for path in media.rglob("*") if path.is_file())
+
+
+def path_of(src: str) -> str:
+    return src.removeprefix("http://127.0.0.1:8000")
+
+
+def fetch(path: str, method: str = "get") -> tuple[Any, bytes]:
+    response = getattr(Client(), method)(path)
+    return response, response.content
+
+
+def test_pictures_are_served_for_good_and_never_run(api: ApiClient, product: Product) -> None:
+    image = post(api, product, attachment=base64.b64encode(GIF_WITH_SCRIPT).decode(), filename="a.html").json()["image"]
+
+    response, body = fetch(path_of(image["src"]))
+
+    assert response.status_code == 200
+    assert b"script" not in body
+    assert response["Content-Type"] == "image/gif"
+    assert response["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in response["Content-Security-Policy"]
+    assert response["Content-Disposition"].startswith("inline")
+    assert "Set-Cookie" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("suffix", "size"),
+    [
+        ("_20x20", (20, 10)),
+        ("_x10", (20, 10)),
+        ("_10x", (10, 5)),
+        ("_10x10_crop_center", (10, 10)),
+        ("_10x10@2x", (20, 10)),
+        ("_pico", (16, 8)),
+        ("_master", (40, 20)),
+        ("_grande", (40, 20)),
+    ],
+)
+def test_sizes_are_made_on_the_first_read_and_kept(
+    api: ApiClient, product: Product, media: Path, suffix: str, size: tuple[int, int]
+) -> None:
+    src = post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
+    path = path_of(src).replace("mug.png", f"mug{suffix}.png")
+
+    first, body = fetch(path)
+    files = stored(media)
+    second, again = fetch(path)
+
+    assert decode(body).size == size
+    assert again == body
+    assert first["Cache-Control"] == second["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert stored(media) == files
+    assert len(files) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mug_0x0.png",
+        "mug_9999x9999.png",
+        "mug_huge.png",
+        "mug_x.png",
+        "mug.jpg",
+        "cup.png",
+        "cup_10x10.png",
+        "..%2fmug.png",
+        "mug.png%0d%0aX: y",
+        "mug.svg",
+        ".png",
+        "mug%00.png",
+    ],
+)
+def test_names_of_nothing_are_404(api: ApiClient, product: Product, media: Path, name: str) -> None:
+    src = post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"]
+
+    response, _ = fetch(path_of(src).replace("mug.png", name))
+
+    assert response.status_code == 404
+    assert len(stored(media)) == 1
+
+
+def test_only_reading_is_possible(api: ApiClient, product: Product) -> None:
+    src = post(api, product, attachment=ATTACHMENT).json()["image"]["src"]
+
+    assert fetch(path_of(src), "post")[0].status_code == 405
+    assert fetch(path_of(src), "head")[0].status_code == 200

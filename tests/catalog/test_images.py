@@ -1,0 +1,238 @@
+"""Images over REST: taken in by their pixels, in dense positions, at most 250."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.catalog.images import MAX_IMAGES
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
+from tests.conftest import ApiClient
+from tests.media.pictures import animation, blank_png, plain
+from tests.outgoing.servers import Server, answer
+
+
+@pytest.fixture
+def product(shop: Shop) -> Product:
+    """A product without images."""
+    with shop_scope(shop):
+        return make_product(prices=("1.00", "2.00"))
+
+
+def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+    return api.post(f"products/{product.pk}/images.json", {"image": fields})
+
+
+def attach(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def stored(media: Path) -> list[Path]:
+    return sorted(path for path in media.rglob("*") if path.is_file()) if media.exists() else []
+
+
+def order(api: ApiClient, product: Product) -> list[tuple[int, int]]:
+    listed = api.get(f"products/{product.pk}/images.json").json()["images"]
+    return [(row["id"], row["position"]) for row in listed]
+
+
+def test_an_attachment_becomes_an_image(api: ApiClient, shop: Shop, product: Product) -> None:
+    response = post(api, product, attachment=attach(plain("JPEG", (30, 60))), filename="../My  mug №1.PNG", alt="A mug")
+
+    image = response.json()["image"]
+    assert response.status_code == 201
+    assert (image["width"], image["height"], image["position"], image["alt"]) == (30, 60, 1, "A mug")
+    assert image["src"].endswith("/My-mug-No1.jpg")
+    assert image["admin_graphql_api_id"] == f"gid://platform/ProductImage/{image['id']}"
+    assert response["X-Platform-API-Deprecated-Reason"].endswith("#product-images")
+    with shop_scope(shop):
+        assert Event.objects.latest("id").topic == "products/update"
+
+
+def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, settings: Any) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    server = Server(answer(PNG, "Content-Type: text/html"))
+    try:
+        response = post(api, product, src=f"{server.url}pictures/Blue%20mug.png?v=1")
+    finally:
+        server.close()
+
+    assert response.status_code == 201, response.content
+    assert response.json()["image"]["src"].endswith("/Blue-mug.png")
+
+
+def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product: Product) -> None:
+    response = post(api, product, src="http://169.254.169.254/latest/meta-data/")
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {"image": ["Could not download image: refused address"]}}
+
+
+def test_an_address_without_a_picture_is_refused(api: ApiClient, product: Product, settings: Any) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    server = Server(answer(b"gone", status="404 Not Found"))
+    try:
+        response = post(api, product, src=server.url)
+    finally:
+        server.close()
+
+    assert response.status_code == 422
+    assert response.json()["errors"]["image"][0].startswith("Could not download image: ")
+
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({}, "image"),
+        ({"attachment": attach(blank_png(12000, 12000))}, "image"),
+        ({"attachment": attach(animation(300))}, "image"),
+        ({"attachment": attach(plain("JPEG", (300, 300))[:-200])}, "image"),
+        ({"attachment": attach(SVG), "filename": "a.png"}, "image"),
+        ({"attachment": attach(b"<html></html>"), "filename": "a.jpg"}, "image"),
+        ({"attachment": attach(b"%PDF-1.7")}, "image"),
+        ({"attachment": attach(plain("WEBP", (5, 5)))}, "image"),
+        ({"attachment": "a!b"}, "attachment"),
+        ({"attachment": ATTACHMENT.rstrip("=") + "A"}, "attachment"),
+        ({"attachment": f"data:image/png;base64,{ATTACHMENT}"}, "attachment"),
+        ({"attachment": ""}, "attachment"),
+        ({"attachment": ["x"]}, "attachment"),
+        ({"attachment": attach(b"\0" * (20 * 1024 * 1024 + 1))}, "attachment"),
+        ({"attachment": ATTACHMENT, "src": "https://example.com/a.png"}, "image"),
+        ({"attachment": ATTACHMENT, "filename": ["x"]}, "filename"),
+        ({"src": "ftp://example.com/a.png"}, "image"),
+        ({"src": "https://example.com/" + "a" * 2048}, "src"),
+        ({"src": {"a": 1}}, "src"),
+        ({"attachment": ATTACHMENT, "position": -1}, "position"),
+        ({"attachment": ATTACHMENT, "alt": "a" * 513}, "alt"),
+        ({"attachment": ATTACHMENT, "variant_ids": ["x"]}, "variant_ids"),
+        ({"attachment": ATTACHMENT, "variant_ids": [10**12]}, "variant_ids"),
+    ],
+)
+def test_what_is_no_image_is_refused_and_leaves_nothing(
+    api: ApiClient, product: Product, media: Path, fields: dict[str, Any], field: str
+) -> None:
+    response = post(api, product, **fields)
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    assert stored(media) == []
+    assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 0}
+
+
+def test_a_replayed_create_stores_no_second_file(api: ApiClient, product: Product, media: Path) -> None:
+    path, body = f"products/{product.pk}/images.json", {"image": {"attachment": ATTACHMENT}}
+
+    first = api.post(path, body, Idempotency_Key="k")
+    second = api.post(path, body, Idempotency_Key="k")
+
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.content == second.content
+    assert len(stored(media)) == 1
+
+
+@pytest.mark.parametrize(
+    ("move", "expected"), [((0, 3), [1, 2, 0]), ((2, 1), [2, 0, 1]), ((1, 1), [1, 0, 2]), ((0, 99), [1, 2, 0])]
+)
+def test_moving_an_image_shifts_the_others(
+    api: ApiClient, shop: Shop, product: Product, move: tuple[int, int], expected: list[int]
+) -> None:
+    moved, to = move
+    with shop_scope(shop):
+        ids = [make_image(product).pk for _ in range(3)]
+
+    api.put(f"products/{product.pk}/images/{ids[moved]}.json", {"image": {"position": to}})
+
+    assert order(api, product) == [(ids[place], number) for number, place in enumerate(expected, 1)]
+    main = api.get(f"products/{product.pk}.json").json()["product"]["image"]
+    assert main["id"] == ids[expected[0]]
+
+
+def test_a_new_image_takes_its_place_and_a_deleted_one_leaves_none(
+    api: ApiClient, shop: Shop, product: Product, media: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    with shop_scope(shop):
+        first, second = make_image(product), make_image(product)
+    new = post(api, product, attachment=ATTACHMENT, position=1).json()["image"]
+    assert order(api, product) == [(new["id"], 1), (first.pk, 2), (second.pk, 3)]
+
+    with django_capture_on_commit_callbacks(execute=True):
+        response = api.delete(f"products/{product.pk}/images/{first.pk}.json")
+
+    assert response.json() == {}
+    assert order(api, product) == [(new["id"], 1), (second.pk, 2)]
+    assert len(stored(media)) == 2
+
+
+def test_deleting_the_product_deletes_the_files(
+    api: ApiClient, shop: Shop, product: Product, media: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    with shop_scope(shop):
+        image = make_image(product)
+    Client().get(f"/content/images/{shop.pk}/{image.key}/mug_10x10.png")
+    assert len(stored(media)) == 2
+
+    with django_capture_on_commit_callbacks(execute=True):
+        api.delete(f"products/{product.pk}.json")
+
+    assert stored(media) == []
+
+
+def test_the_251st_image_is_refused(api: ApiClient, shop: Shop, product: Product, media: Path) -> None:
+    with shop_scope(shop):
+        ProductImage.objects.bulk_create(
+            ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
+            for n in range(1, MAX_IMAGES + 1)
+        )
+
+    one_more = post(api, product, attachment=ATTACHMENT)
+    all_at_once = api.put(f"products/{product.pk}.json", {"product": {"images": [{"id": 1}] * 251}})
+
+    assert one_more.status_code == 422
+    assert one_more.json() == {"errors": {"image": ["A product can have at most 250 images."]}}
+    assert all_at_once.status_code == 422
+    assert stored(media) == []
+    assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 250}
+
+
+def test_variants_are_named_by_the_image(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        first, second = Variant.objects.filter(product=product).order_by("id").values_list("pk", flat=True)
+
+    made = post(api, product, attachment=ATTACHMENT, variant_ids=[first]).json()["image"]
+    changed = api.put(f"products/{product.pk}/images/{made['id']}.json", {"image": {"variant_ids": [second]}})
+
+    assert made["variant_ids"] == [first]
+    assert changed.json()["image"]["variant_ids"] == [second]
+
+
+def test_update_of_the_product_makes_the_images_those_of_the_list(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        first, second, third = (make_image(product).pk for _ in range(3))
+    listed = [{"id": third}, {"attachment": ATTACHMENT, "alt": "new"}, {"id": first, "position": 1, "alt": "one"}]
+
+    shown = api.put(f"products/{product.pk}.json", {"product": {"images": listed}}).json()["product"]["images"]
+
+    assert [row["id"] for row in shown][:2] == [first, third]
+    assert [(row["alt"], row["position"]) for row in shown] == [("one", 1), (None, 2), ("new", 3)]
+    assert second not in [row["id"] for row in shown]
+    cleared = api.put(f"products/{product.pk}.json", {"product": {"images": []}}).json()["product"]
+    assert (cleared["images"], cleared["image"]) == ([], None)
+
+
+def test_an_image_of_another_product_does_not_exist(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        image = make_image(make_product("Bag"))
+    path = f"products/{product.pk}/images/{image.pk}.json"
+
+    statuses = [api.get(path), api.put(path, {"image": {"alt": "x"}}), api.delete(path)]
+
+    assert [response.status_code for response in statuses] == [404, 404, 404]

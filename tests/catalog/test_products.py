@@ -1,0 +1,269 @@
+"""Products over REST: parts in one body, handles, tags, publication, filters, events, fixed costs."""
+
+from typing import Any
+
+import pytest
+
+from apps.catalog.models import Product, ProductTag, Variant
+from apps.events.models import Event
+from apps.inventory.models import InventoryItem
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product
+from tests.conftest import ApiClient
+
+OPTIONS = [{"name": "Colour", "values": ["Blue", "Black"]}, {"name": "Size", "values": ["155", "159"]}]
+
+
+def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
+    response = api.post("products.json", {"product": {"title": "Board", **fields}})
+    assert response.status_code == 201, response.content
+    return response.json()["product"]
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    assert response.status_code == 422, response.content
+    return response.json()["errors"]
+
+
+def topics(shop: Shop) -> list[str]:
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith="products/").order_by("id").values_list("topic", flat=True))
+
+
+def test_create_with_a_title_alone_makes_one_variant_of_the_shops_own(api: ApiClient, shop: Shop) -> None:
+    made = create(api)
+
+    variant = made["variants"][0]
+    assert (made["handle"], made["vendor"], made["status"]) == ("board", "Acme", "active")
+    assert made["published_at"] is not None
+    assert [option["name"] for option in made["options"]] == ["Title"]
+    assert made["options"][0]["values"] == ["Default Title"]
+    assert (variant["title"], variant["option1"], variant["price"]) == ("Default Title", "Default Title", "0.00")
+    assert variant["presentment_prices"] == [
+        {"price": {"amount": "0.00", "currency_code": "USD"}, "compare_at_price": None}
+    ]
+    assert (made["images"], made["image"]) == ([], None)
+    assert topics(shop) == ["products/create"]
+
+
+def test_create_takes_options_and_variants_in_one_body(api: ApiClient) -> None:
+    variants = [{"option1": "Blue", "option2": "155"}, {"option1": "Black", "option2": "159", "price": 12.5}]
+
+    made = create(api, options=OPTIONS, variants=variants)
+
+    assert [variant["title"] for variant in made["variants"]] == ["Blue / 155", "Black / 159"]
+    assert [variant["position"] for variant in made["variants"]] == [1, 2]
+    assert made["variants"][1]["price"] == "12.50"
+    assert [(option["name"], option["position"], option["values"]) for option in made["options"]] == [
+        ("Colour", 1, ["Blue", "Black"]),
+        ("Size", 2, ["155", "159"]),
+    ]
+
+
+def test_create_names_all_that_does_not_fit_at_once(api: ApiClient, shop: Shop) -> None:
+    body = {
+        "status": "sold",
+        "options": [{"name": ""}],
+        "variants": [{"price": "-1"}, {"weight_unit": "stone", "grams": -1}],
+        "images": [{"attachment": "no base64"}, {"alt": "nothing"}],
+        "metafields": [{"namespace": "a", "key": "b", "type": "number_integer", "value": "x"}],
+    }
+
+    errors = errors_of(api.post("products.json", {"product": body}))
+
+    assert errors.keys() == {
+        "title",
+        "status",
+        "options.0.name",
+        "variants.0.price",
+        "variants.1.weight_unit",
+        "variants.1.grams",
+        "images.0.attachment",
+        "images.1.image",
+        "metafields.0.value",
+    }
+    with shop_scope(shop):
+        assert not Product.objects.exists()
+        assert not InventoryItem.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"options": [{"name": str(n)} for n in range(4)]}, "options", "has too many options (maximum is 3)"),
+        ({"options": [{"name": "A"}, {"name": "a"}]}, "options", "has two options of one name"),
+        ({"variants": [{"option1": "A"}, {"option1": "A"}]}, "base", "The variant 'A' already exists."),
+        (
+            {"variants": [{"option1": "A", "option2": "B"}]},
+            "variants.0.option2",
+            "is given, but the product has 1 option",
+        ),
+        (
+            {"options": OPTIONS, "variants": [{"option1": "A"}, {"option2": "B"}]},
+            "variants.0.option2",
+            "can't be blank",
+        ),
+        ({"body_html": "a" * (512 * 1024 + 1)}, "body_html", "is too long (maximum is 512 KB)"),
+        ({"body_html": "é" * (256 * 1024 + 1)}, "body_html", "is too long (maximum is 512 KB)"),
+        ({"body_html": "<" * 10_001}, "body_html", "has too many tags (maximum is 10000)"),
+        ({"tags": ",".join(f"t{n}" for n in range(251))}, "tags", "has too many tags (maximum is 250)"),
+        ({"tags": ["x" * 256]}, "tags", "is too long (maximum is 255 characters)"),
+        ({"title": "x" * 256}, "title", "is too long (maximum is 255 characters)"),
+        ({"variants": [{"fulfillment_service": "nobody"}]}, "variants.0.fulfillment_service", None),
+        ({"variants": [{"id": 99}]}, "variants.0.id", "is invalid"),
+        ({"images": [{"id": 99}]}, "images.0.id", "is invalid"),
+        ({"variants": "x"}, "variants", "is invalid"),
+        ({"metafields_global_title_tag": ["x"]}, "metafields_global_title_tag", None),
+    ],
+)
+def test_create_refuses_what_does_not_fit(
+    api: ApiClient, shop: Shop, fields: dict[str, Any], field: str, message: str | None
+) -> None:
+    response = api.post("products.json", {"product": {"title": "Board", **fields}})
+
+    errors = errors_of(response)
+    assert field in errors
+    assert message is None or errors[field] == [message]
+    with shop_scope(shop):
+        assert not Product.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", "", None, True]
+)
+def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amount: Any) -> None:
+    body = {"title": "Board", "variants": [{"price": amount}]}
+
+    errors = errors_of(api.post("products.json", {"product": body}))
+
+    assert errors.keys() == {"variants.0.price"}
+
+
+@pytest.mark.parametrize(("currency", "sent", "shown"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")])
+def test_prices_have_the_decimals_of_the_shops_currency(
+    api: ApiClient, shop: Shop, currency: str, sent: str, shown: str
+) -> None:
+    shop.currency = currency
+    shop.save()
+
+    made = create(api, variants=[{"price": sent}])
+
+    assert made["variants"][0]["price"] == shown
+    refused = api.post("products.json", {"product": {"title": "B", "variants": [{"price": f"{sent}.5678"}]}})
+    assert refused.status_code == 422
+
+
+def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, shop: Shop) -> None:
+    made = create(api, tags="b, a", variants=[{"price": "5.00", "sku": "S1"}])
+
+    response = api.put(f"products/{made['id']}.json", {"product": {"id": 7, "title": "Snowboard", "created_at": "x"}})
+
+    changed = response.json()["product"]
+    assert changed == made | {"title": "Snowboard", "updated_at": changed["updated_at"]}
+    assert topics(shop) == ["products/create", "products/update"]
+    with shop_scope(shop):
+        assert Event.objects.get(topic="products/update").changes == {"title": ["Board", "Snowboard"]}
+
+
+def test_a_client_may_send_the_whole_product_back(api: ApiClient) -> None:
+    made = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}])
+
+    changed = api.put(f"products/{made['id']}.json", {"product": made | {"title": "B"}}).json()["product"]
+
+    ignored = ("updated_at",)
+    assert {name: value for name, value in changed.items() if name not in ignored} == {
+        name: value for name, value in (made | {"title": "B"}).items() if name not in ignored
+    }
+
+
+def test_update_makes_the_variants_those_of_the_list(api: ApiClient, shop: Shop) -> None:
+    made = create(api, variants=[{"option1": "A", "sku": "1"}, {"option1": "B", "sku": "2"}])
+    first, second = made["variants"]
+    listed = [{"option1": "C"}, {"id": second["id"], "price": "7.00"}]
+
+    response = api.put(f"products/{made['id']}.json", {"product": {"variants": listed}})
+
+    shown = response.json()["product"]
+    assert [(row["option1"], row["price"], row["sku"]) for row in shown["variants"]] == [
+        ("C", "0.00", None),
+        ("B", "7.00", "2"),
+    ]
+    assert shown["options"][0]["values"] == ["B", "C"]
+    with shop_scope(shop):
+        assert not InventoryItem.objects.filter(pk=first["inventory_item_id"]).exists()
+        assert InventoryItem.objects.count() == 2
+
+
+def test_options_are_renamed_added_and_removed(api: ApiClient) -> None:
+    made = create(api, options=OPTIONS[:1], variants=[{"option1": "Blue"}, {"option1": "Black"}])
+    path = f"products/{made['id']}.json"
+    renamed = {"id": made["options"][0]["id"], "name": "Paint"}
+
+    added = api.put(path, {"product": {"options": [renamed, {"name": "Size", "values": ["L"]}]}}).json()["product"]
+    lacking = api.put(path, {"product": {"options": [renamed, {"name": "Size"}, {"name": "Grip"}]}})
+    removed = api.put(path, {"product": {"options": [renamed]}}).json()["product"]
+
+    assert [option["name"] for option in added["options"]] == ["Paint", "Size"]
+    assert added["options"][0]["id"] == made["options"][0]["id"]
+    assert [row["title"] for row in added["variants"]] == ["Blue / L", "Black / L"]
+    assert errors_of(lacking).keys() == {"variants.0.option3", "variants.1.option3"}
+    assert [option["name"] for option in removed["options"]] == ["Paint"]
+    assert [row["title"] for row in removed["variants"]] == ["Blue", "Black"]
+
+
+def test_publication_follows_the_switch(api: ApiClient) -> None:
+    hidden = create(api, published=False)
+    path = f"products/{hidden['id']}.json"
+
+    shown = api.put(path, {"product": {"published": True}}).json()["product"]
+    kept = api.put(path, {"product": {"published": True}}).json()["product"]
+    again = api.put(path, {"product": {"published": False}}).json()["product"]
+
+    assert hidden["published_at"] is None
+    assert shown["published_at"] is not None
+    assert kept["published_at"] == shown["published_at"]
+    assert again["published_at"] is None
+
+
+def test_tags_are_rows_too(api: ApiClient, shop: Shop) -> None:
+    made = create(api, tags=["Summer", "summer", " sale"])
+
+    assert made["tags"] == "sale, Summer"
+    api.put(f"products/{made['id']}.json", {"product": {"tags": "sale, Winter"}})
+    with shop_scope(shop):
+        assert sorted(ProductTag.objects.values_list("key", "name")) == [("sale", "sale"), ("winter", "Winter")]
+
+
+def test_metafields_of_a_body_are_stored_and_go_with_the_product(api: ApiClient, shop: Shop) -> None:
+    fields = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "cold"}
+
+    made = create(
+        api, metafields=[fields], metafields_global_title_tag="Best board", variants=[{"metafields": [fields]}]
+    )
+
+    with shop_scope(shop):
+        found = Metafield.objects.order_by("id").values_list("owner_resource", "namespace", "key", "value")
+        assert sorted(found) == [
+            ("product", "care", "wash", "cold"),
+            ("product", "global", "title_tag", "Best board"),
+            ("variant", "care", "wash", "cold"),
+        ]
+        api.delete(f"products/{made['id']}.json")
+        assert not Metafield.objects.exists()
+
+
+def test_delete_takes_everything_along(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product(prices=("1.00", "2.00"))
+        make_image(product)
+        make_custom("Kitchen", product)
+
+    response = api.delete(f"products/{product.pk}.json")
+
+    assert (response.status_code, response.json()) == (200, {})
+    assert topics(shop)[-1] == "products/delete"
+    with shop_scope(shop):
+        assert not Variant.objects.exists()
+        assert not InventoryItem.objects.exists()

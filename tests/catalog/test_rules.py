@@ -1,0 +1,146 @@
+"""Smart collections: their rules, and the order that people give them."""
+
+from typing import Any
+
+import pytest
+
+from apps.catalog.models import Collection, Variant
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product, make_smart
+from tests.conftest import ApiClient
+
+RULE = {"column": "title", "relation": "contains", "condition": "mug"}
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    assert response.status_code == 422, response.content
+    return response.json()["errors"]
+
+
+RULE_CASES = [
+    ("title", "equals", "red MUG", "r"),
+    ("title", "not_equals", "red mug", "gb"),
+    ("title", "starts_with", "RED", "r"),
+    ("title", "ends_with", "mug", "rg"),
+    ("title", "contains", "ag", "b"),
+    ("title", "not_contains", "ug", "b"),
+    ("type", "equals", "cups", "rg"),
+    ("vendor", "equals", "potter", "r"),
+    ("variant_title", "equals", "xl", "b"),
+    ("variant_title", "not_contains", "xl", "rg"),
+    ("variant_price", "less_than", "5", "r"),
+    ("variant_price", "greater_than", "4.99", "gb"),
+    ("variant_price", "equals", "5.00", "g"),
+    ("variant_price", "not_equals", "5", "rb"),
+    ("variant_compare_at_price", "greater_than", "0", "b"),
+    ("variant_weight", "greater_than", "0.5", "b"),
+    ("variant_weight", "equals", "0.3", "r"),
+    ("variant_inventory", "greater_than", "3", "g"),
+    ("variant_inventory", "less_than", "1", "rb"),
+    ("tag", "equals", "SALE", "rb"),
+    ("tag", "not_equals", "sale", "g"),
+    ("tag", "contains", "al", "rb"),
+    ("tag", "starts_with", "%", ""),
+    ("title", "contains", "%", ""),
+    ("title", "contains", "_", ""),
+]
+
+
+@pytest.fixture
+def three(in_shop: Shop) -> dict[int, str]:
+    """A red mug, a green mug and a bag, by id."""
+    red = make_product("Red mug", vendor="Potter", product_type="Cups", tags="Sale", prices=("4.00",))
+    green = make_product("Green mug", vendor="Other", product_type="Cups", tags="New", prices=("5.00",))
+    bag = make_product("Bag", vendor="Other", product_type="Bags", tags="sale, New", prices=("50.00",))
+    Variant.objects.filter(product=red).update(grams=300)
+    Variant.objects.filter(product=green).update(inventory_quantity=9)
+    Variant.objects.filter(product=bag).update(title="XL", grams=900, compare_at_price="60.00")
+    return {red.pk: "r", green.pk: "g", bag.pk: "b"}
+
+
+@pytest.mark.parametrize("case", RULE_CASES, ids=" ".join)
+def test_rules_say_what_is_in(api: ApiClient, three: dict[int, str], case: tuple[str, str, str, str]) -> None:
+    *rule, expected = case
+    smart = make_smart("Chosen", tuple(rule))
+
+    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+
+    assert "".join(three[row["id"]] for row in shown) == expected
+    assert api.get(f"collections/{smart.pk}.json").json()["collection"]["products_count"] == len(expected)
+    listed = {api_row["id"] for pk in three for api_row in _smart_of(api, pk) if three[pk] in expected}
+    assert listed == ({smart.pk} if expected else set())
+
+
+def _smart_of(api: ApiClient, product_id: int) -> list[dict[str, Any]]:
+    return api.get("smart_collections.json", product_id=product_id).json()["smart_collections"]
+
+
+def test_rules_are_all_or_any(api: ApiClient, three: dict[int, str]) -> None:
+    rules = [("title", "contains", "mug"), ("tag", "equals", "sale")]
+    every, some = make_smart("All", *rules), make_smart("Any", *rules, disjunctive=True)
+
+    def members(collection: Collection) -> str:
+        shown = api.get(f"collections/{collection.pk}/products.json").json()["products"]
+        return "".join(three[row["id"]] for row in shown)
+
+    assert (members(every), members(some)) == ("r", "rgb")
+
+
+def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) -> None:
+    smart = make_smart("Sale", ("tag", "equals", "sale"))
+    bag = next(pk for pk, letter in three.items() if letter == "b")
+
+    api.put(f"products/{bag}.json", {"product": {"tags": "New"}})
+
+    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    assert [three[row["id"]] for row in shown] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "field"),
+    [
+        (None, "rules"),
+        ([], "rules"),
+        ("x", "rules"),
+        ([RULE] * 61, "rules"),
+        (["x"], "rules.0"),
+        ([RULE | {"column": "colour"}], "rules.0.column"),
+        ([RULE | {"relation": "greater_than"}], "rules.0.relation"),
+        ([{"column": "variant_price", "relation": "contains", "condition": "5"}], "rules.0.relation"),
+        ([RULE | {"condition": ""}], "rules.0.condition"),
+        ([RULE | {"condition": {"a": 1}}], "rules.0.condition"),
+        ([RULE | {"condition": "x" * 256}], "rules.0.condition"),
+        ([{"column": "variant_price", "relation": "equals", "condition": "１"}], "rules.0.condition"),
+        ([{"column": "variant_inventory", "relation": "equals", "condition": "1e9"}], "rules.0.condition"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(api: ApiClient, rules: Any, field: str) -> None:
+    response = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": rules}})
+
+    assert list(errors_of(response)) == [field]
+
+
+def test_a_smart_collection_needs_rules_once(api: ApiClient) -> None:
+    missing = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs"}})
+    made = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": [RULE]}})
+    path = f"smart_collections/{made.json()['smart_collection']['id']}.json"
+
+    renamed = api.put(path, {"smart_collection": {"title": "Cups"}})
+
+    assert list(errors_of(missing)) == ["rules"]
+    assert renamed.json()["smart_collection"]["rules"] == [RULE]
+
+
+def test_order_by_hand_puts_the_named_first(api: ApiClient, three: dict[int, str]) -> None:
+    smart = make_smart("All", ("title", "contains", "g"))
+    red, green, bag = three
+    path = f"smart_collections/{smart.pk}/order.json"
+
+    response = api.put(f"{path}?sort_order=manual&products[]={bag}&products[]={green}")
+
+    assert (response.status_code, response.json()) == (200, {})
+    shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+    assert [row["id"] for row in shown] == [bag, green, red]
+    assert api.put(f"{path}?products[]=x").status_code == 400
+    assert list(errors_of(api.put(f"{path}?products[]={10**12}"))) == ["products"]
+    assert list(errors_of(api.put(f"{path}?sort_order=random"))) == ["sort_order"]

@@ -1,0 +1,143 @@
+"""The eight orders of a collection's products: each as it says, in pages that neither repeat nor hide."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from apps.catalog.membership import ORDERS
+from apps.catalog.models import Collection, Product
+from apps.catalog.sales import count_units
+from apps.shops.models import Shop
+from tests.catalog.factories import make_custom, make_image, make_product, make_smart
+from tests.conftest import ApiClient
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+# By order: the titles as they come. Ties (price of B and c, sales of A and c) go by id.
+EXPECTED = {
+    "alpha-asc": "ABcD",
+    "alpha-desc": "DcBA",
+    "best-selling": "BDAc",
+    "created": "DBAc",
+    "created-desc": "cABD",
+    "manual": "cDAB",
+    "price-asc": "ABcD",
+    "price-desc": "DBcA",
+}
+
+
+@pytest.fixture
+def members(in_shop: Shop) -> list[Product]:
+    """Four products that every order tells apart."""
+    made = [
+        make_product("A", prices=("9.00", "1.00")),
+        make_product("B", prices=("2.00",)),
+        make_product("c", prices=("2.00",)),
+        make_product("D", prices=("30.00",)),
+    ]
+    for product, days in zip(made, (3, 2, 4, 1), strict=True):
+        Product.objects.filter(pk=product.pk).update(created_at=NOON + timedelta(days=days))
+    count_units({made[1].pk: 5, made[3].pk: 2, made[0].pk: 4})
+    count_units({made[0].pk: -9})
+    return made
+
+
+def by_hand(members: list[Product]) -> list[Product]:
+    a, b, c, d = members
+    return [c, d, a, b]
+
+
+def walk(api: ApiClient, path: str, limit: int, direction: str = "next", **query: Any) -> list[list[str]]:
+    """The titles of all pages from the first on, by following the links."""
+    pages = []
+    response = api.get(path, limit=limit, **query)
+    while True:
+        assert response.status_code == 200, response.content
+        pages.append([row["title"] for row in response.json()["products"]])
+        link = re.search(rf'<([^>]+)>; rel="{direction}"', response.get("Link", ""))
+        if link is None:
+            return pages
+        response = api.http.get(link[1].removeprefix("http://127.0.0.1:8000"))
+
+
+@pytest.mark.parametrize("kind", ["custom", "smart"])
+@pytest.mark.parametrize("order", sorted(EXPECTED))
+def test_products_come_in_the_order_of_the_collection(
+    api: ApiClient, members: list[Product], order: str, kind: str
+) -> None:
+    if kind == "custom":
+        collection = make_custom("All", *by_hand(members), sort_order=order)
+    else:
+        collection = make_smart("All", ("variant_price", "greater_than", "0"), sort_order=order)
+        named = "&".join(f"products[]={product.pk}" for product in by_hand(members))
+        api.put(f"smart_collections/{collection.pk}/order.json?{named}")
+    path = f"collections/{collection.pk}/products.json"
+
+    assert "".join(title for page in walk(api, path, 250) for title in page) == EXPECTED[order]
+    assert ["".join(page) for page in walk(api, path, 3)] == [EXPECTED[order][:3], EXPECTED[order][3:]]
+    assert ["".join(page) for page in walk(api, path, 1)] == list(EXPECTED[order])
+
+
+def test_every_order_has_its_columns() -> None:
+    assert set(ORDERS) == set(Collection.SortOrder.values) == set(EXPECTED)
+
+
+def test_products_without_a_place_come_last_on_pages_of_their_own(api: ApiClient, members: list[Product]) -> None:
+    collection = make_smart("All", ("variant_price", "greater_than", "0"), sort_order="manual")
+    api.put(f"smart_collections/{collection.pk}/order.json?products[]={members[3].pk}")
+
+    pages = walk(api, f"collections/{collection.pk}/products.json", 1)
+
+    assert ["".join(page) for page in pages] == ["D", "A", "B", "c"]
+
+
+def test_previous_pages_lead_back(api: ApiClient, members: list[Product]) -> None:
+    collection = make_custom("All", *members, sort_order="price-desc")
+    path = f"collections/{collection.pk}/products.json"
+    first = api.get(path, limit=2)
+    second = api.http.get(re.search(r"<([^>]+)>", first["Link"])[1].removeprefix("http://127.0.0.1:8000"))
+
+    back = api.http.get(
+        re.search(r'<([^>]+)>; rel="previous"', second["Link"])[1].removeprefix("http://127.0.0.1:8000")
+    )
+
+    assert back.json() == first.json()
+
+
+def test_a_page_that_follows_keeps_the_order_of_the_first(api: ApiClient, members: list[Product]) -> None:
+    collection = make_custom("All", *by_hand(members), sort_order="manual")
+    path = f"collections/{collection.pk}/products.json"
+    first = api.get(path, limit=2)
+    api.put(f"custom_collections/{collection.pk}.json", {"custom_collection": {"sort_order": "alpha-desc"}})
+
+    second = api.http.get(re.search(r"<([^>]+)>", first["Link"])[1].removeprefix("http://127.0.0.1:8000"))
+
+    assert [row["title"] for row in second.json()["products"]] == ["A", "B"]
+
+
+def test_sales_move_nothing_that_the_product_shows(members: list[Product]) -> None:
+    product = Product.objects.get(pk=members[0].pk)
+
+    count_units({product.pk: 3})
+
+    after = Product.objects.get(pk=product.pk)
+    assert (after.version, after.updated_at) == (product.version, product.updated_at)
+    assert after.units_sold == product.units_sold + 3
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("order", sorted(EXPECTED))
+def test_each_order_costs_the_same_queries_however_many_rows(
+    api: ApiClient, in_shop: Shop, order: str, count: int, django_assert_num_queries: Any
+) -> None:
+    rows = [make_product(f"Mug {number}", prices=("1.00", "2.00")) for number in range(count)]
+    for product in rows:
+        make_image(product)
+    collection = make_custom("All", *rows, sort_order=order)
+    api.get("shop.json")
+
+    with django_assert_num_queries(6):  # token, collection, keys, products, options, images
+        response = api.get(f"collections/{collection.pk}/products.json")
+
+    assert len(response.json()["products"]) == count

@@ -1,0 +1,233 @@
+"""Variants over REST: their place among the others, their values, weights, stock and images."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.catalog.models import Product, Variant
+from apps.inventory import services as inventory
+from apps.inventory.models import InventoryItem
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import make_image, make_product
+from tests.conftest import ApiClient
+from tests.inventory.factories import first_location
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def product(shop: Shop) -> Product:
+    """A product in sizes 1, 2 and 3."""
+    with shop_scope(shop):
+        return make_product(prices=("3.00", "1.00", "2.00"))
+
+
+def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+    return api.post(f"products/{product.pk}/variants.json", {"variant": fields})
+
+
+def places(api: ApiClient, product: Product) -> list[tuple[str, int]]:
+    shown = api.get(f"products/{product.pk}.json").json()["product"]["variants"]
+    return [(row["option1"], row["position"]) for row in shown]
+
+
+def lowest_price(product: Product) -> Decimal:
+    with shop_scope(product.shop):
+        return Product.objects.get(pk=product.pk).lowest_price
+
+
+def test_a_new_variant_goes_last_or_where_it_asks_to(api: ApiClient, product: Product) -> None:
+    last = post(api, product, option1="L")
+    first = post(api, product, option1="F", position=1)
+
+    assert (last.status_code, first.status_code) == (201, 201)
+    assert places(api, product) == [("F", 1), ("1", 2), ("2", 3), ("3", 4), ("L", 5)]
+    options = api.get(f"products/{product.pk}.json").json()["product"]["options"]
+    assert options[0]["values"] == ["1", "2", "3", "F", "L"] or options[0]["values"][:3] == ["1", "2", "3"]
+
+
+def test_a_variant_is_read_and_changed_below_its_product_too(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        other, variant = make_product("Bowl"), product.variants.get(option1="2")
+
+    read = api.get(f"products/{product.pk}/variants/{variant.pk}.json")
+    before = api.get(f"variants/{variant.pk}.json")
+    changed = api.put(f"products/{product.pk}/variants/{variant.pk}.json", {"variant": {"price": "7.00"}})
+    elsewhere = api.put(f"products/{other.pk}/variants/{variant.pk}.json", {"variant": {"price": "9.00"}})
+
+    assert read.json() == before.json()
+    assert changed.json()["variant"]["price"] == "7.00"
+    assert elsewhere.status_code == 404
+    assert api.get(f"variants/{variant.pk}.json").json() == changed.json()
+
+
+def test_moving_a_variant_shifts_the_others(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        last = Variant.objects.get(product=product, option1="3")
+
+    api.put(f"variants/{last.pk}.json", {"variant": {"position": 1}})
+    assert places(api, product) == [("3", 1), ("1", 2), ("2", 3)]
+    api.put(f"variants/{last.pk}.json", {"variant": {"position": 99}})
+    assert places(api, product) == [("1", 1), ("2", 2), ("3", 3)]
+
+
+def test_the_cheapest_price_follows_every_change(api: ApiClient, shop: Shop, product: Product) -> None:
+    made = post(api, product, option1="L", price="0.50").json()["variant"]
+    after_create = lowest_price(product)
+    api.put(f"variants/{made['id']}.json", {"variant": {"price": "1.50"}})
+    after_update = lowest_price(product)
+    with shop_scope(shop):
+        cheapest = Variant.objects.get(product=product, option1="2")
+    api.delete(f"products/{product.pk}/variants/{cheapest.pk}.json")
+
+    assert (after_create, after_update, lowest_price(product)) == (Decimal("0.5"), Decimal(1), Decimal("1.5"))
+
+
+def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        other = Variant.objects.get(product=product, option1="2")
+
+    made = post(api, product, option1="1")
+    changed = api.put(f"variants/{other.pk}.json", {"variant": {"option1": "1"}})
+
+    for response in (made, changed):
+        assert response.status_code == 422
+        assert response.json() == {"errors": {"base": ["The variant '1' already exists."]}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"option1": "x", "option2": "y"}, "option2"),
+        ({"option1": "x" * 256}, "option1"),
+        ({"option1": "x", "price": "1,00"}, "price"),
+        ({"option1": "x", "position": 0}, "position"),
+        ({"option1": "x", "image_id": 99}, "image_id"),
+        ({"option1": "x", "inventory_policy": "maybe"}, "inventory_policy"),
+        ({"option1": "x", "weight": "1e9"}, "weight"),
+        ({"option1": "x", "requires_shipping": "perhaps"}, "requires_shipping"),
+        ({"option1": "x", "sku": "s" * 256}, "sku"),
+    ],
+)
+def test_a_variant_that_does_not_fit_is_refused(
+    api: ApiClient, shop: Shop, product: Product, fields: dict[str, Any], field: str
+) -> None:
+    response = post(api, product, **fields)
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    with shop_scope(shop):
+        assert (Variant.objects.count(), InventoryItem.objects.count()) == (3, 3)
+
+
+def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> None:
+    def weights(**fields: Any) -> tuple[Any, ...]:
+        shown = post(api, product, **fields).json()["variant"]
+        return shown["weight"], shown["weight_unit"], shown["grams"]
+
+    assert weights(option1="a", weight=1.1, weight_unit="kg") == (1.1, "kg", 1100)
+    assert weights(option1="b", weight="1", weight_unit="lb") == (1.0, "lb", 454)
+    assert weights(option1="c", weight=0.1, weight_unit="oz") == (0.1, "oz", 3)
+    assert weights(option1="d", grams=250) == (0.25, "kg", 250)
+    assert weights(option1="e", grams=1, weight_unit="g", weight=2) == (2.0, "g", 2)
+    assert weights(option1="f") == (0.0, "kg", 0)
+
+
+def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
+    made = post(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
+    shown = made.json()["variant"]
+    assert (shown["sku"], shown["inventory_management"], shown["requires_shipping"]) == ("X-1", "platform", False)
+
+    changed = api.put(f"variants/{shown['id']}.json", {"variant": {"sku": None, "inventory_management": None}})
+
+    after = changed.json()["variant"]
+    assert (after["sku"], after["inventory_management"], after["requires_shipping"]) == (None, None, False)
+    with shop_scope(shop):
+        item = InventoryItem.objects.get(pk=shown["inventory_item_id"])
+        assert (item.sku, item.tracked) == ("", False)
+
+
+def test_a_change_of_the_item_or_its_stock_is_seen_in_the_product(api: ApiClient, shop: Shop, product: Product) -> None:
+    path = f"products/{product.pk}.json"
+    before = api.get(path).json()["product"]["variants"][0]
+
+    with shop_scope(shop):
+        item = InventoryItem.objects.get(pk=before["inventory_item_id"])
+        inventory.set_available(item, first_location(shop), 7, actor="staff:1", at=NOON)
+        inventory.adjust(item, first_location(shop), -2, actor="staff:1", at=NOON)
+        inventory.update_item(item, {"sku": "NEW"}, actor="staff:1", at=NOON)
+
+    after = api.get(path).json()["product"]["variants"][0]
+    assert before["inventory_quantity"] == 0
+    assert (after["inventory_quantity"], after["old_inventory_quantity"], after["sku"]) == (5, 5, "NEW")
+    assert api.get(f"variants/{after['id']}.json").json()["variant"]["inventory_quantity"] == 5
+
+
+def test_an_image_is_shown_by_the_variants_that_name_it(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        image, foreign = make_image(product), make_image(make_product("Bag"))
+        variant = Variant.objects.filter(product=product).earliest("id")
+    path = f"variants/{variant.pk}.json"
+
+    shown = api.put(path, {"variant": {"image_id": image.pk}})
+    refused = api.put(path, {"variant": {"image_id": foreign.pk}})
+
+    assert shown.json()["variant"]["image_id"] == image.pk
+    assert refused.status_code == 422
+    listed = api.get(f"products/{product.pk}/images.json").json()["images"]
+    assert [row["variant_ids"] for row in listed] == [[variant.pk]]
+
+
+def test_the_last_variant_stays(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product()
+        variant = Variant.objects.get(product=product)
+
+    response = api.delete(f"products/{product.pk}/variants/{variant.pk}.json")
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {"base": ["The last variant of a product cannot be deleted."]}}
+    with shop_scope(shop):
+        assert Variant.objects.filter(pk=variant.pk).exists()
+
+
+def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, shop: Shop, product: Product) -> None:
+    with shop_scope(shop):
+        first = Variant.objects.get(product=product, option1="1")
+        other = make_product("Bag")
+
+    foreign = api.delete(f"products/{other.pk}/variants/{first.pk}.json")
+    response = api.delete(f"products/{product.pk}/variants/{first.pk}.json")
+
+    assert foreign.status_code == 404
+    assert response.json() == {}
+    assert places(api, product) == [("2", 1), ("3", 2)]
+    assert api.get(f"products/{product.pk}.json").json()["product"]["options"][0]["values"] == ["2", "3"]
+    with shop_scope(shop):
+        assert not InventoryItem.objects.filter(pk=first.inventory_item_id).exists()
+
+
+def test_no_more_than_the_limit(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.catalog.variants.MAX_VARIANTS", 3)
+
+    response = post(api, product, option1="x")
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {"base": ["A product can have at most 3 variants."]}}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: Any
+) -> None:
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",) * count)
+    api.get("shop.json")
+
+    with django_assert_num_queries(4):  # token, product, keys, variants
+        response = api.get(f"products/{product.pk}/variants.json")
+
+    assert len(response.json()["variants"]) == count

@@ -1,0 +1,138 @@
+"""The public Python client of the reference platform, pointed at a real server of ours."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import override_settings
+from pytest_django import DjangoDbBlocker
+
+from apps.shops.models import Shop
+from backoffice.storages import file_storages
+from tests import factories
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import shopify
+
+VERSION = "2026-07"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """Our web process on the test's database, under the brand that the client speaks."""
+
+    def __init__(self, database_url: str, data_dir: Path, **env: str) -> None:
+        self.data_dir = data_dir
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.env = {
+            **os.environ,
+            "DATABASE_URL": database_url,
+            "BACKOFFICE_DATA_DIR": str(data_dir),
+            "BACKOFFICE_BRAND": "shopify",
+            "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
+            "BACKOFFICE_BASE_URL": self.url,
+            "BACKOFFICE_RATE_LIMIT": "off",
+            "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
+            "PORT": str(self.port),
+            "WEB_PROCESSES": "1",
+            **env,
+        }
+        self.process = self.start("backoffice.serve")
+
+    def start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        """Another process of the same installation."""
+        return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env)
+
+    def wait(self) -> None:
+        """Until it answers."""
+        for _ in range(200):
+            with socket.socket() as probe:
+                probe.settimeout(0.5)
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            assert self.process.poll() is None, "the server ended at once"
+            time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    def stop(self) -> None:
+        """End it as an operator would."""
+        end(self.process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process as an operator would."""
+    process.terminate()
+    process.wait(timeout=30)
+
+
+def database_url() -> str:
+    """The URL of the database that the tests are using."""
+    values = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{values['NAME']}"
+    return (
+        f"postgres://{values['USER']}:{values['PASSWORD']}@{values['HOST']}:{values['PORT'] or 5432}/{values['NAME']}"
+    )
+
+
+@pytest.fixture(scope="session")
+def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A running server for all tests; each has a shop of its own, and no id comes twice."""
+    running = Server(database_url(), tmp_path_factory.mktemp("server"))
+    running.wait()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database, with real commits, emptied behind each module: after each test it takes PostgreSQL seconds.
+
+    It goes by this name since pytest-django makes the test database only for tests that ask for ``db``.
+    """
+    with django_db_blocker.unblock():
+        yield
+        call_command("flush", verbosity=0, interactive=False)
+
+
+@pytest.fixture
+def client_shop(server: Server, db: None) -> Iterator[Shop]:
+    """The shop that the client works for, new for each test; its files are the server's."""
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", server.data_dir / "media")}):
+        yield factories.make_shop(name="Client Shop", timezone="Europe/Berlin")
+
+
+@pytest.fixture
+def connect(server: Server, client_shop: Shop) -> Iterator[Any]:
+    """``connect("write_products")``: the client's session for a new app with these scopes."""
+    shopify.Session.setup(api_key="x", secret="y", myshopify_domain="0.0.1", protocol="http", port=server.port)
+    shopify.ApiVersion.coerce_to_version("unstable")
+    if VERSION not in shopify.ApiVersion.versions:
+        shopify.ApiVersion.define_version(shopify.Release(VERSION))
+
+    def make(*scopes: str) -> Any:
+        installation = factories.make_installation(client_shop, scopes or factories.ALL_SCOPES)
+        session = shopify.Session("127.0.0.1", VERSION, factories.make_token(installation))
+        shopify.ShopifyResource.activate_session(session)
+        return installation
+
+    yield make
+    shopify.ShopifyResource.clear_session()

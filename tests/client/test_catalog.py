@@ -1,0 +1,284 @@
+"""The real client: products with their variants and images, collections, collects."""
+
+import base64
+from urllib.request import urlopen
+
+import pytest
+import shopify
+from pyactiveresource.connection import ResourceNotFound
+
+from tests.media.pictures import decode, plain
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+PNG = plain("PNG", (40, 20))
+BAG = {
+    "title": "Canvas bag",
+    "body_html": "<p>Strong.</p>",
+    "vendor": "Weavers",
+    "product_type": "Bags",
+    "tags": "summer, canvas",
+    "options": [{"name": "Colour"}, {"name": "Size"}],
+    "variants": [
+        {"option1": "Sand", "option2": "S", "price": "19.90", "sku": "CB-1", "grams": 300},
+        {"option1": "Olive", "option2": "L", "price": "24.50", "sku": "CB-2", "taxable": False},
+    ],
+    "images": [{"attachment": base64.b64encode(PNG).decode(), "filename": "bag.png", "alt": "A bag"}],
+}
+
+
+def titles(found: object) -> list[str]:
+    return [item.title for item in found]
+
+
+def test_a_product_is_made_with_options_variants_and_images(connect) -> None:
+    connect()
+
+    made = shopify.Product.create(BAG)
+    found = shopify.Product.find(made.id)
+
+    assert made.errors.full_messages() == []
+    assert found.to_dict() == made.to_dict()
+    assert (found.title, found.handle, found.tags, found.status) == (
+        "Canvas bag",
+        "canvas-bag",
+        "canvas, summer",
+        "active",
+    )
+    assert [(option.name, option.values) for option in found.options] == [
+        ("Colour", ["Sand", "Olive"]),
+        ("Size", ["S", "L"]),
+    ]
+    assert [(variant.title, variant.price, variant.sku) for variant in found.variants] == [
+        ("Sand / S", "19.90", "CB-1"),
+        ("Olive / L", "24.50", "CB-2"),
+    ]
+    assert [(image.alt, image.width, image.height) for image in found.images] == [("A bag", 40, 20)]
+    assert found.image.id == found.images[0].id
+    assert found.price_range() == "19.90 - 24.50"
+
+
+def test_a_found_product_is_changed_and_saved_whole(connect) -> None:
+    connect()
+    made = shopify.Product.create(BAG)
+
+    found = shopify.Product.find(made.id)
+    found.title = "Linen bag"
+    found.variants[0].price = "21.00"
+    saved = found.save()
+    again = shopify.Product.find(made.id)
+
+    assert saved, found.errors.full_messages()
+    assert (again.title, again.handle, again.tags) == ("Linen bag", "canvas-bag", "canvas, summer")
+    assert [variant.id for variant in again.variants] == [variant.id for variant in made.variants]
+    assert [variant.price for variant in again.variants] == ["21.00", "24.50"]
+    assert [image.src for image in again.images] == [image.src for image in made.images]
+
+
+def test_products_are_counted_listed_narrowed_and_deleted(connect) -> None:
+    connect()
+    bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug", "vendor": "Potters"})
+
+    assert shopify.Product.count() == 2
+    assert shopify.Product.count(vendor="Potters") == 1
+    assert titles(shopify.Product.find(vendor="Weavers")) == ["Canvas bag"]
+    assert titles(shopify.Product.find(ids=f"{mug.id},{bag.id}", fields="id,title")) == ["Canvas bag", "Mug"]
+    assert shopify.Product.find_first(handle="mug").id == mug.id
+
+    bag.destroy()
+
+    assert titles(shopify.Product.find()) == ["Mug"]
+    with pytest.raises(ResourceNotFound):
+        shopify.Product.find(bag.id)
+
+
+def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect) -> None:
+    connect()
+
+    product = shopify.Product()
+
+    assert not product.save()
+    assert product.errors.full_messages() == ["can't be blank"]
+    assert shopify.Product.count() == 0
+
+
+def test_variants_are_made_found_changed_and_deleted(connect) -> None:
+    connect()
+    product = shopify.Product.create(BAG)
+
+    large = shopify.Variant({"option1": "Sand", "option2": "L", "price": "22.00"})
+    added = product.add_variant(large)
+    found = shopify.Variant.find(large.id)
+    found.price = "23.00"
+    saved = found.save()
+    nested = shopify.Variant.find(large.id, product_id=product.id)
+    nested.sku = "CB-3"
+    saved_below = nested.save()
+    shopify.Variant.find(product.variants[1].id, product_id=product.id).destroy()
+
+    assert added, large.errors.full_messages()
+    assert saved, found.errors.full_messages()
+    assert saved_below, nested.errors.full_messages()
+    assert (nested.price, nested.title) == ("23.00", "Sand / L")
+    assert [(variant.id, variant.sku) for variant in shopify.Variant.find(product_id=product.id)] == [
+        (product.variants[0].id, "CB-1"),
+        (large.id, "CB-3"),
+    ]
+    assert shopify.Variant.count(product_id=product.id) == 2
+
+
+def test_a_doubled_variant_is_refused(connect) -> None:
+    connect()
+    product = shopify.Product.create(BAG)
+    again = shopify.Variant({"option1": "Sand", "option2": "S"})
+
+    assert not product.add_variant(again)
+    assert again.errors.full_messages() == ["The variant 'Sand / S' already exists."]
+    assert shopify.Variant.count(product_id=product.id) == 2
+
+
+def test_images_are_attached_shown_moved_and_deleted(connect) -> None:
+    connect()
+    product = shopify.Product.create(BAG)
+
+    image = shopify.Image({"product_id": product.id, "variant_ids": [product.variants[1].id]})
+    image.attach_image(plain("JPEG", (30, 60)), filename="side.jpg")
+    made = image.save()
+    found = shopify.Image.find(image.id, product_id=product.id)
+    found.position = 1
+    found.alt = "From the side"
+    saved = found.save()
+    listed = shopify.Image.find(product_id=product.id)
+    shopify.Image.find(product.images[0].id, product_id=product.id).destroy()
+
+    assert made, image.errors.full_messages()
+    assert saved, found.errors.full_messages()
+    assert [(shown.id, shown.alt, shown.position) for shown in listed] == [
+        (image.id, "From the side", 1),
+        (product.images[0].id, "A bag", 2),
+    ]
+    assert (found.width, found.height, found.variant_ids) == (30, 60, [product.variants[1].id])
+    assert shopify.Variant.find(product.variants[1].id).image_id == image.id
+    assert shopify.Image.count(product_id=product.id) == 1
+
+
+def test_an_images_address_gives_the_attached_bytes(connect) -> None:
+    connect()
+    product = shopify.Product.create(BAG)
+    large = plain("PNG", (400, 200))
+    image = shopify.Image({"product_id": product.id})
+    image.attach_image(large, filename="large.png")
+    image.save()
+
+    with urlopen(image.src) as response:
+        served, kind = response.read(), response.headers["Content-Type"]
+    with urlopen(image.thumb) as response:
+        thumb = decode(response.read())
+
+    assert (served, kind) == (large, "image/png")
+    assert thumb.size == (50, 25)
+
+
+def test_a_file_that_is_no_picture_is_refused(connect) -> None:
+    connect()
+    product = shopify.Product.create(BAG)
+    image = shopify.Image({"product_id": product.id})
+    image.attach_image(b"no picture", filename="side.jpg")
+
+    assert not image.save()
+    assert not image.is_valid()
+    assert shopify.Image.count(product_id=product.id) == 1
+
+
+def test_custom_collections_are_filled_and_emptied_by_hand(connect) -> None:
+    connect()
+    bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
+
+    kitchen = shopify.CustomCollection.create(
+        {"title": "Kitchen", "image": {"attachment": base64.b64encode(PNG).decode(), "alt": "Pots"}}
+    )
+    kitchen.add_product(mug)
+    collect = bag.add_to_collection(kitchen)
+
+    assert titles(kitchen.products()) == ["Canvas bag", "Mug"]
+    assert titles(mug.collections()) == ["Kitchen"]
+    assert [(row.product_id, row.position) for row in shopify.Collect.find(collection_id=kitchen.id)] == [
+        (mug.id, 1),
+        (bag.id, 2),
+    ]
+    assert shopify.Collect.find(collect.id).product_id == bag.id
+    assert shopify.Collect.count(product_id=mug.id) == 1
+
+    mug.remove_from_collection(kitchen)
+
+    assert titles(kitchen.products()) == ["Canvas bag"]
+    assert shopify.Collect.count() == 1
+
+
+def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect) -> None:
+    connect()
+    made = shopify.CustomCollection.create({"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}})
+
+    found = shopify.CustomCollection.find(made.id)
+    found.title = "Balcony"
+    found.published = False
+    saved = found.save()
+    again = shopify.CustomCollection.find(found.id)
+
+    assert saved, found.errors.full_messages()
+    assert (again.title, again.handle, again.published_at) == ("Balcony", "garden", None)
+    assert again.image.width == 40
+    assert shopify.CustomCollection.count(title="Balcony") == 1
+
+    again.destroy()
+
+    assert shopify.CustomCollection.find(title="Balcony") == []
+
+
+def test_smart_collections_hold_what_their_rules_say(connect) -> None:
+    connect()
+    bag, _ = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
+
+    bags = shopify.SmartCollection.create(
+        {"title": "Bags", "rules": [{"column": "title", "relation": "contains", "condition": "bag"}]}
+    )
+    before = titles(bags.products())
+    found = shopify.SmartCollection.find(bags.id)
+    found.rules = [{"column": "title", "relation": "equals", "condition": "Mug"}]
+    saved = found.save()
+
+    assert bags.errors.full_messages() == []
+    assert before == ["Canvas bag"]
+    assert saved, found.errors.full_messages()
+    assert titles(found.products()) == ["Mug"]
+    assert bag.smart_collections() == []
+    assert shopify.SmartCollection.count() == 1
+    assert shopify.SmartCollection.find(bags.id).rules[0].condition == "Mug"
+
+
+def test_a_smart_collection_is_arranged_by_hand(connect) -> None:
+    connect()
+    ids = [shopify.Product.create({"title": f"Mug {number}"}).id for number in range(3)]
+    mugs = shopify.SmartCollection.create(
+        {"title": "Mugs", "rules": [{"column": "title", "relation": "starts_with", "condition": "Mug"}]}
+    )
+
+    mugs.put("order", sort_order="manual", products=[ids[2], ids[0]])
+    path = f"{shopify.ShopifyResource.site}/collections/{mugs.id}/products.json"
+    listed = [product.id for product in shopify.Product.find(from_=path)]
+    mugs.destroy()
+
+    assert listed == [ids[2], ids[0], ids[1]]
+    assert shopify.SmartCollection.count() == 0
+
+
+def test_a_rule_that_makes_no_sense_is_refused(connect) -> None:
+    connect()
+
+    bad = shopify.SmartCollection.create(
+        {"title": "Bags", "rules": [{"column": "colour", "relation": "equals", "condition": "red"}]}
+    )
+
+    assert not bad.id
+    assert bad.errors.full_messages() != []
+    assert shopify.SmartCollection.count() == 0

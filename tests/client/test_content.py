@@ -1,0 +1,125 @@
+"""The real client: blogs with their articles."""
+
+import base64
+from urllib.request import urlopen
+
+import pytest
+import shopify
+from pyactiveresource.connection import ResourceNotFound
+
+from tests.media.pictures import plain
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+PNG = plain("PNG", (40, 20))
+SNOW = {
+    "title": "First snow",
+    "author": "Kim",
+    "tags": "winter, walks",
+    "body_html": "<p>It snowed.</p>",
+    "summary_html": "Snow",
+    "published_at": "2026-03-01T10:00:00Z",
+}
+
+
+def test_blogs_are_made_found_changed_counted_and_deleted(connect) -> None:
+    connect()
+
+    made = shopify.Blog.create({"title": "Field notes"})
+    found = shopify.Blog.find(made.id)
+    found.commentable = "moderate"
+    saved = found.save()
+    again = shopify.Blog.find(made.id)
+
+    assert saved, found.errors.full_messages()
+    assert (again.title, again.handle, again.commentable) == ("Field notes", "field-notes", "moderate")
+    assert shopify.Blog.count() == len(shopify.Blog.find())
+
+    again.destroy()
+
+    with pytest.raises(ResourceNotFound):
+        shopify.Blog.find(made.id)
+
+
+def test_articles_are_made_found_saved_whole_and_deleted(connect) -> None:
+    connect()
+    blog = shopify.Blog.create({"title": "Field notes"})
+
+    made = shopify.Article.create({**SNOW, "blog_id": blog.id})
+    found = shopify.Article.find(made.id, blog_id=blog.id)
+    found.title = "Second snow"
+    found.published = False
+    saved = found.save()
+    (listed,) = blog.articles()
+
+    assert made.errors.full_messages() == []
+    assert made.published_at == "2026-03-01T11:00:00+01:00"
+    assert saved, found.errors.full_messages()
+    assert (listed.title, listed.attributes["tags"], listed.author, listed.published_at) == (
+        "Second snow",
+        "walks, winter",
+        "Kim",
+        None,
+    )
+    assert shopify.Article.count(blog_id=blog.id) == 1
+    assert [article.id for article in shopify.Article.find(blog_id=blog.id, tag="walks")] == [made.id]
+    assert shopify.Article.find(blog_id=blog.id, tag="summer") == []
+
+    found.destroy()
+
+    assert blog.articles() == []
+
+
+def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect) -> None:
+    connect()
+    blog = shopify.Blog.create({"title": "Field notes"})
+    picture = {"attachment": base64.b64encode(PNG).decode(), "alt": "Snow"}
+
+    made = shopify.Article.create({**SNOW, "blog_id": blog.id, "image": picture})
+    found = shopify.Article.find(made.id, blog_id=blog.id)
+    found.title = "Second snow"
+    saved = found.save()
+    again = shopify.Article.find(made.id, blog_id=blog.id)
+    with urlopen(again.image.src) as response:
+        served = response.read()
+
+    assert saved, found.errors.full_messages()
+    assert (again.title, again.image.alt, again.image.width) == ("Second snow", "Snow", 40)
+    assert served == PNG
+
+
+def test_articles_without_a_title_are_refused(connect) -> None:
+    connect()
+    blog = shopify.Blog.create({"title": "Field notes"})
+
+    article = shopify.Article.create({"blog_id": blog.id, "title": "", "body_html": "Snow"})
+
+    assert not article.id
+    assert article.errors.on("title") == "can't be blank"
+
+
+def test_authors_and_tags_are_those_of_the_articles(connect) -> None:
+    connect()
+    notes, news = shopify.Blog.create({"title": "Field notes"}), shopify.Blog.create({"title": "Other"})
+    shopify.Article.create({**SNOW, "blog_id": notes.id})
+    shopify.Article.create({"title": "Thaw", "author": "Lee", "tags": "spring, walks", "blog_id": news.id})
+
+    assert sorted(shopify.Article.authors()) == ["Kim", "Lee"]
+    assert sorted(shopify.Article.tags()) == ["spring", "walks", "winter"]
+    assert shopify.Article.tags(popular=1, limit=1) == ["walks"]
+    assert sorted(shopify.Article.tags(blog_id=news.id)) == ["spring", "walks"]
+
+
+def test_blogs_and_articles_have_metafields(connect) -> None:
+    connect()
+    blog = shopify.Blog.create({"title": "Field notes"})
+    row = {"namespace": "seo", "key": "robots", "type": "single_line_text_field", "value": "all"}
+
+    made = shopify.Article.create({**SNOW, "blog_id": blog.id, "metafields": [row]})
+    article = shopify.Article.find(made.id, blog_id=blog.id)
+    blog.add_metafield(shopify.Metafield(row))
+    article.add_metafield(shopify.Metafield({**row, "key": "priority"}))
+
+    assert [field.key for field in blog.metafields()] == ["robots"]
+    assert sorted(field.key for field in article.metafields()) == ["priority", "robots"]
+    assert (blog.metafields_count(), article.metafields_count()) == (1, 2)

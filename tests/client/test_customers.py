@@ -1,0 +1,215 @@
+"""The real client: customers, their addresses, invitations, search and metafields."""
+
+import json
+from urllib.request import urlopen
+
+import pytest
+import shopify
+from pyactiveresource.connection import ResourceNotFound
+
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+ADA = {
+    "first_name": "Ada",
+    "last_name": "Berg",
+    "email": "ada@example.com",
+    "phone": "+4681234567",
+    "tags": "vip, early",
+    "note": "Likes mugs",
+    "verified_email": True,
+    "addresses": [{"address1": "Storgatan 1", "city": "Lund", "zip": "222 22", "country": "Sweden"}],
+}
+HOME = {"address1": "Hauptplatz 2", "city": "Graz", "zip": "8010", "country": "Austria"}
+
+
+def emails(found: object) -> list[str]:
+    return sorted(customer.email for customer in found)
+
+
+def test_a_customer_is_made_and_found(connect) -> None:
+    connect()
+
+    made = shopify.Customer.create(ADA)
+    found = shopify.Customer.find(made.id)
+
+    assert made.errors.full_messages() == []
+    assert (found.email, found.tags, found.state, found.phone) == (
+        "ada@example.com",
+        "early, vip",
+        "disabled",
+        "+4681234567",
+    )
+    assert found.default_address.city == "Lund"
+    assert found.default_address.country_code == "SE"
+    assert [address.default for address in found.addresses] == [True]
+
+
+def test_a_found_customer_is_changed_and_saved_whole(connect) -> None:
+    connect()
+    made = shopify.Customer.create(ADA)
+
+    found = shopify.Customer.find(made.id)
+    found.note = "Likes bowls"
+    found.tags = "early, vip, bowls"
+    saved = found.save()
+    again = shopify.Customer.find(made.id)
+
+    assert saved, found.errors.full_messages()
+    assert (again.note, again.tags, again.email) == ("Likes bowls", "bowls, early, vip", "ada@example.com")
+    assert [address.id for address in again.addresses] == [address.id for address in made.addresses]
+
+
+def test_customers_are_counted_listed_and_deleted(connect) -> None:
+    connect()
+    made = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
+
+    assert shopify.Customer.count() == 3
+    assert emails(shopify.Customer.find(ids=f"{made[0].id},{made[2].id}")) == ["0@example.com", "2@example.com"]
+    assert emails(shopify.Customer.find(since_id=made[1].id)) == ["2@example.com"]
+
+    made[1].destroy()
+
+    assert emails(shopify.Customer.find()) == ["0@example.com", "2@example.com"]
+    with pytest.raises(ResourceNotFound):
+        shopify.Customer.find(made[1].id)
+
+
+def test_customers_are_searched(connect) -> None:
+    connect()
+    shopify.Customer.create(ADA)
+    shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com", "tags": "early"})
+
+    assert emails(shopify.Customer.search(query="tag:early AND first_name:Ben")) == ["ben@example.com"]
+    assert emails(shopify.Customer.search(query="email:ada@example.com", fields="id,email")) == ["ada@example.com"]
+    assert emails(shopify.Customer.search(query="tag:early", order="last_name asc", limit=5)) == [
+        "ada@example.com",
+        "ben@example.com",
+    ]
+    assert shopify.Customer.search(query="nobody") == []
+
+
+@pytest.mark.parametrize(("name", "taken"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
+def test_what_another_customer_has_is_refused_by_field(connect, name: str, taken: str) -> None:
+    connect()
+    shopify.Customer.create(ADA)
+    ben = shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com"})
+
+    again = shopify.Customer.create({"first_name": "Cid", name: taken})
+    ben.attributes[name] = taken
+    saved = ben.save()
+
+    assert not again.id
+    assert not saved
+    assert again.errors.errors == ben.errors.errors == {name: ["has already been taken"]}
+    assert shopify.Customer.count() == 2
+
+
+def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect) -> None:
+    connect("write_customers")
+    customer = shopify.Customer.create({**ADA, "phone": "12"})
+    messages = customer.errors.full_messages()
+
+    customer.phone = "+46 8 123 45 67"
+    saved = customer.save()
+
+    assert messages == ["phone is invalid"]
+    assert saved
+    assert shopify.Customer.find(customer.id).phone == "+4681234567"
+
+
+def test_a_customer_with_nothing_is_refused(connect) -> None:
+    connect()
+
+    nobody = shopify.Customer()
+
+    assert not nobody.save()
+    assert not nobody.is_valid()
+    assert shopify.Customer.count() == 0
+
+
+def test_addresses_are_made_changed_made_default_and_deleted(connect) -> None:
+    connect()
+    customer = shopify.Customer.create(ADA)
+    lund = customer.addresses[0].id
+
+    answer = customer.post("addresses", json.dumps({"address": HOME}).encode())
+    graz = json.loads(answer.body)["customer_address"]["id"]
+    customer.put(f"addresses/{graz}", json.dumps({"address": {"city": "Wien"}}).encode())
+    customer.put(f"addresses/{graz}/default")
+    listed = customer.get("addresses")
+    customer.delete(f"addresses/{lund}")
+    customer.reload()
+
+    assert sorted((address["city"], address["default"]) for address in listed) == [("Lund", False), ("Wien", True)]
+    assert [address.city for address in customer.addresses] == ["Wien"]
+    assert customer.default_address.id == graz
+
+
+def test_several_addresses_are_deleted_at_once(connect) -> None:
+    connect()
+    customer = shopify.Customer.create({**ADA, "addresses": [{**HOME, "address1": f"Platz {n}"} for n in range(3)]})
+    default = customer.default_address.id
+    others = [address.id for address in customer.addresses if address.id != default]
+
+    customer.put("addresses/set", operation="destroy", address_ids=others)
+    customer.reload()
+
+    assert [address.id for address in customer.addresses] == [default]
+
+
+def test_an_invitation_is_sent(connect, client_shop: Shop) -> None:
+    connect()
+    customer = shopify.Customer.create(ADA)
+
+    plain = customer.send_invite()
+    own = customer.send_invite(
+        shopify.CustomerInvite({"to": "b@example.com", "subject": "Come in", "custom_message": "Hello"})
+    )
+    customer.reload()
+
+    assert (plain.to, plain.subject) == ("ada@example.com", "Activate your account at Client Shop")
+    assert (own.to, own.subject, own.custom_message) == ("b@example.com", "Come in", "Hello")
+    assert customer.state == "invited"
+    with shop_scope(client_shop):
+        assert Job.objects.filter(task__contains="invite").count() == 2
+
+
+def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect) -> None:
+    connect()
+    customer = shopify.Customer.create(ADA)
+
+    url = json.loads(customer.post("account_activation_url").body)["account_activation_url"]
+    with urlopen(url) as response:
+        page = response.read().decode()
+
+    assert 'type="password"' in page
+
+
+def test_customers_have_metafields(connect) -> None:
+    connect()
+    shirt = {"namespace": "sizes", "key": "shirt", "type": "single_line_text_field", "value": "M"}
+    customer = shopify.Customer.create({**ADA, "metafields": [shirt]})
+
+    customer.add_metafield(shopify.Metafield({**shirt, "key": "shoe", "type": "number_integer", "value": 41}))
+
+    assert sorted((row.key, row.value) for row in customer.metafields()) == [("shirt", "M"), ("shoe", 41)]
+    assert customer.metafields_count() == 2
+
+
+def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(connect) -> None:
+    connect()
+    consent = {"state": "subscribed", "opt_in_level": "single_opt_in", "consent_updated_at": "2026-02-01T10:00:00Z"}
+    made = shopify.Customer.create({**ADA, "email_marketing_consent": consent})
+
+    found = shopify.Customer.find(made.id)
+    found.first_name = "Adele"
+    saved = found.save()
+    again = shopify.Customer.find(made.id)
+
+    assert saved, found.errors.full_messages()
+    assert again.first_name == "Adele"
+    assert again.email_marketing_consent.to_dict() == made.email_marketing_consent.to_dict()

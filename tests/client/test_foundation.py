@@ -1,0 +1,96 @@
+"""The real client: session, shop, access scopes, and script tags with paging and errors."""
+
+import pytest
+import shopify
+from pyactiveresource.connection import ForbiddenAccess, ResourceNotFound, UnauthorizedAccess
+
+from apps.shops.models import Shop
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+SRC = "https://scripts.example/a.js"
+
+
+def test_session_reads_its_shop(connect, client_shop: Shop) -> None:
+    connect()
+
+    shop = shopify.Shop.current()
+
+    assert shop.name == "Client Shop"
+    assert shop.myshopify_domain == client_shop.domain
+    assert shop.iana_timezone == "Europe/Berlin"
+
+
+def test_session_reads_its_scopes(connect) -> None:
+    connect("write_script_tags", "read_products")
+
+    scopes = [scope.handle for scope in shopify.AccessScope.find()]
+
+    assert scopes == ["read_products", "write_script_tags"]
+
+
+def test_script_tags_are_made_found_changed_and_deleted(connect) -> None:
+    connect()
+
+    tag = shopify.ScriptTag.create({"src": SRC, "event": "onload"})
+    found = shopify.ScriptTag.find(tag.id)
+    found.display_scope = "all"
+    saved = found.save()
+    again = shopify.ScriptTag.find(tag.id)
+    count = shopify.ScriptTag.count()
+    again.destroy()
+
+    assert tag.display_scope == "online_store"
+    assert saved
+    assert again.display_scope == "all"
+    assert again.src == SRC
+    assert count == 1
+    assert shopify.ScriptTag.find() == []
+
+
+def test_lists_are_paged_with_the_clients_own_cursor(connect) -> None:
+    connect()
+    made = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
+
+    first = shopify.ScriptTag.find(limit=2)
+    second = first.next_page()
+    third = second.next_page()
+
+    assert [[tag.id for tag in page] for page in (first, second, third)] == [made[:2], made[2:4], made[4:]]
+    assert not third.has_next_page()
+    assert [tag.id for tag in third.previous_page()] == made[2:4]
+    assert [tag.id for tag in shopify.ScriptTag.find(since_id=made[2])] == made[3:]
+    assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [made[3]]
+
+
+def test_refusals_reach_the_client_as_errors_of_the_object(connect) -> None:
+    connect()
+
+    tag = shopify.ScriptTag.create({"src": "http://scripts.example/a.js"})
+
+    assert not tag.id
+    assert sorted(tag.errors.full_messages()) == ["can't be blank", "is invalid", "src must be secure (HTTPS)"]
+
+
+def test_what_does_not_exist_raises_not_found(connect) -> None:
+    connect()
+
+    with pytest.raises(ResourceNotFound):
+        shopify.ScriptTag.find(999_999)
+
+
+def test_a_missing_scope_raises_forbidden(connect) -> None:
+    connect("read_products")
+
+    with pytest.raises(ForbiddenAccess):
+        shopify.ScriptTag.find()
+
+
+def test_an_uninstalled_app_is_shut_out(connect) -> None:
+    connect("write_script_tags")
+    shopify.ScriptTag.create({"src": SRC, "event": "onload"})
+
+    shopify.ApiPermission.delete()
+
+    with pytest.raises(UnauthorizedAccess):
+        shopify.Shop.current()

@@ -1,0 +1,145 @@
+"""The real client: locations, inventory items, and levels through the client's own class methods."""
+
+import pytest
+import shopify
+from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
+
+from apps.inventory.models import InventoryItem
+from apps.shops.models import Shop
+from tests.inventory.factories import first_location, make_item, make_location, put
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+
+@pytest.fixture
+def item(client_shop: Shop) -> InventoryItem:
+    """Ten mugs at the first location."""
+    made = make_item(client_shop)
+    put(made, first_location(client_shop), 10)
+    return made
+
+
+def levels(**query: object) -> list[tuple[int, int]]:
+    """``(location, available)`` of the levels that fit."""
+    return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
+
+
+def test_locations_are_listed_counted_and_found(connect, client_shop: Shop) -> None:
+    connect()
+    depot = make_location(client_shop)
+
+    found = shopify.Location.find(depot.pk)
+
+    assert [location.name for location in shopify.Location.find()] == ["Depot", first_location(client_shop).name]
+    assert shopify.Location.count() == 2
+    assert (found.name, found.city, found.country_code, found.province_code) == ("Depot", "Montreal", "CA", "QC")
+    with pytest.raises(ResourceNotFound):
+        shopify.Location.find(depot.pk + 1)
+
+
+def test_a_location_tells_what_it_stocks(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+
+    location = shopify.Location.find(first_location(client_shop).pk)
+    stocked = location.inventory_levels(limit=5)
+
+    assert [(level.inventory_item_id, level.available) for level in stocked] == [(item.pk, 10)]
+
+
+def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect, client_shop: Shop) -> None:
+    connect()
+    ids = [make_item(client_shop, sku=sku).pk for sku in ("A-1", "A-2")]
+
+    listed = shopify.InventoryItem.find(ids=",".join(map(str, ids)))
+    found = shopify.InventoryItem.find(ids[0])
+    found.cost = "5.25"
+    found.country_code_of_origin = "CA"
+    saved = found.save()
+    again = shopify.InventoryItem.find(ids[0])
+
+    assert [item.sku for item in listed] == ["A-1", "A-2"]
+    assert saved, found.errors.full_messages()
+    assert (again.sku, again.cost, again.country_code_of_origin, again.tracked) == ("A-1", "5.25", "CA", True)
+
+
+def test_an_items_bad_values_reach_the_client_by_field(connect, item: InventoryItem) -> None:
+    connect()
+
+    found = shopify.InventoryItem.find(item.pk)
+    found.country_code_of_origin = "ZZ"
+
+    assert not found.save()
+    assert found.errors.on("country_code_of_origin") == "is invalid"
+
+
+def test_the_item_of_a_variant_is_the_one_of_its_product(connect) -> None:
+    connect()
+    product = shopify.Product.create(
+        {"title": "Mug", "variants": [{"sku": "MUG-9", "inventory_management": "shopify", "price": "9.00"}]}
+    )
+    variant = product.variants[0]
+    location = shopify.Location.find()[0]
+
+    shopify.InventoryLevel.set(location.id, variant.inventory_item_id, 7)
+
+    assert shopify.InventoryItem.find(variant.inventory_item_id).sku == "MUG-9"
+    assert shopify.Variant.find(variant.id).inventory_quantity == 7
+
+
+def test_levels_are_set_and_adjusted(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+    here = first_location(client_shop).pk
+
+    after_set = shopify.InventoryLevel.set(here, item.pk, 25)
+    after_more = shopify.InventoryLevel.adjust(here, item.pk, 5)
+    after_less = shopify.InventoryLevel.adjust(here, item.pk, -12)
+
+    assert (after_set.available, after_more.available, after_less.available) == (25, 30, 18)
+    assert (after_less.location_id, after_less.inventory_item_id) == (here, item.pk)
+    assert levels(inventory_item_ids=item.pk) == [(here, 18)]
+
+
+def test_levels_are_connected_found_and_deleted(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+    here, depot = first_location(client_shop).pk, make_location(client_shop).pk
+
+    connected = shopify.InventoryLevel.connect(depot, item.pk)
+    both = levels(inventory_item_ids=item.pk, location_ids=f"{here},{depot}")
+    shopify.InventoryLevel.find(inventory_item_ids=item.pk, location_ids=depot)[0].destroy()
+
+    assert connected.available == 0
+    assert both == sorted([(here, 10), (depot, 0)])
+    assert levels(location_ids=depot) == []
+    assert levels(location_ids=here) == [(here, 10)]
+
+
+def test_connecting_with_relocation_leaves_one_location(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+    depot = make_location(client_shop).pk
+
+    shopify.InventoryLevel.connect(depot, item.pk, relocate_if_necessary=True)
+
+    assert levels(inventory_item_ids=item.pk) == [(first_location(client_shop).pk, 10), (depot, 0)]
+
+
+def test_setting_with_disconnection_leaves_one_location(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+    depot = make_location(client_shop).pk
+
+    level = shopify.InventoryLevel.set(depot, item.pk, 3, disconnect_if_necessary=True)
+
+    assert level.available == 3
+    assert (depot, 3) in levels(inventory_item_ids=item.pk)
+
+
+def test_levels_of_unknown_items_and_bad_amounts_raise(connect, client_shop: Shop, item: InventoryItem) -> None:
+    connect()
+    here = first_location(client_shop).pk
+
+    with pytest.raises(ResourceNotFound):
+        shopify.InventoryLevel.adjust(here, item.pk + 1, 1)
+    with pytest.raises(ResourceInvalid):
+        shopify.InventoryLevel.adjust(here, item.pk, "many")
+    with pytest.raises(ResourceInvalid):
+        shopify.InventoryLevel.find()
+    assert levels(inventory_item_ids=item.pk) == [(here, 10)]

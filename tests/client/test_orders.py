@@ -1,0 +1,246 @@
+"""The real client: orders and what becomes of them, transactions, events."""
+
+from decimal import Decimal
+
+import pytest
+import shopify
+from pyactiveresource.connection import ForbiddenAccess, ResourceInvalid, ResourceNotFound
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+ORDER = {
+    "line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}],
+    "email": "ada@example.com",
+    "note": "Ring twice",
+    "tags": "vip, gift",
+    "currency": "USD",
+    "shipping_lines": [{"title": "Post", "price": "5.00"}],
+    "discount_codes": [{"code": "TEN", "amount": "1.00", "type": "fixed_amount"}],
+    "customer": {"first_name": "Ada", "email": "ada@example.com"},
+    "shipping_address": {"address1": "Storgatan 1", "city": "Lund", "country": "Sweden"},
+    "note_attributes": [{"name": "wrap", "value": "paper"}],
+}
+PAID = {"transactions": [{"kind": "sale", "amount": "24.00", "status": "success"}]}
+AUTHORIZED = {"transactions": [{"kind": "authorization", "amount": "24.00", "status": "success", "gateway": "cards"}]}
+
+
+def make(**values: object) -> shopify.Order:
+    made = shopify.Order.create({**ORDER, **values})
+    assert made.id, made.errors.full_messages()
+    return made
+
+
+def test_an_order_is_made_and_found(connect) -> None:
+    connect()
+
+    made = make(**PAID)
+    found = shopify.Order.find(made.id)
+
+    assert (found.name, found.total_price, found.financial_status, found.tags) == (
+        "#1001",
+        "24.00",
+        "paid",
+        "gift, vip",
+    )
+    assert [(line.title, line.quantity, line.price) for line in found.line_items] == [("Mug", 2, "10.00")]
+    assert found.shipping_address.country_code == "SE"
+    assert [(pair.name, pair.value) for pair in found.note_attributes] == [("wrap", "paper")]
+    assert found.customer.email == "ada@example.com"
+    assert found.to_dict() == {name: value for name, value in made.to_dict().items() if name != "transactions"}
+
+
+def test_a_found_order_is_changed_and_saved_whole(connect) -> None:
+    connect()
+    made = make(**PAID)
+
+    found = shopify.Order.find(made.id)
+    found.note = "Ring once"
+    found.tags = "gift"
+    found.email = "berg@example.com"
+    found.shipping_address.city = "Malmö"
+    saved = found.save()
+    again = shopify.Order.find(made.id)
+
+    assert saved, found.errors.full_messages()
+    assert (again.note, again.tags, again.email) == ("Ring once", "gift", "berg@example.com")
+    assert again.shipping_address.city == "Malmö"
+    assert (again.total_price, again.financial_status) == ("24.00", "paid")
+
+
+def test_totals_that_do_not_add_up_are_refused(connect) -> None:
+    connect()
+
+    order = shopify.Order.create({**ORDER, "total_price": "1.00"})
+
+    assert not order.id
+    assert list(order.errors.errors) == ["total_price"]
+    assert shopify.Order.count(status="any") == 0
+
+
+def test_orders_are_listed_counted_and_narrowed(connect) -> None:
+    connect()
+    paid, pending = make(**PAID), make(customer={"email": "ben@example.com"})
+
+    assert [order.id for order in shopify.Order.find(status="any")] == [pending.id, paid.id]
+    assert shopify.Order.count() == 2
+    assert shopify.Order.count(financial_status="paid") == 1
+    assert [order.id for order in shopify.Order.find(financial_status="pending", fields="id,name")] == [pending.id]
+    assert [order.name for order in shopify.Order.find(customer_id=paid.customer.id)] == ["#1001"]
+    assert [order.name for order in shopify.Customer.find(pending.customer.id).orders()] == ["#1002"]
+
+
+def test_an_order_is_closed_and_opened(connect) -> None:
+    connect()
+    order = make()
+
+    order.close()
+    closed_at = order.closed_at
+    open_orders = shopify.Order.find()
+    order.open()
+
+    assert closed_at is not None
+    assert open_orders == []
+    assert order.closed_at is None
+    assert [found.id for found in shopify.Order.find(status="open")] == [order.id]
+
+
+def test_an_order_is_cancelled_with_the_clients_parameters(connect) -> None:
+    connect()
+    order = make()
+
+    order.cancel(reason="customer", email=False, restock=True)
+    order.reload()
+
+    assert order.cancel_reason == "customer"
+    assert order.cancelled_at is not None
+    assert shopify.Order.count(status="cancelled") == 1
+
+
+def test_an_unknown_reason_to_cancel_is_refused(connect) -> None:
+    connect()
+    order = make()
+
+    with pytest.raises(ResourceInvalid):
+        order.cancel(reason="whim")
+    assert shopify.Order.find(order.id).cancelled_at is None
+
+
+def test_a_cancelled_order_cannot_be_cancelled_again(connect) -> None:
+    connect()
+    order = make()
+    order.cancel()
+
+    with pytest.raises(ResourceInvalid):
+        order.cancel()
+
+
+def test_an_order_is_deleted(connect) -> None:
+    connect()
+    order = make()
+
+    order.destroy()
+
+    assert shopify.Order.count(status="any") == 0
+    with pytest.raises(ResourceNotFound):
+        shopify.Order.find(order.id)
+
+
+def test_transactions_are_made_listed_and_found(connect) -> None:
+    connect()
+    order = make()
+
+    sale = shopify.Transaction.create(
+        {"order_id": order.id, "kind": "sale", "amount": "10.00", "gateway": "manual", "currency": "USD"}
+    )
+    listed = order.transactions()
+    found = shopify.Transaction.find(sale.id, order_id=order.id)
+    order.reload()
+
+    assert sale.errors.full_messages() == []
+    assert [(entry.kind, entry.amount, entry.status) for entry in listed] == [("sale", "10.00", "success")]
+    assert (found.order_id, found.amount) == (order.id, "10.00")
+    assert order.financial_status == "partially_paid"
+    assert shopify.Transaction.count(order_id=order.id) == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "captured", "status"), [((), "24.00", "paid"), (("9.50",), "9.50", "partially_paid")]
+)
+def test_an_authorization_is_captured(connect, amounts: tuple[str, ...], captured: str, status: str) -> None:
+    connect()
+    order = make(**AUTHORIZED)
+
+    capture = order.capture(*amounts)
+    order.reload()
+
+    assert capture.errors.full_messages() == []
+    assert (capture.kind, Decimal(capture.amount), capture.gateway) == ("capture", Decimal(captured), "cards")
+    assert order.financial_status == status
+
+
+def test_more_than_was_authorized_cannot_be_captured(connect) -> None:
+    connect()
+    order = make(**AUTHORIZED)
+
+    capture = order.capture("24.01")
+
+    assert not capture.id
+    assert list(capture.errors.errors) == ["amount"]
+    assert len(order.transactions()) == 1
+
+
+def test_an_authorization_is_voided(connect) -> None:
+    connect()
+    order = make(**AUTHORIZED)
+
+    void = shopify.Transaction.create({"order_id": order.id, "kind": "void", "parent_id": order.transactions()[0].id})
+    order.reload()
+
+    assert void.errors.full_messages() == []
+    assert order.financial_status == "voided"
+
+
+def test_events_tell_what_happened_to_an_order(connect) -> None:
+    connect()
+    order = make()
+    order.close()
+
+    events = order.events()
+
+    assert [(event.subject_type, event.subject_id, event.verb) for event in events] == [
+        ("Order", order.id, "create"),
+        ("Order", order.id, "update"),
+    ]
+    assert shopify.Event.find(events[0].id).verb == "create"
+    assert [event.id for event in shopify.Event.find(filter="Order", verb="update")] == [events[1].id]
+    assert shopify.Event.count() >= 2
+
+
+def test_events_of_a_product_are_its_own(connect) -> None:
+    connect()
+    product = shopify.Product.create({"title": "Mug"})
+    make()
+
+    assert [(event.subject_id, event.verb) for event in product.events()] == [(product.id, "create")]
+
+
+def test_events_of_orders_need_the_scope_of_orders(connect) -> None:
+    connect("write_orders", "write_customers")
+    order = make()
+    connect("read_products")
+
+    with pytest.raises(ForbiddenAccess):
+        order.events()
+    assert [event for event in shopify.Event.find() if event.subject_type == "Order"] == []
+
+
+def test_orders_have_metafields(connect) -> None:
+    connect()
+    order = make()
+
+    order.add_metafield(
+        shopify.Metafield({"namespace": "pack", "key": "weight", "type": "number_integer", "value": 700})
+    )
+
+    assert [(row.key, row.value) for row in order.metafields()] == [("weight", 700)]
+    assert order.metafields_count() == 1

@@ -1,0 +1,205 @@
+"""The real client: themes with their files, text and binary."""
+
+import base64
+import time
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import pytest
+import shopify
+from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
+
+from tests.client.conftest import Server, end
+from tests.content.conftest import SMALL_THEME, Origin, zipped
+from tests.media.pictures import plain
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+PNG = plain("PNG", (40, 20))
+BYTES = bytes(range(256)) * 300
+WAIT_SECONDS = 120
+WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
+
+
+@pytest.fixture(scope="module")
+def worker(server: Server) -> Iterator[None]:
+    """A worker of the server's installation, and the scheduler that finds what a lost message left behind."""
+    processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
+    yield
+    for process in processes:
+        end(process)
+
+
+@pytest.fixture
+def origin() -> Iterator[Origin]:
+    """Somebody else's web server."""
+    made = Origin()
+    yield made
+    made.close()
+
+
+def main_theme() -> shopify.Theme:
+    (theme,) = shopify.Theme.find(role="main")
+    return theme
+
+
+def processed(theme: shopify.Theme) -> shopify.Theme:
+    """The theme once a worker is through with it."""
+    until = time.monotonic() + WAIT_SECONDS
+    while (found := shopify.Theme.find(theme.id)).processing:
+        assert time.monotonic() < until, "no worker took the theme"
+        time.sleep(0.2)
+    return found
+
+
+def new_asset(theme: shopify.Theme, key: str, **values: str) -> shopify.Asset:
+    return shopify.Asset({"theme_id": theme.id, "key": key, **values})
+
+
+def content(theme: shopify.Theme, key: str) -> bytes:
+    return base64.b64decode(shopify.Asset.find(key, theme_id=theme.id).attachment)
+
+
+def test_a_theme_comes_from_an_archive_elsewhere(connect, worker: None, origin: Origin) -> None:
+    connect()
+    before = main_theme()
+
+    made = shopify.Theme.create({"name": "Dawn", "role": "main", "src": origin.offer("/dawn.zip", zipped(SMALL_THEME))})
+    done = processed(made)
+
+    assert made.errors.full_messages() == []
+    assert (done.previewable, done.role) == (True, "main")
+    assert shopify.Theme.find(before.id).role == "unpublished"
+    assert sorted(asset.key for asset in shopify.Asset.find(theme_id=made.id)) == sorted(SMALL_THEME)
+    assert content(done, "assets/logo.png") == SMALL_THEME["assets/logo.png"]
+    assert shopify.Asset.find("templates/index.liquid", theme_id=made.id).value == "<h1>Hello</h1>"
+
+
+def test_an_archive_that_is_none_leaves_the_published_theme(connect, worker: None, origin: Origin) -> None:
+    connect()
+    before = main_theme()
+
+    made = shopify.Theme.create({"name": "Dusk", "role": "main", "src": origin.offer("/dusk.zip", b"<html></html>")})
+    done = processed(made)
+
+    assert (done.previewable, done.role) == (False, "unpublished")
+    assert main_theme().id == before.id
+
+
+def test_themes_are_renamed_published_and_deleted(connect, worker: None) -> None:
+    connect()
+    before = main_theme()
+
+    made = processed(shopify.Theme.create({"name": "Dawn"}))
+    made.name = "Noon"
+    made.role = "main"
+    published = made.save()
+    roles = {theme.name: theme.role for theme in shopify.Theme.find()}
+    shopify.Theme.find(before.id).destroy()
+
+    assert published, made.errors.full_messages()
+    assert roles == {"Noon": "main", before.name: "unpublished"}
+    assert [theme.name for theme in shopify.Theme.find()] == ["Noon"]
+    with pytest.raises(ResourceInvalid):
+        made.destroy()
+
+
+def test_a_role_that_no_theme_has_is_refused(connect) -> None:
+    connect()
+
+    theme = shopify.Theme.create({"name": "Dawn", "role": "star"})
+
+    assert not theme.id
+    assert theme.errors.on("role") == "is not included in the list"
+
+
+def test_text_assets_are_put_found_changed_and_deleted(connect) -> None:
+    connect()
+    theme = main_theme()
+
+    made = new_asset(theme, "assets/extra.css", value="a { color: red }\r\n/* é */")
+    saved = made.save()
+    found = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
+    before = found.value
+    found.value = "a { color: blue }"
+    saved_again = found.save()
+    after = shopify.Asset.find("assets/extra.css", theme_id=theme.id)
+
+    assert saved, made.errors.full_messages()
+    assert saved_again, found.errors.full_messages()
+    assert (before, after.value) == ("a { color: red }\r\n/* é */", "a { color: blue }")
+    assert (after.content_type, after.size) == ("text/css", 17)
+    with urlopen(after.public_url) as response:
+        assert response.read() == b"a { color: blue }"
+
+    after.destroy()
+
+    with pytest.raises(ResourceNotFound):
+        shopify.Asset.find("assets/extra.css", theme_id=theme.id)
+
+
+@pytest.mark.parametrize("data", [BYTES, PNG, b"\x00", "plain text é".encode()], ids=["all", "png", "nul", "text"])
+def test_binary_assets_come_back_byte_for_byte(connect, data: bytes) -> None:
+    connect()
+    theme = main_theme()
+
+    made = new_asset(theme, "assets/thing.bin")
+    made.attach(data)
+    saved = made.save()
+    found = shopify.Asset.find("assets/thing.bin", theme_id=theme.id)
+    with urlopen(found.public_url) as response:
+        served = response.read()
+
+    assert saved, made.errors.full_messages()
+    assert content(theme, "assets/thing.bin") == data
+    assert found.size == len(data)
+    assert served == data
+
+
+def test_a_binary_asset_saved_whole_stays_what_it_is(connect) -> None:
+    connect()
+    theme = main_theme()
+    made = new_asset(theme, "assets/logo.png")
+    made.attach(PNG)
+    made.save()
+
+    found = shopify.Asset.find("assets/logo.png", theme_id=theme.id)
+    saved = found.save()
+
+    assert saved, found.errors.full_messages()
+    assert content(theme, "assets/logo.png") == PNG
+
+
+def test_assets_are_copied_from_a_key_and_from_elsewhere(connect, origin: Origin) -> None:
+    connect()
+    theme = main_theme()
+    new_asset(theme, "assets/one.css", value="a { color: red }").save()
+
+    copied = new_asset(theme, "assets/two.css", source_key="assets/one.css").save()
+    fetched = new_asset(theme, "assets/three.png", src=origin.offer("/logo.png", PNG)).save()
+
+    assert copied
+    assert shopify.Asset.find("assets/two.css", theme_id=theme.id).value == "a { color: red }"
+    assert fetched
+    assert content(theme, "assets/three.png") == PNG
+
+
+@pytest.mark.parametrize("key", ["layout/../x.liquid", "elsewhere/a.css", "plain"])
+def test_keys_that_no_theme_has_are_refused(connect, key: str) -> None:
+    connect()
+    theme = main_theme()
+
+    asset = new_asset(theme, key, value="x")
+
+    assert not asset.save()
+    assert asset.errors.full_messages() == ["key is invalid"]
+
+
+def test_the_layout_cannot_be_deleted(connect) -> None:
+    connect()
+    theme = main_theme()
+    layout = shopify.Asset.find("layout/theme.liquid", theme_id=theme.id)
+
+    with pytest.raises(ResourceInvalid):
+        layout.destroy()
+    assert shopify.Asset.find("layout/theme.liquid", theme_id=theme.id).value == layout.value

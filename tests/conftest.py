@@ -1,0 +1,138 @@
+"""Fixtures that every part of the suite shares: a shop, and clients that hold a token."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client, override_settings
+
+from apps.api import rendering
+from apps.jobs import services as jobs
+from apps.shops.models import Installation, Shop
+from apps.shops.tenancy import shop_scope
+from backoffice.storages import file_storages
+from tests import factories, parts
+
+VERSION = "2026-07"
+
+
+class ApiClient:
+    """Talks to the interface with one token: paths below the version, JSON in and out."""
+
+    def __init__(self, token: str, installation: Installation, version: str = VERSION) -> None:
+        self.token = token
+        self.installation = installation
+        self.version = version
+        self.http = Client(headers={"X-Platform-Access-Token": token})
+
+    def at(self, version: str) -> "ApiClient":
+        return ApiClient(self.token, self.installation, version)
+
+    def path(self, path: str) -> str:
+        return path if path.startswith("/admin") else f"/admin/api/{self.version}/{path.lstrip('/')}"
+
+    def get(self, path: str, **query: Any) -> HttpResponse:
+        return self.http.get(self.path(path), query)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+        return self._send("post", path, body, headers)
+
+    def put(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+        return self._send("put", path, body, headers)
+
+    def delete(self, path: str) -> HttpResponse:
+        return self.http.delete(self.path(path))
+
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> HttpResponse:
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        send = getattr(self.http, method)
+        return send(self.path(path), data, content_type=named.pop("content-type", "application/json"), headers=named)
+
+
+ClientWith = Callable[..., ApiClient]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Files that tests store go with the test run."""
+    folder = tmp_path_factory.mktemp("files")
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", folder)}):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rate limit, nothing kept from another test, and no doorbell for jobs that no worker shall find."""
+    monkeypatch.setattr(jobs, "_doorbells", [])
+    settings.RATE_LIMIT = False
+    settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
+    rendering.cache.clear()
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    """A new shop."""
+    return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
+
+
+@pytest.fixture
+def other_shop(db: None) -> Shop:
+    """A shop of strangers."""
+    return factories.make_shop(domain="stranger.example", name="Stranger")
+
+
+@pytest.fixture
+def in_shop(shop: Shop) -> Iterator[Shop]:
+    """Inside the shop's scope."""
+    with shop_scope(shop):
+        yield shop
+
+
+@pytest.fixture
+def client_with(shop: Shop) -> ClientWith:
+    """``client_with("write_products", …)``: a client whose app holds just these scopes."""
+
+    def make(*scopes: str, shop: Shop = shop, **app: Any) -> ApiClient:
+        installation = factories.make_installation(shop, scopes, **app)
+        return ApiClient(factories.make_token(installation), installation)
+
+    return make
+
+
+@pytest.fixture
+def api(client_with: ClientWith) -> ApiClient:
+    """A client whose app holds every scope."""
+    return client_with(*factories.ALL_SCOPES)
+
+
+@pytest.fixture
+def foreign_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
+    """A client with every scope of the other shop."""
+    return client_with(*factories.ALL_SCOPES, shop=other_shop)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A Redis on this machine; tests that need one are skipped, by name, where there is none."""
+    return parts.need("Redis", parts.redis_url())
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_url() -> str:
+    """A RabbitMQ on this machine."""
+    return parts.need("RabbitMQ", parts.rabbitmq_url())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a part that this machine lacks, and say which."""
+    for item in items:
+        if item.get_closest_marker("postgres") and not parts.on_postgres():
+            # Never a failure: each run has one database, and CI runs the suite on both.
+            item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
+        if item.get_closest_marker("browser") and not parts.chromium():
+            parts.skip_or_fail(item, "Chromium")

@@ -1,0 +1,24 @@
+"""Rows of content for the tests of other parts, in the current shop."""
+
+from django.utils import timezone
+
+from apps.content import articles, assets, blogs, contents, themes
+from apps.content.models import Article, AssetVersion, Blog, Theme
+
+
+def make_blog() -> Blog:
+    """A blog without articles."""
+    return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+
+
+def make_article() -> Article:
+    """An article in a blog of its own."""
+    return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
+
+
+def make_draft() -> tuple[Theme, AssetVersion]:
+    """An unpublished theme, and the former state of its one changed file."""
+    draft = themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    for value in (b"a { color: red }", b"a { color: blue }"):
+        assets.save_asset(draft, "assets/colours.css", contents.store(value), actor="system", at=timezone.now())
+    return draft, AssetVersion.objects.get(theme=draft)

@@ -1,0 +1,546 @@
+"""Theme archives: the good ones unpack exactly, the hostile ones are refused whole."""
+
+import io
+import stat
+import struct
+import tracemalloc
+import unicodedata
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from apps.content.archive import ArchiveLimits, ArchiveRefused, open_theme
+
+LAYOUT = b"<html>{{ content_for_layout }}</html>"
+REGULAR = (stat.S_IFREG | 0o644) << 16
+
+
+@dataclass
+class Entry:
+    """One entry of a handmade ZIP; what is None follows from the data."""
+
+    name: str | bytes
+    data: bytes = LAYOUT
+    method: int = zipfile.ZIP_DEFLATED
+    flags: int = 0x0800
+    attributes: int = REGULAR
+    size: int | None = None
+    packed_size: int | None = None
+    crc: int | None = None
+    offset: int | None = None
+    local_extra: bytes = b""
+    packed: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.name, str):
+            self.name = self.name.encode()
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+        self.packed = (
+            deflate.compress(self.data) + deflate.flush() if self.method == zipfile.ZIP_DEFLATED else self.data
+        )
+
+    def numbers(self) -> tuple[int, int, int]:
+        return (
+            zlib.crc32(self.data) if self.crc is None else self.crc,
+            len(self.packed) if self.packed_size is None else self.packed_size,
+            len(self.data) if self.size is None else self.size,
+        )
+
+
+def make_zip(*entries: Entry, comment: bytes = b"", count: int | None = None) -> bytes:
+    """Write a ZIP as its entries say, true or not."""
+    body, directory = b"", b""
+    for entry in entries:
+        assert isinstance(entry.name, bytes)
+        offset = len(body) if entry.offset is None else entry.offset
+        fields = (entry.flags, entry.method, 0, 0x21, *entry.numbers(), len(entry.name))
+        if entry.offset is None:
+            body += struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *fields, len(entry.local_extra))
+            body += entry.name + entry.local_extra + entry.packed
+        directory += struct.pack(
+            "<4s6H3L5H2L", b"PK\x01\x02", 0x0314, 20, *fields, 0, 0, 0, 0, entry.attributes, offset
+        )
+        directory += entry.name
+    number = len(entries) if count is None else count
+    sizes = (number, number, len(directory), len(body), len(comment))
+    return body + directory + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, *sizes) + comment
+
+
+def unpack(data: bytes, **limits: Any) -> dict[str, bytes]:
+    archive = open_theme(io.BytesIO(data), limits=ArchiveLimits(**limits))
+    return {key: reader.read() for key, reader in archive}
+
+
+# Good archives
+
+
+def test_archive_unpacks_what_the_standard_library_packed() -> None:
+    files = {"layout/theme.liquid": LAYOUT, "assets/logo.png": bytes(range(256)) * 900, "locales/en.json": b""}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+
+    assert unpack(buffer.getvalue()) == files
+
+
+def test_archive_reads_stored_entries_and_a_comment() -> None:
+    data = make_zip(Entry("layout/theme.liquid", method=zipfile.ZIP_STORED), comment=b"0123abcd")
+
+    assert unpack(data) == {"layout/theme.liquid": LAYOUT}
+
+
+def test_archive_reads_entries_with_data_descriptors() -> None:
+    class Pipe(io.RawIOBase):
+        """A sink that cannot seek, which makes the writer put sizes after the data."""
+
+        def __init__(self) -> None:
+            self.content = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            self.content += bytes(data)
+            return len(data)
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("layout/theme.liquid", LAYOUT)
+        archive.writestr("config/settings_data.json", b"{}")
+
+    assert unpack(pipe.content) == {"layout/theme.liquid": LAYOUT, "config/settings_data.json": b"{}"}
+
+
+def test_archive_keeps_only_the_directories_of_a_theme() -> None:
+    kept = ["assets/a.css", "blocks/b.liquid", "config/c.json", "layout/d.liquid", "locales/e.json"]
+    kept += ["sections/f.liquid", "snippets/g.liquid", "templates/customers/login.json"]
+    skipped = [".git/config", "README.md", "node_modules/x/y.js", "Layout/theme.liquid", "asset/x"]
+
+    data = make_zip(*(Entry(name) for name in kept + skipped))
+
+    assert list(unpack(data)) == kept
+
+
+def test_archive_drops_a_single_folder_around_everything() -> None:
+    data = make_zip(Entry("dawn-main/", b""), Entry("dawn-main/layout/theme.liquid"), Entry("dawn-main/.gitignore"))
+
+    assert list(unpack(data)) == ["layout/theme.liquid"]
+
+
+def test_archive_ignores_what_macos_adds_beside_the_folder() -> None:
+    data = make_zip(Entry("dawn/layout/theme.liquid"), Entry("__MACOSX/dawn/layout/._theme.liquid"))
+
+    assert list(unpack(data)) == ["layout/theme.liquid"]
+
+
+def test_archive_does_not_take_a_directory_of_the_theme_for_a_wrapper() -> None:
+    data = make_zip(Entry("assets/layout/theme.liquid"))
+
+    assert list(unpack(data)) == ["assets/layout/theme.liquid"]
+
+
+def test_archive_lists_keys_in_the_order_of_the_file_and_iterates_twice() -> None:
+    entries = [Entry("templates/index.json", b"{}"), Entry("layout/theme.liquid")]
+
+    archive = open_theme(io.BytesIO(make_zip(*entries)))
+
+    assert archive.keys == ("templates/index.json", "layout/theme.liquid")
+    assert len(archive) == 2
+    assert [reader.read() for _, reader in archive] == [b"{}", LAYOUT]
+    assert [reader.read() for _, reader in archive] == [b"{}", LAYOUT]
+
+
+def test_reader_hands_out_pieces_of_the_size_asked_for() -> None:
+    archive = open_theme(io.BytesIO(make_zip(Entry("assets/a.txt", b"abcdefgh"))))
+
+    ((key, reader),) = ((key, (reader.size, list(reader.chunks(3)), reader.read())) for key, reader in archive)
+
+    assert (key, reader) == ("assets/a.txt", (8, [b"abc", b"def", b"gh"], b""))
+
+
+def test_archive_keeps_a_nested_zip_packed() -> None:
+    inner = make_zip(Entry("../../evil", bytes(1_000_000)))
+
+    assert unpack(make_zip(Entry("assets/inner.zip", inner))) == {"assets/inner.zip": inner}
+
+
+# Names that are dangerous somewhere
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("../../x", "no plain relative path"),
+        ("layout/../../x", "no plain relative path"),
+        (".git/../x", "no plain relative path"),
+        ("layout/.. /x", "no plain relative path"),
+        ("layout/./x", "no plain relative path"),
+        ("layout//x", "no plain relative path"),
+        ("/abs", "no plain relative path"),
+        ("/", "no plain relative path"),
+        ("C:\\x", "no plain relative path"),
+        ("C:x", "no plain relative path"),
+        ("layout/x:stream", "no plain relative path"),
+        ("a\\..\\b", "no plain relative path"),
+        ("\\\\host\\share", "no plain relative path"),
+        ("layout/x\0.liquid", "control character"),
+        ("layout/x\r\n.liquid", "control character"),
+        ("CON", "reserved"),
+        ("layout/con.liquid", "reserved"),
+        ("assets/Aux .css", "reserved"),
+        ("assets/lpt1/x.css", "reserved"),
+        ("assets/com\N{SUPERSCRIPT ONE}.css", "reserved"),
+        ("", "empty or longer"),
+        ("assets/" + "x" * 293, "empty or longer"),
+        ("assets/my logo.png", "may only hold"),
+        ("assets/caf\N{LATIN SMALL LETTER E WITH ACUTE}.css", "may only hold"),
+    ],
+)
+def test_archive_refuses_a_dangerous_name(name: str, reason: str) -> None:
+    data = make_zip(Entry("layout/theme.liquid"), Entry(name))
+
+    with pytest.raises(ArchiveRefused, match=reason):
+        open_theme(io.BytesIO(data))
+
+
+def test_archive_refuses_a_name_that_is_not_the_encoding_it_claims() -> None:
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        open_theme(io.BytesIO(make_zip(Entry(b"layout/\xff\xfe"))))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("layout/theme.liquid", "layout/theme.liquid"),
+        ("layout/theme.liquid", "layout/Theme.liquid"),
+        ("docs/stra\N{LATIN SMALL LETTER SHARP S}e", "docs/strasse"),
+        ("docs/" + unicodedata.normalize("NFC", "e\u0301"), "docs/" + unicodedata.normalize("NFD", "\u00e9")),
+        ("layout/x/", "layout/x/"),
+    ],
+)
+def test_archive_refuses_names_that_are_the_same_somewhere(first: str, second: str) -> None:
+    data = make_zip(Entry("layout/theme.css"), *(Entry(n, b"" if n[-1] == "/" else LAYOUT) for n in (first, second)))
+
+    with pytest.raises(ArchiveRefused, match="a name twice"):
+        open_theme(io.BytesIO(data))
+
+
+def test_archive_refuses_a_file_that_is_also_a_directory() -> None:
+    data = make_zip(Entry("layout/a"), Entry("layout/A/b/c.liquid"))
+
+    with pytest.raises(ArchiveRefused, match="also a directory"):
+        open_theme(io.BytesIO(data))
+
+
+def test_refusal_shows_a_name_without_its_invisible_characters() -> None:
+    data = make_zip(Entry("layout/\N{RIGHT-TO-LEFT OVERRIDE}dliuqil.x"))
+
+    with pytest.raises(ArchiveRefused) as refusal:
+        open_theme(io.BytesIO(data))
+
+    assert str(refusal.value).isprintable()
+
+
+# Kinds of entries and of files
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
+@pytest.mark.parametrize("name", ["layout/x.liquid", ".git/x"])
+def test_archive_refuses_links_and_devices(kind: int, name: str) -> None:
+    data = make_zip(Entry("layout/theme.liquid"), Entry(name, b"/etc/passwd", attributes=(kind | 0o777) << 16))
+
+    with pytest.raises(ArchiveRefused, match="a link or a device"):
+        open_theme(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("flag", [0x0001, 0x0041, 0x2000, 0x0020])
+def test_archive_refuses_encrypted_entries(flag: int) -> None:
+    with pytest.raises(ArchiveRefused, match="encrypted"):
+        open_theme(io.BytesIO(make_zip(Entry("layout/theme.liquid", flags=flag))))
+
+
+@pytest.mark.parametrize("method", [1, 9, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, 99])
+def test_archive_refuses_other_methods_than_stored_and_deflated(method: int) -> None:
+    with pytest.raises(ArchiveRefused, match="unknown compression method"):
+        open_theme(io.BytesIO(make_zip(Entry("layout/theme.liquid", method=method))))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"PK", b"<!doctype html><title>Not found</title>" * 100, b"PK\x05\x06", b"Rar!\x1a\x07\x00", b"\0" * 70_000],
+    ids=["empty", "two bytes", "html", "cut end record", "rar", "zeros"],
+)
+def test_archive_refuses_what_is_no_zip(data: bytes) -> None:
+    with pytest.raises(ArchiveRefused, match="no ZIP archive"):
+        open_theme(io.BytesIO(data))
+
+
+def test_archive_refuses_every_truncation() -> None:
+    data = make_zip(Entry("layout/theme.liquid"), Entry("assets/a.css"))
+
+    for length in range(len(data)):
+        with pytest.raises(ArchiveRefused):
+            unpack(data[:length])
+
+
+def test_archive_answers_every_flipped_byte_with_a_refusal_or_the_true_content() -> None:
+    true = {"layout/theme.liquid": LAYOUT, "assets/a.css": b"a{}" * 50}
+    data = make_zip(*(Entry(name, content) for name, content in true.items()))
+    refused = 0
+
+    for position in range(len(data)):
+        for mask in (0x01, 0x80, 0xFF):
+            damaged = bytearray(data)
+            damaged[position] ^= mask
+            try:
+                result = unpack(bytes(damaged))
+            except ArchiveRefused:
+                refused += 1
+            else:
+                assert set(result.values()) <= set(true.values())
+
+    assert refused > len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"#!/bin/sh\n" + make_zip(Entry("layout/theme.liquid")),
+        make_zip(Entry("layout/theme.liquid")) + b"<script>",
+    ],
+    ids=["before", "after"],
+)
+def test_archive_refuses_foreign_data_around_it(data: bytes) -> None:
+    with pytest.raises(ArchiveRefused, match="foreign data"):
+        open_theme(io.BytesIO(data))
+
+
+def test_archive_refuses_the_zip64_form() -> None:
+    data = make_zip(Entry("layout/theme.liquid"))
+    end = len(data) - 22
+    directory_size, directory_start = struct.unpack_from("<2L", data, end + 12)
+    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, directory_size, directory_start)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
+    # The classic record is consistent by itself, so that two kinds of readers would see two directories.
+    classic = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, directory_size + 76, directory_start, 0)
+
+    with pytest.raises(ArchiveRefused, match="ZIP64"):
+        open_theme(io.BytesIO(data[:end] + record + locator + classic))
+
+
+def test_archive_refuses_several_volumes() -> None:
+    data = bytearray(make_zip(Entry("layout/theme.liquid")))
+    data[-18] = 1
+
+    with pytest.raises(ArchiveRefused, match="several volumes"):
+        open_theme(io.BytesIO(bytes(data)))
+
+
+@pytest.mark.parametrize("names", [(), ("README.md",), ("layout",), ("a/b/layout/theme.liquid",), ("layout/",)])
+def test_archive_refuses_what_holds_no_theme(names: tuple[str, ...]) -> None:
+    data = make_zip(*(Entry(name, b"") for name in names))
+
+    with pytest.raises(ArchiveRefused, match="no theme files"):
+        open_theme(io.BytesIO(data))
+
+
+# Bombs and limits on size
+
+
+def test_archive_refuses_entries_that_share_their_data() -> None:
+    kernel = Entry("assets/a.bin", bytes(1_000_000))
+    copies = [Entry(f"assets/{number}.bin", bytes(1_000_000), offset=0) for number in range(50)]
+
+    with pytest.raises(ArchiveRefused, match="overlapping"):
+        open_theme(io.BytesIO(make_zip(kernel, *copies)))
+
+
+def test_archive_refuses_an_entry_inside_another() -> None:
+    inner = make_zip(Entry("assets/b.css"))
+    outer = Entry("assets/a.bin", inner, method=zipfile.ZIP_STORED)
+
+    with pytest.raises(ArchiveRefused, match="overlapping"):
+        open_theme(io.BytesIO(make_zip(outer, Entry("assets/b.css", offset=30 + len("assets/a.bin")))))
+
+
+def test_archive_refuses_an_entry_hidden_in_the_extra_field_of_another() -> None:
+    hidden = make_zip(Entry("assets/b.css"))[: 30 + len("assets/b.css") + len(Entry("x").packed)]
+    outer = Entry("assets/a.css", local_extra=hidden)
+
+    with pytest.raises(ArchiveRefused, match="overlapping"):
+        open_theme(io.BytesIO(make_zip(outer, Entry("assets/b.css", offset=30 + len("assets/a.css")))))
+
+
+@pytest.mark.parametrize("offset", [10_000, 0xFFFFFFF0])
+def test_archive_refuses_an_entry_beyond_its_end(offset: int) -> None:
+    with pytest.raises(ArchiveRefused, match="overlapping"):
+        open_theme(io.BytesIO(make_zip(Entry("layout/theme.liquid"), Entry("assets/a.css", offset=offset))))
+
+
+def test_archive_refuses_data_that_runs_into_the_directory() -> None:
+    with pytest.raises(ArchiveRefused, match="overlapping"):
+        open_theme(io.BytesIO(make_zip(Entry("layout/theme.liquid", packed_size=60))))
+
+
+def test_archive_refuses_an_offset_without_a_local_header() -> None:
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        open_theme(
+            io.BytesIO(make_zip(Entry("assets/a.css"), Entry("assets/b.css", offset=8)).replace(b"\x03\x04", b"??"))
+        )
+
+
+def test_archive_allows_as_many_entries_as_the_limit_and_no_more() -> None:
+    entries = [Entry(f"assets/{number}.css", b"") for number in range(4)]
+
+    assert len(unpack(make_zip(*entries[:3]), entries=3)) == 3
+    with pytest.raises(ArchiveRefused, match="more than 3 entries"):
+        unpack(make_zip(*entries), entries=3)
+
+
+def test_archive_counts_skipped_entries_and_does_not_believe_the_declared_number() -> None:
+    data = make_zip(Entry("layout/a.css"), *(Entry(f"docs/{number}", b"") for number in range(5)), count=1)
+
+    with pytest.raises(ArchiveRefused, match="more than 3 entries"):
+        unpack(data, entries=3)
+
+
+def test_archive_refuses_10001_entries_by_default() -> None:
+    data = make_zip(*(Entry(f"assets/{number}", b"", method=zipfile.ZIP_STORED) for number in range(10_001)))
+
+    with pytest.raises(ArchiveRefused, match="more than 10,000 entries"):
+        open_theme(io.BytesIO(data))
+
+
+def test_archive_refuses_a_directory_blown_up_by_comments() -> None:
+    data = make_zip(Entry("layout/a.css"), Entry("assets/" + "x" * 2_100))
+
+    with pytest.raises(ArchiveRefused, match="directory is too large"):
+        unpack(data, entries=2)
+
+
+def test_archive_refuses_a_file_larger_than_the_packed_limit() -> None:
+    data = make_zip(Entry("layout/theme.liquid"))
+
+    assert unpack(data, packed_bytes=len(data))
+    with pytest.raises(ArchiveRefused, match="larger than"):
+        unpack(data, packed_bytes=len(data) - 1)
+
+
+def test_archive_refuses_declared_sizes_beyond_the_unpacked_limit() -> None:
+    bombs = [Entry(f"assets/{number}.bin", bytes(10 * 1024 * 1024)) for number in range(26)]
+
+    with pytest.raises(ArchiveRefused, match="unpacks to more than 250 MiB"):
+        open_theme(io.BytesIO(make_zip(*bombs)))
+
+
+def test_archive_counts_the_bytes_that_really_come() -> None:
+    honest = Entry("assets/a.bin", bytes(60))
+    lying = Entry("assets/b.bin", bytes(1_000_000), size=40, crc=zlib.crc32(bytes(41)))
+
+    with pytest.raises(ArchiveRefused, match="unpacks to more than 100 bytes"):
+        unpack(make_zip(honest, lying), unpacked_bytes=100)
+
+
+def test_archive_holds_little_memory_while_it_unpacks() -> None:
+    size = 20 * 1024 * 1024
+    data = make_zip(*(Entry(f"assets/{number}.bin", bytes(size)) for number in range(3)))
+    file = io.BytesIO(data)
+    tracemalloc.start()
+
+    total = sum(len(chunk) for _, reader in open_theme(file) for chunk in reader.chunks())
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert total == 3 * size
+    assert peak < 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("key", "limit"),
+    [
+        ("assets/a.css", 256 * 1024),
+        ("layout/A.LIQUID", 256 * 1024),
+        ("assets/a.png", 20 * 1024**2),
+        ("assets/css", 20 * 1024**2),
+    ],
+)
+def test_archive_limits_each_asset_by_its_kind(key: str, limit: int) -> None:
+    assert len(unpack(make_zip(Entry(key, bytes(limit))))[key]) == limit
+    with pytest.raises(ArchiveRefused, match=r"is larger than (256 KiB|20 MiB)"):
+        unpack(make_zip(Entry(key, bytes(limit + 1))))
+
+
+def test_archive_does_not_limit_a_skipped_file_like_an_asset() -> None:
+    data = make_zip(Entry("layout/theme.liquid"), Entry(".git/log.txt", bytes(300 * 1024)))
+
+    assert list(unpack(data)) == ["layout/theme.liquid"]
+
+
+# Lies about size and content
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"crc": 0},
+        {"size": len(LAYOUT) + 1},
+        {"size": len(LAYOUT) - 1},
+        {"size": len(LAYOUT) - 1, "crc": zlib.crc32(LAYOUT[:-1])},
+        {"size": len(LAYOUT) - 5, "crc": zlib.crc32(LAYOUT[:-5])},
+        {"size": len(LAYOUT) - 5, "crc": zlib.crc32(LAYOUT[:-4])},
+        {"size": 0, "crc": 0},
+        {"packed_size": 5},
+    ],
+    ids=str,
+)
+def test_archive_refuses_a_lying_entry(method: int, lie: dict[str, Any]) -> None:
+    data = make_zip(Entry("layout/theme.liquid", method=method, **lie))
+
+    with pytest.raises(ArchiveRefused):
+        unpack(data)
+
+
+def test_archive_refuses_data_that_is_no_deflate_stream() -> None:
+    entry = Entry("layout/theme.liquid")
+    entry.packed = b"\xff" * len(entry.packed)
+
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        unpack(make_zip(entry))
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_archive_verifies_assets_that_nobody_reads(position: int) -> None:
+    entries = [Entry("layout/theme.liquid"), Entry("assets/a.css")]
+    entries[position].crc = 1
+
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        list(open_theme(io.BytesIO(make_zip(*entries))))
+
+
+def test_archive_refuses_a_directory_entry_with_content() -> None:
+    with pytest.raises(ArchiveRefused, match="does not have the size"):
+        open_theme(io.BytesIO(make_zip(Entry("layout/", LAYOUT), Entry("layout/theme.liquid"))))
+
+
+def test_archive_refuses_a_local_header_with_another_name() -> None:
+    data = make_zip(Entry("layout/theme.liquid")).replace(b"layout/theme", b"layout/other", 1)
+
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        unpack(data)
+
+
+def test_archive_leaves_errors_of_the_reading_code_alone() -> None:
+    archive = open_theme(io.BytesIO(make_zip(Entry("layout/theme.liquid"))))
+
+    def store() -> None:
+        for _ in archive:
+            message = "disk full"
+            raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match=r"^disk full$"):
+        store()

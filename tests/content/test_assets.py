@@ -1,0 +1,405 @@
+"""Theme files over REST: keys, contents, versions, who may write."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.content import assets, contents
+from apps.content.models import Asset, AssetVersion, FileContent, Theme
+from apps.content.storage import content_storage
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import every_shop, shop_scope
+from tests.conftest import ApiClient, ClientWith
+from tests.content.conftest import LAYOUT, Origin
+from tests.content.test_themes import create, main_theme
+from tests.wire_tables import assert_fits
+
+BINARY = bytes(range(256)) * 5
+
+
+@pytest.fixture
+def theme(api: ApiClient) -> dict[str, object]:
+    return main_theme(api)
+
+
+@pytest.fixture
+def path(theme: dict[str, object]) -> str:
+    return f"themes/{theme['id']}/assets.json"
+
+
+@pytest.fixture
+def put(api: ApiClient, path: str) -> Callable[..., object]:
+    return lambda key, **fields: api.put(path, {"asset": {"key": key, **fields}})
+
+
+def read(api: ApiClient, path: str, key: str) -> dict[str, object]:
+    response = api.get(path, **{"asset[key]": key})
+    assert response.status_code == 200, response.content
+    return response.json()["asset"]
+
+
+def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path: str, put: object) -> None:
+    assert_fits("asset", "PUT /themes/{id}/assets.json", put("assets/a.css", value="a{}").json())
+    single = api.get(path, **{"asset[key]": LAYOUT}).json()
+    assert_fits("asset", "GET /themes/{id}/assets.json", {**api.get(path).json(), **single})
+    deleted = api.delete(f"{path}?asset[key]=assets/a.css")
+    assert_fits("asset", "DELETE /themes/{id}/assets.json", deleted.json())
+    assert deleted.json() == {"message": "assets/a.css was successfully deleted"}
+
+
+def test_text_is_put_and_read_back(
+    api: ApiClient, theme: dict[str, object], path: str, put: Callable[..., object]
+) -> None:
+    text = "<p>Grüße {{ '{' }}</p>\r\n"
+
+    answer = put("templates/customers/login.liquid", value=text)
+
+    asset = answer.json()["asset"]
+    assert answer.status_code == 200
+    assert asset | {"created_at": "", "updated_at": ""} == {
+        "key": "templates/customers/login.liquid",
+        "public_url": None,
+        "created_at": "",
+        "updated_at": "",
+        "content_type": "application/x-liquid",
+        "size": len(text.encode()),
+        "checksum": hashlib.md5(text.encode()).hexdigest(),
+        "theme_id": theme["id"],
+    }
+    assert read(api, path, asset["key"]) == asset | {"value": text}
+    assert all("value" not in listed for listed in api.get(path).json()["assets"])
+
+
+def test_binary_is_put_and_read_back_byte_for_byte_and_served(
+    api: ApiClient, path: str, put: Callable[..., object]
+) -> None:
+    asset = put("assets/logo.png", attachment=base64.b64encode(BINARY).decode()).json()["asset"]
+
+    shown = read(api, path, "assets/logo.png")
+    parts = urlsplit(asset["public_url"])
+    served = Client().get(f"{parts.path}?{parts.query}")
+
+    assert (asset["size"], asset["content_type"]) == (len(BINARY), "image/png")
+    assert base64.b64decode(shown["attachment"]) == BINARY
+    assert "value" not in shown
+    assert (served.content, served["Content-Type"]) == (BINARY, "image/png")
+    assert served["X-Content-Type-Options"] == "nosniff"
+    assert "31536000" in served["Cache-Control"]
+    assert Client().get(parts.path, headers={"If-None-Match": served["ETag"]}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("assets/evil.html", "text/plain; charset=utf-8"),
+        ("assets/evil.xml", "application/octet-stream"),
+        ("assets/evil.pdf", "application/octet-stream"),
+        ("assets/evil", "application/octet-stream"),
+        ("assets/theme.css.liquid", "text/plain; charset=utf-8"),
+        ("assets/drawing.svg", "image/svg+xml"),
+        ("assets/theme.js", "application/javascript; charset=utf-8"),
+    ],
+)
+def test_nothing_is_served_as_a_document_of_our_origin(put: Callable[..., object], key: str, kind: str) -> None:
+    asset = put(key, value="<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").json()["asset"]
+
+    served = Client().get(urlsplit(asset["public_url"]).path)
+
+    assert served["Content-Type"] == kind
+    assert served["X-Content-Type-Options"] == "nosniff"
+    assert {"sandbox", "default-src 'none'"} <= set(served["Content-Security-Policy"].split("; "))
+
+
+def test_files_outside_of_assets_are_not_public(theme: dict[str, object]) -> None:
+    base = f"/storefront/acme.example/themes/{theme['id']}"
+
+    assert Client().get(f"{base}/assets/theme.css").status_code == 200
+    assert Client().get(f"{base}/layout/theme.liquid").status_code == 404
+    assert Client().get(f"{base}/assets/../layout/theme.liquid").status_code == 404
+    assert Client().get(f"/storefront/stranger.example/themes/{theme['id']}/assets/theme.css").status_code == 404
+
+
+def test_a_file_is_copied_by_source_key_and_fetched_by_src(
+    api: ApiClient, path: str, put: Callable[..., object], origin: Origin
+) -> None:
+    copied = put("layout/alternate.liquid", source_key=LAYOUT)
+    fetched = put("assets/photo.jpg", src=origin.offer("/a.jpg", BINARY))
+
+    assert copied.json()["asset"]["checksum"] == read(api, path, LAYOUT)["checksum"]
+    assert base64.b64decode(read(api, path, "assets/photo.jpg")["attachment"]) == BINARY
+    assert fetched.json()["asset"]["size"] == len(BINARY)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        None,
+        5,
+        "../x",
+        "/x",
+        "/layout/x.liquid",
+        "layout//x",
+        "layout/",
+        "layout",
+        "a/../b",
+        "layout/../x",
+        "layout/./x",
+        "layout/...",
+        "%2e%2e/x",
+        "layout/a b",
+        "layout/a\\b",
+        "layout/ä",
+        "layout/x\n",
+        "unknown/x.liquid",
+        "x.liquid",
+        "assets/" + "a" * 1000,
+        "assets/a?b",
+    ],
+)
+def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, path: str, key: object) -> None:
+    with shop_scope(shop):
+        before = set(Asset.objects.values_list("key", flat=True))
+
+    response = api.put(path, {"asset": {"key": key, "value": "x"}})
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == ["asset"]
+    with shop_scope(shop):
+        assert set(Asset.objects.values_list("key", flat=True)) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "fields", "message"),
+    [
+        ("assets/a.css", {}, "must have exactly one of value, attachment, src, source_key"),
+        ("assets/a.css", {"value": "a", "attachment": "YQ=="},
+         "must have exactly one of value, attachment, src, source_key"),
+        ("assets/a.css", {"value": 5}, "value is invalid"),
+        ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "assets/a.css is larger than 256 KiB"),
+        ("assets/a.css", {"attachment": "gICA"}, "assets/a.css is not UTF-8 text"),
+        ("assets/a.png", {"attachment": "@@@@"}, "attachment is not valid Base64"),
+        ("assets/a.png", {"attachment": "AAA"}, "attachment is not valid Base64"),
+        ("assets/a.png", {"attachment": ""}, "attachment can't be blank"),
+        ("assets/a.png", {"attachment": "data:image/png;base64,AAAA"},
+         "attachment must be plain Base64, without a data: prefix"),
+        ("assets/a.png", {"attachment": "A" * (4 * 20 * 2**20 // 3 + 8)}, "attachment is larger than 20 MiB"),
+        ("assets/a.css", {"source_key": "assets/none.css"}, "source_key does not exist"),
+        ("assets/a.css", {"src": "http://127.0.0.1/x"}, "Could not download src: refused address"),
+        ("assets/a.css", {"src": "file:///etc/passwd"}, "Could not download src: the URL must use http or https"),
+    ],
+)  # fmt: skip
+def test_content_that_does_not_belong_into_a_theme_is_refused(
+    shop: Shop, put: Callable[..., object], key: str, fields: dict[str, object], message: str
+) -> None:
+    with shop_scope(shop):
+        before = FileContent.objects.count()
+
+    response = put(key, **fields)
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"asset": [message]}})
+    with shop_scope(shop):
+        assert not Asset.objects.filter(key=key).exists()
+        assert FileContent.objects.count() == before
+
+
+def test_json_must_parse_and_may_begin_with_a_comment(put: Callable[..., object]) -> None:
+    broken = put("config/settings_data.json", value='{"a": }')
+    commented = put("templates/index.json", value='/*\n * Made by hand.\n */\n{"sections": {}}')
+
+    assert broken.status_code == 422
+    assert "is not valid JSON" in broken.json()["errors"]["asset"][0]
+    assert commented.status_code == 200
+
+
+def test_the_layout_stays_and_a_missing_file_is_not_found(api: ApiClient, path: str) -> None:
+    refused = api.delete(f"{path}?asset[key]={LAYOUT}")
+
+    assert (refused.status_code, list(refused.json()["errors"])) == (422, ["asset"])
+    assert api.delete(f"{path}?asset[key]=assets/none.css").status_code == 404
+    assert api.get(path, **{"asset[key]": "assets/none.css"}).status_code == 404
+    assert api.delete(path).status_code == 400
+    assert read(api, path, LAYOUT)["value"]
+
+
+def test_fields_narrow_the_list_and_the_single_file(api: ApiClient, path: str) -> None:
+    listed = api.get(path, fields="key,size").json()["assets"]
+    single = api.get(path, **{"asset[key]": LAYOUT, "fields": "key,value"}).json()["asset"]
+    bare = api.get(path, **{"asset[key]": LAYOUT, "fields": "checksum"}).json()["asset"]
+
+    assert {tuple(sorted(asset)) for asset in listed} == {("key", "size")}
+    assert sorted(single) == ["key", "value"]
+    assert sorted(bare) == ["checksum"]
+
+
+def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path: str, put: object) -> None:
+    put("snippets/own.liquid", value="own")
+    with shop_scope(shop):
+        other = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
+    elsewhere = f"themes/{other.pk}/assets.json"
+
+    answers = [
+        api.get(elsewhere, **{"asset[key]": "snippets/own.liquid"}),
+        api.delete(f"{elsewhere}?asset[key]=snippets/own.liquid"),
+    ]
+    copied = api.put(elsewhere, {"asset": {"key": "snippets/x.liquid", "source_key": "snippets/own.liquid"}})
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert copied.status_code == 422
+    assert read(api, path, "snippets/own.liquid")["value"] == "own"
+    assert api.get(elsewhere).json() == {"assets": []}
+
+
+def test_marketplace_apps_need_a_second_scope_to_write(client_with: ClientWith, path: str) -> None:
+    body = {"asset": {"key": "assets/a.css", "value": "a{}"}}
+    without = client_with("write_themes", distribution="public")
+    holder = client_with("write_themes", "write_theme_code", distribution="public")
+
+    refused = [without.put(path, body), without.delete(f"{path}?asset[key]=assets/theme.css")]
+
+    assert [answer.status_code for answer in refused] == [403, 403]
+    assert all(
+        answer.json() == {"errors": "[API] This action requires merchant approval for write_theme_code scope."}
+        for answer in refused
+    )
+    assert without.get(path).status_code == 200
+    assert holder.put(path, body).status_code == 200
+
+
+def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path: str, put: object) -> None:
+    key = "snippets/note.liquid"
+    put(key, value="one")
+    put(key, value="two")
+    put(key, value="two")
+    api.delete(f"{path}?asset[key]={key}")
+
+    with shop_scope(shop):
+        versions = list(AssetVersion.objects.filter(key=key).select_related("content", "theme").order_by("id"))
+        assert [contents.read(version.content) for version in versions] == [b"one", b"two"]
+        assert {version.actor for version in versions} == {f"app:{api.installation.app_id}"}
+        assets.restore_version(versions[0], actor="staff:1", at=timezone.now())
+    assert read(api, path, key)["value"] == "one"
+
+
+def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, object]) -> None:
+    with shop_scope(shop):
+        row = Theme.objects.get(pk=theme["id"])
+        for number in range(assets.MAX_VERSIONS + 5):
+            content = contents.store(str(number).encode())
+            assets.save_asset(row, "assets/n.txt", content, actor="staff:1", at=timezone.now())
+
+        kept = AssetVersion.objects.filter(key="assets/n.txt").order_by("id").select_related("content")
+        assert len(kept) == assets.MAX_VERSIONS
+        assert contents.read(kept[0].content) == b"4"
+
+
+def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, object]) -> None:
+    with shop_scope(shop):
+        row = Theme.objects.get(pk=theme["id"])
+        first, mine, theirs = (contents.store(text) for text in (b"first", b"mine", b"theirs"))
+        save = {"actor": "staff:1", "at": timezone.now()}
+        assets.save_asset(row, "assets/n.txt", first, expected="", **save)
+        assets.save_asset(row, "assets/n.txt", theirs, expected=first.md5, **save)
+
+        with pytest.raises(assets.EditConflict):
+            assets.save_asset(row, "assets/n.txt", mine, expected=first.md5, **save)
+
+        assert Asset.objects.get(key="assets/n.txt").content == theirs
+
+
+def test_a_save_moves_the_theme_and_records_it(
+    api: ApiClient, shop: Shop, theme: dict[str, object], path: str, put: object
+) -> None:
+    before = api.get(path)
+
+    put("assets/a.css", value="a{}")
+
+    assert api.get(path)["ETag"] != before["ETag"]
+    with shop_scope(shop):
+        event = Event.objects.order_by("-id").first()
+    assert (event.topic, event.subject_id, event.message) == ("themes/update", theme["id"], "Saved assets/a.css")
+    assert main_theme(api)["updated_at"] >= theme["updated_at"]
+
+
+def test_contents_are_cleared_when_nothing_refers_to_them(
+    api: ApiClient, shop: Shop, path: str, put: Callable[..., object]
+) -> None:
+    put("assets/kept.css", value="kept{}")
+    later = timezone.now() + contents.GRACE + timedelta(minutes=1)
+    with shop_scope(shop):
+        loose = contents.store(b"nobody wants this")
+        used = Asset.objects.get(key="assets/kept.css").content
+        stored = FileContent.objects.count()
+
+    with every_shop():
+        early = contents.clear_unused(timezone.now())
+        cleared = contents.clear_unused(later)
+        again = contents.clear_unused(later)
+
+    assert (early, cleared, again) == (0, 1, 0)
+    with shop_scope(shop):
+        assert FileContent.objects.count() == stored - 1
+        assert contents.read(used) == b"kept{}"
+    with pytest.raises(FileNotFoundError):
+        content_storage().open(loose.name)
+
+
+def test_deleting_a_theme_frees_what_no_other_uses(api: ApiClient, shop: Shop, origin: Origin) -> None:
+    with shop_scope(shop):
+        theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
+        own, shared = contents.store(b"only here"), Asset.objects.get(key=LAYOUT).content
+        for key, content in (("assets/own.txt", own), (LAYOUT, shared)):
+            assets.save_asset(theme, key, content, actor="staff:1", at=timezone.now())
+
+    api.delete(f"themes/{theme.pk}.json")
+    with every_shop():
+        contents.clear_unused(timezone.now() + timedelta(hours=2))
+
+    with shop_scope(shop):
+        assert not FileContent.objects.filter(pk=own.pk).exists()
+        assert contents.read(shared)
+
+
+def test_a_content_is_stored_again_after_it_was_cleared(shop: Shop) -> None:
+    with shop_scope(shop):
+        first = contents.store(b"comes and goes")
+    with every_shop():
+        contents.clear_unused(timezone.now() + timedelta(hours=2))
+
+    with shop_scope(shop):
+        second = contents.store(b"comes and goes")
+
+        assert first.pk != second.pk
+        assert contents.read(second) == b"comes and goes"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: object
+) -> None:
+    with shop_scope(shop):
+        theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
+        for number in range(count):
+            content = contents.store(str(number).encode())
+            assets.save_asset(theme, f"assets/{number}.txt", content, actor="staff:1", at=timezone.now())
+    api.get("shop.json")
+
+    with django_assert_num_queries(3):  # token, theme, files
+        response = api.get(f"themes/{theme.pk}/assets.json")
+
+    assert len(response.json()["assets"]) == count
+
+
+def test_an_asset_of_a_processing_theme_is_not_written(api: ApiClient) -> None:
+    theme = create(api)
+
+    answer = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
+
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["asset"])

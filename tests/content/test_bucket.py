@@ -1,0 +1,86 @@
+"""File contents in a bucket of an S3-compatible service."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client, override_settings
+from django.utils import timezone
+from moto.server import ThreadedMotoServer
+
+from apps.content import contents, extraction, themes
+from apps.content.models import Asset, Theme
+from apps.content.storage import content_storage
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.shops.tenancy import every_shop, shop_scope
+from backoffice.storages import file_storages
+from tests import factories
+from tests.content.conftest import SMALL_THEME, zipped
+
+# The client library of the bucket warns of its own old ways.
+pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")]
+
+
+@pytest.fixture
+def bucket() -> Iterator[None]:
+    """An empty bucket, named by ``STORAGE_URL``."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    s3 = boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
+    )
+    s3.create_bucket(Bucket="backoffice-files")
+    url = f"s3://key:secret@backoffice-files/shop-files?endpoint_url={endpoint}&region=us-east-1&addressing_style=path"
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages(url, Path("/nowhere"))}):
+        yield
+    s3.close()
+    server.stop()
+
+
+def test_themes_live_in_a_bucket_from_upload_to_clearing(bucket: None) -> None:
+    shop = factories.make_shop(domain="bucket.example")
+    with shop_scope(shop):
+        upload = contents.store(zipped(SMALL_THEME))
+        theme = themes.create_theme(name="Cloud", upload=upload, actor="staff:1", at=timezone.now())
+        job = Job.objects.get(task=themes.EXTRACT)
+
+    jobs.run(job.key)
+
+    with shop_scope(shop):
+        theme = Theme.objects.get(pk=theme.pk)
+        logo = Asset.objects.select_related("content").get(theme=theme, key="assets/logo.png").content
+        assert (theme.previewable, theme.failure) == (True, "")
+        assert contents.read(logo) == SMALL_THEME["assets/logo.png"]
+        with extraction.archived(theme) as file:
+            assert file.read(2) == b"PK"
+    served = Client().get(f"/storefront/bucket.example/themes/{theme.pk}/assets/logo.png")
+    assert served.content == SMALL_THEME["assets/logo.png"]
+
+    with shop_scope(shop):
+        themes.delete_theme(theme, actor="staff:1", at=timezone.now())
+    with every_shop():
+        contents.clear_unused(timezone.now() + contents.GRACE + timedelta(minutes=1))
+    with pytest.raises(FileNotFoundError):
+        content_storage().open(logo.name)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://bucket", "s3://", "s3://key:secret@bucket?unknown=1", "s3:bucket", "https://bucket.example"]
+)
+def test_a_storage_url_that_is_none_stops_the_start(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="STORAGE_URL"):
+        file_storages(url, Path("/nowhere"))
+
+
+def test_the_machines_own_credentials_serve_where_the_url_has_none() -> None:
+    options = file_storages("s3://bucket", Path("/nowhere"))["contents"]["OPTIONS"]
+
+    assert options["bucket_name"] == "bucket"
+    assert not {"access_key", "secret_key"} & options.keys()

@@ -1,0 +1,34 @@
+"""The content of the demo store."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from apps.content import assets, contents, demo
+from apps.content.archive import DIRECTORIES
+from apps.content.models import Article, Asset, Blog, MobilePlatformApplication, Theme
+from apps.content.scripts import is_vintage
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+
+
+def test_the_demo_store_has_a_complete_theme_and_a_journal(shop: Shop) -> None:
+    now = timezone.now()
+    with shop_scope(shop):
+        demo.make(shop, now)
+
+        main = Theme.objects.get(role="main")
+        files = list(Asset.objects.select_related("content").filter(theme=main))
+        assert main.name == "Skein"
+        assert 38 <= len(files) <= 45
+        assert {asset.key.split("/")[0] for asset in files} == DIRECTORIES - {"blocks"}
+        assert is_vintage(main)
+        for asset in files:
+            assets.check_key(asset.key)
+            assets.check_content(asset.key, contents.read(asset.content))
+        blog = Blog.objects.get()
+        assert (blog.handle, Article.objects.filter(blog=blog).count()) == ("journal", 10)
+        assert Article.objects.filter(published_at__lte=now).count() == 8
+        assert Article.objects.filter(published_at__gt=now + timedelta(days=1)).count() == 1
+        assert Article.objects.exclude(image=None).count() == 5
+        assert MobilePlatformApplication.objects.count() == 2

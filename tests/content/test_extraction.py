@@ -1,0 +1,185 @@
+"""Archives from a hostile web server, end to end: each is refused with a reason and leaves nothing."""
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from apps.content import contents, extraction, themes
+from apps.content.models import Asset, FileContent, Theme
+from apps.content.storage import ContentFolder, content_storage
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
+from tests.content.test_archive import Entry, make_zip
+from tests.content.test_themes import create, main_theme, shown
+
+RunJobs = Callable[[], list[Job]]
+SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
+GOOD = Entry(LAYOUT)
+
+
+def damaged() -> bytes:
+    """An archive whose last entry is damaged, behind many that are not."""
+    packed = bytearray(zipped({f"assets/{number}.txt": f"text {number}" * 50 for number in range(300)}))
+    at = packed.rindex(b"PK\x03\x04") + 60
+    packed[at] ^= 0xFF
+    return bytes(packed)
+
+
+def overlapping() -> bytes:
+    whole = Entry("assets/a.txt", b"\x00" * 100_000)
+    return make_zip(GOOD, whole, *(Entry(f"assets/{number}.txt", whole.data, offset=37) for number in range(50)))
+
+
+def bomb(entries: int) -> bytes:
+    row = b"\x00" * (20 * 1024 * 1024 - 1)
+    return zipped({f"assets/{number}.bin": row for number in range(entries)})
+
+
+HOSTILE = {
+    "parent": lambda: make_zip(GOOD, Entry("../../x.liquid")),
+    "absolute": lambda: make_zip(GOOD, Entry("/layout/x.liquid")),
+    "drive": lambda: make_zip(GOOD, Entry("C:\\x.liquid")),
+    "backslash": lambda: make_zip(GOOD, Entry("layout\\..\\x")),
+    "nul": lambda: make_zip(GOOD, Entry(b"layout/a\x00b.liquid")),
+    "device name": lambda: make_zip(GOOD, Entry("layout/CON")),
+    "long name": lambda: make_zip(GOOD, Entry("layout/" + "a" * 300)),
+    "empty name": lambda: make_zip(GOOD, Entry("")),
+    "symlink": lambda: make_zip(GOOD, Entry("layout/link", b"/etc/passwd", attributes=SYMLINK)),
+    "device": lambda: make_zip(GOOD, Entry("layout/null", attributes=DEVICE)),
+    "encrypted": lambda: make_zip(GOOD, Entry("layout/secret.liquid", flags=0x0801)),
+    "method 99": lambda: make_zip(GOOD, Entry("layout/odd.liquid", method=99)),
+    "truncated": lambda: zipped(SMALL_THEME)[:-30],
+    "empty file": lambda: b"",
+    "html": lambda: b"<!doctype html><h1>Not here</h1>",
+    "twice": lambda: make_zip(GOOD, GOOD),
+    "same after folding": lambda: make_zip(GOOD, Entry("layout/Theme.liquid")),
+    "same after nfc": lambda: make_zip(GOOD, Entry("x/\u00e9"), Entry("x/e\u0301")),
+    "overlapping": overlapping,
+    "bomb": lambda: bomb(13),
+    "huge text": lambda: zipped({LAYOUT: b"x" * (256 * 1024 + 1)}),
+    "10,001 entries": lambda: zipped({f"assets/{number}.txt": b"" for number in range(10_001)}),
+    "lying size": lambda: make_zip(GOOD, Entry("assets/a.txt", b"x" * 1000, size=10)),
+    "lying crc": lambda: make_zip(GOOD, Entry("assets/a.txt", b"x" * 1000, crc=1)),
+    "damaged at the end": damaged,
+    "no theme": lambda: zipped({".git/config": "x", "readme.txt": "x"}),
+    "nested only": lambda: zipped({"theme.zip": zipped(SMALL_THEME)}),
+}
+
+
+def stored_files() -> set[Path]:
+    storage = content_storage()
+    assert isinstance(storage, ContentFolder)
+    return {path for path in Path(storage.location).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_with_a_reason_and_leaves_nothing(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs, name: str
+) -> None:
+    main = main_theme(api)
+    with shop_scope(shop):
+        contents_before = set(FileContent.objects.values_list("pk", flat=True))
+    files_before = stored_files()
+    theme = create(api, src=origin.offer("/theme.zip", HOSTILE[name]()), role="main")
+
+    (job,) = run_jobs()
+
+    after = shown(api, theme)
+    assert (after["processing"], after["previewable"], after["role"]) == (False, False, "unpublished")
+    assert main_theme(api)["id"] == main["id"]
+    assert job.state == Job.State.FAILED
+    assert api.get(f"themes/{theme['id']}/assets.json").json() == {"assets": []}
+    with shop_scope(shop):
+        row = Theme.objects.get(pk=theme["id"])
+        assert row.failure.startswith(("The ", "“", "A ", "The name"))
+        assert row.failure == job.error
+        assert set(FileContent.objects.values_list("pk", flat=True)) == contents_before
+    assert stored_files() == files_before
+    assert api.delete(f"themes/{theme['id']}.json").status_code == 200
+
+
+def test_an_unknown_directory_is_skipped(api: ApiClient, origin: Origin, run_jobs: RunJobs) -> None:
+    theme = create(api, src=origin.offer("/t.zip", zipped({LAYOUT: "x", ".git/config": "x", "node_modules/a.js": "x"})))
+
+    run_jobs()
+
+    keys = [asset["key"] for asset in api.get(f"themes/{theme['id']}/assets.json").json()["assets"]]
+    assert keys == [LAYOUT]
+
+
+def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theme = create(api, src=origin.offer("/t.zip", zipped(SMALL_THEME)))
+    real = ContentFolder._save
+
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ContentFolder, "_save", full)
+    (job,) = run_jobs()
+    waiting = shown(api, theme)
+    monkeypatch.setattr(ContentFolder, "_save", real)
+    with shop_scope(shop):
+        Job.objects.update(due_at=timezone.now())
+    run_jobs()
+
+    assert (job.state, waiting["processing"]) == (Job.State.WAITING, True)
+    assert "No space left" in job.error
+    assert shown(api, theme)["previewable"] is True
+
+
+def test_a_job_that_runs_twice_changes_nothing_the_second_time(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    theme = create(api, src=origin.offer("/t.zip", zipped(SMALL_THEME)))
+    (job,) = run_jobs()
+    before = shown(api, theme)
+
+    with shop_scope(shop):
+        extraction.extract_theme(job, theme_id=theme["id"])
+        assert not themes.complete(theme["id"], {}, actor="system", at=timezone.now())
+
+    assert shown(api, theme) == before
+    assert len(origin.requests) == 1
+
+
+def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
+    with shop_scope(shop):
+        upload = contents.store(zipped(SMALL_THEME))
+        theme = themes.create_theme(name="Uploaded", upload=upload, actor="staff:1", at=timezone.now())
+
+    run_jobs()
+
+    with shop_scope(shop):
+        theme.refresh_from_db()
+        assert (theme.previewable, theme.upload) == (True, None)
+        assert Asset.objects.filter(theme=theme).count() == len(SMALL_THEME)
+        assert contents.unreferenced().filter(pk=upload.pk).exists()
+
+
+def test_contents_that_somebody_else_uses_survive_a_refused_archive(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    with shop_scope(shop):
+        mine = contents.store(b"text 0" * 50)
+    theme = create(api, src=origin.offer("/t.zip", damaged()))
+
+    run_jobs()
+
+    assert shown(api, theme)["previewable"] is False
+    with shop_scope(shop):
+        assert contents.read(FileContent.objects.get(pk=mine.pk)) == b"text 0" * 50
+
+
+def test_bombs_of_these_tests_are_bombs() -> None:
+    assert len(bomb(13)) < 1024 * 1024
+    with zipfile.ZipFile(io.BytesIO(bomb(13))) as archive:
+        assert sum(info.file_size for info in archive.infolist()) > 250 * 1024 * 1024

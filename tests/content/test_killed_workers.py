@@ -1,0 +1,150 @@
+"""A worker that is killed at any moment of an extraction: a complete theme in the end, and no file too many.
+
+Rule: reliability, U6.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+from django.utils import timezone
+
+from apps.content import contents, themes
+from apps.content.models import Asset, FileContent, Theme
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import every_shop, shop_scope
+from backoffice.storages import file_storages
+from tests import factories
+from tests.client.conftest import database_url
+from tests.content.conftest import LAYOUT, zipped
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.xdist_group("workers"),
+    pytest.mark.django_db(transaction=True),
+]
+
+MOMENTS = 20
+# What a worker's process does with one message; the line tells that it is about to begin.
+WORKER = """
+import sys, uuid
+import django
+django.setup()
+from apps.jobs.services import run
+print("ready", flush=True)
+sys.stdin.readline()
+run(uuid.UUID(sys.argv[1]))
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Files that this process and the workers share."""
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+        yield tmp_path / "media"
+
+
+def start_worker(job: Job, folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(job.key)],
+        cwd=settings.BASE_DIR,
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
+            "DATABASE_URL": database_url(),
+            "BACKOFFICE_DATA_DIR": str(folder.parent),
+            "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def begin(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def new_theme(archive: bytes) -> tuple[Theme, Job]:
+    upload = contents.store(archive)
+    theme = themes.create_theme(name="Killed", upload=upload, role="main", actor="staff:1", at=timezone.now())
+    return theme, Job.objects.get(task=themes.EXTRACT, arguments={"theme_id": theme.pk})
+
+
+def check(theme: Theme, files: dict[str, bytes]) -> bool:
+    """Whether the theme is complete; if not, nothing of it may be seen."""
+    theme.refresh_from_db()
+    assets = dict(Asset.objects.filter(theme=theme).values_list("key", "content__size"))
+    assert Theme.objects.filter(role="main").count() == 1
+    if theme.processing:
+        assert (theme.previewable, theme.role, assets) == (False, "unpublished", {})
+        return False
+    assert (theme.previewable, theme.role) == (True, "main")
+    assert assets == {key: len(data) for key, data in files.items()}
+    return True
+
+
+def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_completes(
+    folder: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(jobs, "_doorbells", [])
+    shop: Shop = factories.make_shop()
+    chance = random.Random(20_26)
+    seconds, midway = 0.0, 0
+    for moment in range(MOMENTS + 1):
+        noise = {f"assets/{number}.bin": chance.randbytes(10_000) for number in range(300)}
+        files = {LAYOUT: b"<html></html>", **noise}
+        with shop_scope(shop):
+            Theme.objects.filter(name="Killed", role="unpublished").delete()
+            theme, job = new_theme(zipped(files))
+        process = start_worker(job, folder)
+        began = time.monotonic()
+        begin(process)
+        if moment == 0:
+            # The first one lives, to learn how long the others take.
+            assert process.stdout is not None
+            assert process.stdout.readline() == "done\n"
+            seconds = time.monotonic() - began
+        else:
+            time.sleep(seconds * chance.random())
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(30)
+        process.communicate()
+
+        with shop_scope(shop):
+            complete = check(theme, files)
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(lease_until=timezone.now())
+        assert complete or moment
+        if not complete:
+            midway += 1
+            assert jobs.run(job.key)
+            with shop_scope(shop):
+                assert check(theme, files)
+                for asset in Asset.objects.filter(theme=theme).select_related("content")[:20]:
+                    assert contents.read(asset.content) == files[asset.key]
+
+    with every_shop():
+        contents.clear_unused(timezone.now() + contents.GRACE + timedelta(minutes=1))
+        named = {row.name for row in FileContent.objects.all()}
+    assert midway >= MOMENTS // 3
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == named

@@ -1,0 +1,193 @@
+"""Mobile platform applications over REST, and the files that phones read."""
+
+import pytest
+from django.test import Client
+
+from apps.content.models import MobilePlatformApplication
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.wire_tables import assert_fits
+
+PRINT = ":".join(["0A"] * 32)
+ROUTE = "mobile_platform_applications"
+IOS = {
+    "platform": "ios",
+    "application_id": "X1Y2.example.app",
+    "enabled_universal_or_app_links": True,
+    "enabled_shared_webcredentials": True,
+}
+ANDROID = {
+    "platform": "android",
+    "application_id": "example.app",
+    "sha256_cert_fingerprints": [PRINT],
+    "enabled_universal_or_app_links": True,
+}
+
+
+def create(api: ApiClient, body: dict[str, object]) -> dict[str, object]:
+    response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
+    assert response.status_code == 201, response.content
+    return response.json()["mobile_platform_application"]
+
+
+def change(api: ApiClient, app: dict[str, object], body: dict[str, object]) -> object:
+    return api.put(f"{ROUTE}/{app['id']}.json", {"mobile_platform_application": body})
+
+
+def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient) -> None:
+    created = api.post(f"{ROUTE}.json", {"mobile_platform_application": ANDROID})
+    path = f"{ROUTE}/{created.json()['mobile_platform_application']['id']}.json"
+    changed = api.put(path, {"mobile_platform_application": created.json()["mobile_platform_application"]})
+
+    assert_fits("mobile_platform_application", f"POST /{ROUTE}.json", created.json())
+    assert_fits("mobile_platform_application", f"GET /{ROUTE}.json", api.get(f"{ROUTE}.json").json())
+    assert_fits("mobile_platform_application", f"GET /{ROUTE}/{{id}}.json", api.get(path).json())
+    assert_fits("mobile_platform_application", f"PUT /{ROUTE}/{{id}}.json", changed.json())
+    assert (api.delete(path).json(), api.get(path).status_code) == ({}, 404)
+
+
+def test_create_answers_plain_booleans_and_neutral_values(api: ApiClient) -> None:
+    app = create(api, IOS)
+
+    assert app | {"id": 0, "created_at": "", "updated_at": ""} == {
+        "id": 0,
+        "application_id": "X1Y2.example.app",
+        "platform": "ios",
+        "created_at": "",
+        "updated_at": "",
+        "sha256_cert_fingerprints": [],
+        "enabled_universal_or_app_links": True,
+        "enabled_shared_webcredentials": True,
+        "enabled_app_clips": False,
+        "app_clip_application_id": None,
+    }
+
+
+def test_switches_are_also_taken_as_the_objects_of_the_overview(api: ApiClient) -> None:
+    given = {
+        "enabled_shared_webcredentials": {"enabled_shared_webcredential": True},
+        "enabled_app_clips": {"app_clips_enabled": True},
+        "app_clip_application_id": "X1Y2.example.app.Clip",
+    }
+
+    app = create(api, IOS | given)
+
+    assert (app["enabled_shared_webcredentials"], app["enabled_app_clips"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "platform"),
+        (IOS | {"platform": "windows"}, "platform"),
+        (IOS | {"application_id": ""}, "application_id"),
+        (IOS | {"application_id": "no such id"}, "application_id"),
+        (IOS | {"sha256_cert_fingerprints": [PRINT]}, "sha256_cert_fingerprints"),
+        (ANDROID | {"sha256_cert_fingerprints": [PRINT[:-3]]}, "sha256_cert_fingerprints"),
+        (ANDROID | {"sha256_cert_fingerprints": [PRINT.replace(":", "")]}, "sha256_cert_fingerprints"),
+        (ANDROID | {"sha256_cert_fingerprints": PRINT}, "sha256_cert_fingerprints"),
+        (ANDROID | {"sha256_cert_fingerprints": [5]}, "sha256_cert_fingerprints"),
+        (IOS | {"enabled_app_clips": {"other": True}}, "enabled_app_clips"),
+        (IOS | {"enabled_app_clips": {"app_clips_enabled": "maybe"}}, "enabled_app_clips"),
+        (IOS | {"app_clip_application_id": "a b"}, "app_clip_application_id"),
+    ],
+)
+def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: dict[str, object], field: str) -> None:
+    response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
+
+    assert response.status_code == 422
+    assert field in response.json()["errors"]
+    with shop_scope(shop):
+        assert not MobilePlatformApplication.objects.exists()
+
+
+def test_an_app_is_registered_once_per_platform(api: ApiClient, foreign_api: ApiClient) -> None:
+    create(api, IOS)
+    create(api, ANDROID | {"application_id": IOS["application_id"]})
+    create(foreign_api, IOS)
+
+    again = api.post(f"{ROUTE}.json", {"mobile_platform_application": IOS})
+
+    assert (again.status_code, again.json()) == (422, {"errors": {"application_id": ["has already been taken"]}})
+
+
+def test_an_android_app_with_fingerprints_cannot_become_an_ios_app(api: ApiClient) -> None:
+    app = create(api, ANDROID)
+
+    refused = change(api, app, {"platform": "ios"})
+    changed = change(api, app, {"platform": "ios", "sha256_cert_fingerprints": []})
+
+    assert (refused.status_code, list(refused.json()["errors"])) == (422, ["sha256_cert_fingerprints"])
+    assert changed.json()["mobile_platform_application"]["platform"] == "ios"
+
+
+def test_fingerprints_are_shown_in_upper_case_once(api: ApiClient) -> None:
+    app = create(api, ANDROID | {"sha256_cert_fingerprints": [PRINT.lower(), PRINT]})
+
+    assert app["sha256_cert_fingerprints"] == [PRINT]
+
+
+def test_another_shops_app_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+    app = create(api, IOS)
+    path = f"{ROUTE}/{app['id']}.json"
+
+    answers = [foreign_api.get(path), change(foreign_api, app, {"platform": "android"}), foreign_api.delete(path)]
+
+    assert [answer.status_code for answer in answers] == [404] * 3
+    assert api.get(path).json()["mobile_platform_application"] == app
+
+
+def test_phones_find_their_apps_at_the_shops_own_domain(api: ApiClient, foreign_api: ApiClient) -> None:
+    create(api, IOS | {"enabled_app_clips": True, "app_clip_application_id": "X1Y2.example.app.Clip"})
+    create(api, IOS | {"application_id": "X1Y2.silent", "enabled_universal_or_app_links": False,
+                       "enabled_shared_webcredentials": False})  # fmt: skip
+    create(api, ANDROID)
+    create(api, ANDROID | {"application_id": "silent.app", "enabled_universal_or_app_links": False})
+    create(foreign_api, IOS | {"application_id": "ZZZZ.stranger"})
+    shop = Client(headers={"Host": "acme.example"})
+
+    apple = shop.get("/.well-known/apple-app-site-association")
+    android = shop.get("/.well-known/assetlinks.json")
+
+    assert (apple["Content-Type"], android["Content-Type"]) == ("application/json", "application/json")
+    assert apple.json() == {
+        "applinks": {"apps": [], "details": [{"appID": "X1Y2.example.app", "paths": ["*"]}]},
+        "webcredentials": {"apps": ["X1Y2.example.app"]},
+        "appclips": {"apps": ["X1Y2.example.app.Clip"]},
+    }
+    assert android.json() == [
+        {
+            "relation": ["delegate_permission/common.handle_all_urls"],
+            "target": {
+                "namespace": "android_app",
+                "package_name": "example.app",
+                "sha256_cert_fingerprints": [PRINT],
+            },
+        }
+    ]
+    assert Client().get("/.well-known/assetlinks.json").status_code == 404
+
+
+def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
+    app = create(api, IOS)
+    change(api, app, {"enabled_app_clips": True})
+    api.delete(f"{ROUTE}/{app['id']}.json")
+
+    with shop_scope(shop):
+        topics = list(Event.objects.filter(topic__startswith=ROUTE).order_by("id").values_list("topic", flat=True))
+    assert topics == [f"{ROUTE}/{verb}" for verb in ("create", "update", "delete")]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, count: int, django_assert_num_queries: object
+) -> None:
+    for number in range(count):
+        create(api, IOS | {"application_id": f"app-{number}"})
+
+    with django_assert_num_queries(3):  # token, page, rows
+        response = api.get(f"{ROUTE}.json")
+
+    assert len(response.json()[ROUTE]) == count

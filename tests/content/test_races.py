@@ -1,0 +1,159 @@
+"""Races on PostgreSQL, with real threads and real commits.
+
+Rule: reliability, M11.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection
+from django.utils import timezone
+
+from apps.content import articles, blogs, contents, themes
+from apps.content.models import Article, FileContent, Theme
+from apps.shops.errors import DomainError
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests import factories
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+ROUNDS = 50
+
+
+def at_once(shop: Shop, *works: Callable[[], Any]) -> list[Any]:
+    """Do several things at the same moment; what each returned or raised."""
+    gate = threading.Barrier(len(works))
+    results: list[Any] = [None] * len(works)
+
+    def run(index: int) -> None:
+        try:
+            with shop_scope(shop):
+                gate.wait(10)
+                results[index] = works[index]()
+        except Exception as error:
+            results[index] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def drafts(shop: Shop, count: int) -> list[Theme]:
+    with shop_scope(shop):
+        main = Theme.objects.get(role="main")
+        return [themes.duplicate(main, name=f"Draft {n}", actor="staff:1", at=timezone.now()) for n in range(count)]
+
+
+def publish(theme: Theme) -> Callable[[], Any]:
+    return lambda: themes.publish(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
+
+
+def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> None:
+    shop = factories.make_shop()
+    one, two = drafts(shop, 2)
+
+    for _ in range(ROUNDS):
+        results = at_once(shop, publish(one), publish(two))
+
+        assert results == [None, None]
+        with shop_scope(shop):
+            assert Theme.objects.filter(role="main").count() == 1
+            assert Theme.objects.get(role="main").pk in {one.pk, two.pk}
+
+
+def test_without_the_lock_the_index_still_allows_one_published_theme_only(monkeypatch: Any) -> None:
+    shop = factories.make_shop()
+    monkeypatch.setattr(themes, "_locked_shop", lambda: shop)
+    refused = 0
+
+    for _ in range(ROUNDS):
+        one, two = drafts(shop, 2)
+        results = at_once(shop, publish(one), publish(two))
+        refused += sum(isinstance(result, IntegrityError) for result in results)
+        with shop_scope(shop):
+            assert Theme.objects.filter(role="main").count() == 1
+            Theme.objects.exclude(role="main").delete()
+
+    assert refused, "the control must show the race"
+
+
+def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one() -> None:
+    shop = factories.make_shop()
+
+    for _ in range(ROUNDS // 2):
+        (draft,) = drafts(shop, 1)
+        results = at_once(
+            shop,
+            publish(draft),
+            lambda pk=draft.pk: themes.delete_theme(Theme.objects.get(pk=pk), actor="staff:1", at=timezone.now()),
+        )
+        assert any(isinstance(result, DomainError | Theme.DoesNotExist) for result in results)
+        with shop_scope(shop):
+            assert Theme.objects.filter(role="main").count() == 1
+            Theme.objects.exclude(role="main").delete()
+
+
+def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
+    shop = factories.make_shop()
+    drafts(shop, 14)
+
+    results = at_once(
+        shop, *[lambda: themes.create_theme(name="New", actor="staff:1", at=timezone.now()) for _ in range(10)]
+    )
+
+    assert sum(isinstance(result, themes.TooManyThemes) for result in results) == 5
+    with shop_scope(shop):
+        assert Theme.objects.count() == 20
+
+
+def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+
+    def write() -> Article:
+        attrs = {"title": "Hello", "tags": "a, b"}
+        return articles.create_article(blog.pk, attrs, actor="staff:1", at=timezone.now())
+
+    results = at_once(shop, *[write] * 8)
+
+    assert {result.handle for result in results} == {"hello", *(f"hello-{number}" for number in range(1, 8))}
+    with shop_scope(shop):
+        blog.refresh_from_db()
+    assert blog.tags == "a, b"
+
+
+def test_the_same_bytes_stored_at_once_are_one_content() -> None:
+    shop = factories.make_shop()
+    datas = [f"text {number}".encode() for number in range(40)]
+
+    results = at_once(shop, *[lambda: contents.store_many(datas), lambda: contents.store_many(datas[::-1])] * 4)
+
+    assert {tuple(sorted(row.pk for row in rows)) for rows in results} == {tuple(sorted(row.pk for row in results[0]))}
+    with shop_scope(shop):
+        assert FileContent.objects.filter(sha256__in=[row.sha256 for row in results[0]], stored=True).count() == 40
+
+
+def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() -> None:
+    shop = factories.make_shop()
+
+    for number in range(ROUNDS // 2):
+        data = f"wanted {number}".encode()
+        with shop_scope(shop):
+            FileContent.objects.filter(pk=contents.store(data).pk).update(used_at=timezone.now() - contents.GRACE * 2)
+
+        def clear() -> int:
+            return contents.clear_unused(timezone.now())
+
+        stored, _ = at_once(shop, lambda data=data: contents.store(data), clear)
+
+        with shop_scope(shop):
+            assert contents.read(FileContent.objects.get(pk=stored.pk, stored=True)) == data

@@ -1,0 +1,336 @@
+"""Themes over REST: creating from archives, publishing, deleting, the limit."""
+
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from apps.content import extraction, themes
+from apps.content.models import Asset, FileContent, Theme
+from apps.content.storage import content_storage
+from apps.events.models import Event
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient, ClientWith
+from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
+from tests.wire_tables import assert_fits
+
+RunJobs = Callable[[], list[Job]]
+
+
+def main_theme(api: ApiClient) -> dict[str, object]:
+    return api.get("themes.json", role="main").json()["themes"][0]
+
+
+def create(api: ApiClient, **fields: object) -> dict[str, object]:
+    response = api.post("themes.json", {"theme": {"name": "Dawn", **fields}})
+    assert response.status_code == 201, response.content
+    return response.json()["theme"]
+
+
+def shown(api: ApiClient, theme: dict[str, object]) -> dict[str, object]:
+    return api.get(f"themes/{theme['id']}.json").json()["theme"]
+
+
+def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, run_jobs: RunJobs) -> None:
+    created = api.post("themes.json", {"theme": {"name": "Dawn"}})
+    path = f"themes/{created.json()['theme']['id']}.json"
+    run_jobs()
+
+    assert_fits("theme", "POST /themes.json", created.json())
+    assert_fits("theme", "GET /themes.json", api.get("themes.json").json())
+    assert_fits("theme", "GET /themes/{id}.json", api.get(path).json())
+    assert_fits("theme", "PUT /themes/{id}.json", api.put(path, {"theme": {"name": "Dusk"}}).json())
+    assert_fits("theme", "DELETE /themes/{id}.json", api.delete(path).json())
+
+
+def test_a_new_shop_has_a_published_theme_that_works(api: ApiClient) -> None:
+    listed = api.get("themes.json").json()["themes"]
+
+    assert [(theme["role"], theme["processing"], theme["previewable"]) for theme in listed] == [("main", False, True)]
+    keys = [asset["key"] for asset in api.get(f"themes/{listed[0]['id']}/assets.json").json()["assets"]]
+    assert LAYOUT in keys
+    assert "templates/index.liquid" in keys
+
+
+def test_a_theme_comes_out_of_an_archive_byte_for_byte(api: ApiClient, origin: Origin, run_jobs: RunJobs) -> None:
+    src = origin.offer("/theme.zip", zipped({f"dawn-1.0/{key}": data for key, data in SMALL_THEME.items()}))
+    theme = create(api, src=src)
+
+    jobs = run_jobs()
+
+    done = shown(api, theme)
+    assert (theme["role"], theme["previewable"], theme["processing"]) == ("unpublished", False, True)
+    assert (done["role"], done["previewable"], done["processing"]) == ("unpublished", True, False)
+    assert "src" not in theme
+    assert [(job.state, job.progress_done, job.progress_total) for job in jobs] == [("done", 4, 4)]
+    listed = api.get(f"themes/{theme['id']}/assets.json").json()["assets"]
+    assert [asset["key"] for asset in listed] == sorted(SMALL_THEME)
+    single = api.get(f"themes/{theme['id']}/assets.json", **{"asset[key]": LAYOUT}).json()["asset"]
+    assert single["value"] == SMALL_THEME[LAYOUT]
+
+
+def test_a_theme_without_a_source_is_filled_with_a_minimal_one(api: ApiClient, run_jobs: RunJobs) -> None:
+    theme = create(api)
+
+    run_jobs()
+
+    assert shown(api, theme)["previewable"] is True
+    assert len(api.get(f"themes/{theme['id']}/assets.json").json()["assets"]) >= 5
+
+
+def test_role_main_publishes_when_the_files_are_there_and_not_before(
+    api: ApiClient, origin: Origin, run_jobs: RunJobs
+) -> None:
+    old = main_theme(api)
+    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)), role="main")
+    before = main_theme(api)
+
+    run_jobs()
+
+    assert theme["role"] == "unpublished"
+    assert before["id"] == old["id"]
+    assert main_theme(api)["id"] == theme["id"]
+    assert shown(api, old)["role"] == "unpublished"
+
+
+def test_publishing_a_processing_theme_takes_effect_when_it_is_done(api: ApiClient, run_jobs: RunJobs) -> None:
+    theme = create(api)
+
+    answer = api.put(f"themes/{theme['id']}.json", {"theme": {"id": theme["id"], "role": "main"}})
+    run_jobs()
+
+    assert (answer.status_code, answer.json()["theme"]["role"]) == (200, "unpublished")
+    assert main_theme(api)["id"] == theme["id"]
+
+
+def test_publishing_switches_and_records_both(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
+    old, theme = main_theme(api), create(api)
+    run_jobs()
+
+    answer = api.put(f"themes/{theme['id']}.json", {"theme": {"role": "main", "name": "Dusk"}})
+
+    assert (answer.json()["theme"]["role"], answer.json()["theme"]["name"]) == ("main", "Dusk")
+    assert shown(api, old)["role"] == "unpublished"
+    with shop_scope(shop):
+        events = list(Event.objects.filter(subject_type="content.theme").order_by("-id")[:3])
+    assert [(event.topic, event.subject_id) for event in events] == [
+        ("themes/publish", theme["id"]),
+        ("themes/update", old["id"]),
+        ("themes/update", theme["id"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"name": ["can't be blank"]}),
+        ({"name": "x", "role": "demo"}, {"role": ["is not included in the list"]}),
+        ({"name": "x", "role": "development"}, {"role": ["is not included in the list"]}),
+        ({"name": "x", "src": "ftp://files.example/t.zip"}, {"src": ["must use http or https"]}),
+        ({"name": "x", "src": "http://127.0.0.1/t.zip"}, {"src": ["is not an allowed address"]}),
+        ({"name": "x", "src": "http://[::1]/t.zip"}, {"src": ["is not an allowed address"]}),
+        ({"name": "a" * 256}, {"name": ["is too long (maximum is 255 characters)"]}),
+    ],
+)
+def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: object, errors: object) -> None:
+    response = api.post("themes.json", {"theme": body})
+
+    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    with shop_scope(shop):
+        assert Theme.objects.count() == 1
+        assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["demo", "development"])
+def test_demo_and_development_themes_cannot_be_published(
+    api: ApiClient, shop: Shop, run_jobs: RunJobs, role: str
+) -> None:
+    with shop_scope(shop):
+        theme = themes.create_theme(name="Trial", role=role, actor="staff:1", at=timezone.now())
+    run_jobs()
+
+    answer = api.put(f"themes/{theme.pk}.json", {"theme": {"role": "main"}})
+    renamed = api.put(f"themes/{theme.pk}.json", {"theme": {"role": role, "name": "Bought"}})
+
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["role"])
+    assert renamed.json()["theme"] | {"updated_at": ""} == shown(api, {"id": theme.pk}) | {"updated_at": ""}
+    assert (renamed.json()["theme"]["name"], renamed.json()["theme"]["role"]) == ("Bought", role)
+
+
+def test_the_published_theme_cannot_be_unpublished_by_itself(api: ApiClient) -> None:
+    main = main_theme(api)
+
+    answer = api.put(f"themes/{main['id']}.json", {"theme": {"role": "unpublished"}})
+
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["role"])
+    assert main_theme(api)["id"] == main["id"]
+
+
+def test_delete_answers_the_theme_and_refuses_the_published_and_the_processing(
+    api: ApiClient, shop: Shop, run_jobs: RunJobs
+) -> None:
+    main, theme = main_theme(api), create(api)
+    path = f"themes/{theme['id']}.json"
+
+    refused = [api.delete(path), api.delete(f"themes/{main['id']}.json")]
+    run_jobs()
+    before = shown(api, theme)
+    deleted = api.delete(path)
+
+    assert [answer.status_code for answer in refused] == [422, 422]
+    assert all(list(answer.json()["errors"]) == ["base"] for answer in refused)
+    assert (deleted.status_code, deleted.json()) == (200, before)
+    assert api.get(path).status_code == 404
+    with shop_scope(shop):
+        assert not Asset.objects.filter(theme_id=theme["id"]).exists()
+        assert Event.objects.filter(topic="themes/delete", subject_id=theme["id"]).count() == 1
+
+
+def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
+    for _ in range(19):
+        create(api)
+
+    answer = api.post("themes.json", {"theme": {"name": "Too much"}})
+
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["base"])
+    with shop_scope(shop):
+        assert Theme.objects.count() == 20
+        with pytest.raises(themes.TooManyThemes):
+            themes.duplicate(Theme.objects.get(role="main"), actor="staff:1", at=timezone.now())
+
+
+def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    theme = create(api, src=origin.url("/theme.zip"), role="main")
+
+    jobs = run_jobs()
+    failed = shown(api, theme)
+    with shop_scope(shop):
+        row = Theme.objects.get(pk=theme["id"])
+        assert row.failure == "Could not download the archive: status 404."
+        themes.retry(row, actor="staff:1", at=timezone.now())
+        with pytest.raises(themes.NotRetryable):
+            themes.retry(row, actor="staff:1", at=timezone.now())
+    origin.offer("/theme.zip", zipped(SMALL_THEME))
+    run_jobs()
+
+    assert [job.state for job in jobs] == ["failed"]
+    assert (failed["processing"], failed["previewable"], failed["role"]) == (False, False, "unpublished")
+    assert shown(api, theme)["role"] == "main"
+
+
+def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    theme = create(api, src=origin.url("/none.zip"))
+    run_jobs()
+    path = f"themes/{theme['id']}"
+
+    published = api.put(f"{path}.json", {"theme": {"role": "main"}})
+    written = api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}})
+
+    assert [answer.status_code for answer in (published, written)] == [422, 422]
+    with shop_scope(shop), pytest.raises(themes.NotCopyable):
+        themes.duplicate(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
+    assert api.delete(f"{path}.json").status_code == 200
+
+
+def test_a_copy_takes_rows_and_no_contents(api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs) -> None:
+    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)))
+    run_jobs()
+
+    with shop_scope(shop):
+        before = FileContent.objects.count()
+        copy = themes.duplicate(Theme.objects.get(pk=theme["id"]), actor="staff:1", at=timezone.now())
+        pairs = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content")) for pk in (theme["id"], copy.pk)]
+
+    assert (copy.name, copy.role, copy.previewable) == ("Copy of Dawn", "unpublished", True)
+    assert len(pairs[0]) == len(SMALL_THEME)
+    assert pairs[0] == pairs[1]
+    with shop_scope(shop):
+        assert FileContent.objects.count() == before
+
+
+def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
+    api: ApiClient, shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    theme = create(api, src=origin.offer("/theme.zip", zipped(SMALL_THEME)))
+    run_jobs()
+
+    with shop_scope(shop), extraction.archived(Theme.objects.get(pk=theme["id"])) as file:
+        packed = file.read()
+    origin.offer("/again.zip", packed)
+    again = create(api, src=origin.url("/again.zip"))
+    run_jobs()
+
+    with shop_scope(shop):
+        pairs = [set(Asset.objects.filter(theme_id=one["id"]).values_list("key", "content")) for one in (theme, again)]
+    assert pairs[0] == pairs[1] != set()
+
+
+def test_equal_contents_are_stored_once_per_shop(
+    api: ApiClient, shop: Shop, other_shop: Shop, origin: Origin, run_jobs: RunJobs
+) -> None:
+    files = {LAYOUT: "same", "snippets/a.liquid": "same", "assets/a.txt": "same"}
+    create(api, src=origin.offer("/theme.zip", zipped(files)))
+    run_jobs()
+
+    with shop_scope(shop):
+        rows = FileContent.objects.filter(size=4)
+        assert rows.count() == 1
+        name = rows.get().name
+    assert name.startswith(f"shops/{shop.pk}/content/")
+    with content_storage().open(name) as file:
+        assert file.read() == b"same"
+    with shop_scope(other_shop):
+        assert not FileContent.objects.filter(size=4).exists()
+
+
+def test_another_shops_theme_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+    main = main_theme(api)
+    path = f"themes/{main['id']}"
+
+    answers = [
+        foreign_api.get(f"{path}.json"),
+        foreign_api.put(f"{path}.json", {"theme": {"name": "Mine"}}),
+        foreign_api.delete(f"{path}.json"),
+        foreign_api.get(f"{path}/assets.json"),
+        foreign_api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}}),
+        foreign_api.delete(f"{path}/assets.json?asset[key]=assets/theme.css"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * 6
+    assert shown(api, main) == main
+
+
+def test_themes_are_listed_by_name(api: ApiClient) -> None:
+    create(api, name="Zephyr")
+    create(api, name="Alpine")
+
+    names = [theme["name"] for theme in api.get("themes.json").json()["themes"]]
+
+    assert names == ["Alpine", "Starter", "Zephyr"]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, count: int, django_assert_num_queries: object
+) -> None:
+    for _ in range(count - 1):
+        create(api)
+    api.get("shop.json")
+
+    with django_assert_num_queries(3):  # token, page, rows
+        response = api.get("themes.json")
+
+    assert len(response.json()["themes"]) == count
+
+
+def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
+    reader = client_with("read_themes")
+
+    assert reader.get("themes.json").status_code == 200
+    assert reader.post("themes.json", {"theme": {"name": "x"}}).status_code == 403

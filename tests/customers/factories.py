@@ -1,0 +1,23 @@
+"""Customers for tests, made by the services inside the current shop's scope."""
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from apps.customers import addresses, services
+from apps.customers.models import Address, Customer
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_numbers = count(1)
+
+
+def make_customer(*, at: datetime = NOON, **attrs: Any) -> Customer:
+    """A customer; with an e-mail of its own unless one is given."""
+    values = {"email": f"customer-{next(_numbers)}@example.com", **attrs}
+    return services.create_customer(values, actor="staff:1", at=at)
+
+
+def make_address(customer: Customer, *, at: datetime = NOON, **attrs: Any) -> Address:
+    """One more address of a customer."""
+    values = {"address1": "Storgatan 1", "city": "Lund", "zip": "222 22", "country": "Sweden", **attrs}
+    return addresses.create_address(customer, values, actor="staff:1", at=at)

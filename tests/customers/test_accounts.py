@@ -1,0 +1,385 @@
+"""Accounts: invitations, the activation link and its page, passwords, states.
+
+Rule: reliability, A12 to A14.
+"""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.contrib.auth import hashers
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.customers import accounts, tokens
+from apps.customers.models import Customer, Invitation
+from apps.events.models import Event
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.customers.factories import make_customer
+from tests.customers.test_customers_api import create
+
+PASSWORD = {"password": "correct horse", "password_confirmation": "correct horse"}
+
+
+@pytest.fixture
+def customer(shop: Shop) -> Customer:
+    with shop_scope(shop):
+        return make_customer(email="anna@example.com", first_name="Anna")
+
+
+def link(api: ApiClient, customer: Customer) -> str:
+    response = api.post(f"customers/{customer.pk}/account_activation_url.json")
+    assert response.status_code == 200, response.content
+    url: str = response.json()["account_activation_url"]
+    return url.removeprefix(settings.BASE_URL)
+
+
+def reload(customer: Customer) -> Customer:
+    with shop_scope(customer.shop):
+        customer.refresh_from_db()
+    return customer
+
+
+def run_jobs(shop: Shop) -> None:
+    with shop_scope(shop):
+        keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("id").values_list("key", flat=True))
+    for key in keys:
+        assert jobs.run(key)
+
+
+# --- the link ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    url, browser = link(api, customer), Client(enforce_csrf_checks=True)
+
+    page = browser.get(url)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.content.decode())
+    assert token is not None
+    done = browser.post(url, {**PASSWORD, "csrfmiddlewaretoken": token[1]})
+
+    assert (page.status_code, done.status_code) == (200, 200)
+    assert b"Activate your account at Acme" in page.content
+    assert b"Your account is active" in done.content
+    assert page["Referrer-Policy"] == "no-referrer"
+    assert "no-store" in page["Cache-Control"]
+    assert reload(customer).state == "enabled"
+    assert customer.check_password("correct horse")
+    assert customer.password.startswith("argon2")
+    assert api.get(f"customers/{customer.pk}.json").json()["customer"]["state"] == "enabled"
+    with shop_scope(shop):
+        event = Event.objects.get(topic="customers/enable")
+    assert event.actor == f"customer:{customer.pk}"
+
+
+def test_the_page_needs_the_form_that_it_showed(api: ApiClient, customer: Customer) -> None:
+    response = Client(enforce_csrf_checks=True).post(link(api, customer), PASSWORD)
+
+    assert response.status_code == 403
+    assert reload(customer).state == "disabled"
+
+
+@pytest.mark.parametrize(
+    ("password", "confirmation", "says"),
+    [
+        ("1234", "1234", "The password is too short (minimum is 5 characters)."),
+        ("x" * 73, "x" * 73, "The password is too long (maximum is 72 characters)."),
+        ("correct horse", "wrong", "The two passwords differ."),
+        ("", "", "The password is too short"),
+    ],
+)
+def test_a_bad_password_leaves_the_link_alive(
+    api: ApiClient, customer: Customer, password: str, confirmation: str, says: str
+) -> None:
+    url = link(api, customer)
+
+    refused = Client().post(url, {"password": password, "password_confirmation": confirmation})
+
+    assert refused.status_code == 422
+    assert says in refused.content.decode()
+    assert reload(customer).state == "disabled"
+    assert Client().post(url, PASSWORD).status_code == 200
+
+
+def flip(url: str, place: int) -> str:
+    """The URL with one bit of one character changed."""
+    index = url.rindex("/") + 1 + place
+    return url[:index] + chr(ord(url[index]) ^ 1) + url[index + 1 :]
+
+
+def test_every_dead_link_is_refused_in_the_same_words(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    with shop_scope(shop):
+        other, used_up = make_customer(), make_customer()
+    used = link(api, used_up)
+    assert Client().post(used, PASSWORD).status_code == 200
+    replaced = link(api, customer)
+    fresh = link(api, customer)
+    token = fresh.rsplit("/", 1)[1]
+    with shop_scope(shop):
+        nonce = reload(customer).activation_nonce
+    dead = {
+        "used": used,
+        "replaced": replaced,
+        "other customer": fresh.replace(f"/{customer.pk}/", f"/{other.pk}/"),
+        "missing customer": fresh.replace(f"/{customer.pk}/", "/999999/"),
+        "other shop": fresh.replace("/acme/", "/nowhere/"),
+        "bit of the nonce": flip(fresh, 0),
+        "bit of the signature": flip(fresh, len(token) - 2),
+        "nonce alone": fresh.replace(token, nonce),
+        "no signature": fresh.replace(token, f"{nonce}."),
+        "not ascii": fresh.replace(token, "ünïcode.x"),
+    }
+
+    answers = {
+        (name, method): getattr(Client(), method)(url, PASSWORD if method == "post" else {})
+        for name, url in dead.items()
+        for method in ("get", "post")
+    }
+
+    assert {answer.status_code for answer in answers.values()} == {410}
+    assert len({answer.content for answer in answers.values()}) == 1
+    assert (reload(customer).state, reload(other).state) == ("disabled", "disabled")
+    assert Client().post(fresh, PASSWORD).status_code == 200
+
+
+def test_a_link_lives_for_30_days(api: ApiClient, customer: Customer) -> None:
+    with time_machine.travel(timezone.now()) as clock:
+        url = link(api, customer)
+        clock.shift(timedelta(days=30, seconds=-5))
+        alive = Client().get(url).status_code
+        clock.shift(timedelta(seconds=10))
+        dead = [Client().get(url).status_code, Client().post(url, PASSWORD).status_code]
+
+    assert (alive, dead) == (200, [410, 410])
+
+
+def test_the_link_of_a_later_password_is_dead(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    url = link(api, customer)
+    with shop_scope(shop):
+        Customer.objects.filter(pk=customer.pk).update(state=Customer.State.ENABLED)
+
+    assert Client().post(url, PASSWORD).status_code == 410
+
+
+def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
+    made = tokens.make_token("activation", shop_id=1, customer_id=2, nonce="n")
+
+    read = {
+        (purpose, shop_id, customer_id): tokens.read_token(purpose, made, shop_id=shop_id, customer_id=customer_id)
+        for purpose in ("activation", "password_reset", "email_change", "invite")
+        for shop_id in (1, 3)
+        for customer_id in (2, 4)
+    }
+
+    assert {key for key, nonce in read.items() if nonce is not None} == {("activation", 1, 2)}
+
+
+def test_another_purposes_token_does_not_activate(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    url = link(api, customer)
+    nonce = reload(customer).activation_nonce
+    forged = tokens.make_token("password_reset", shop_id=shop.pk, customer_id=customer.pk, nonce=nonce)
+
+    answer = Client().post(url.rsplit("/", 1)[0] + "/" + forged, PASSWORD)
+
+    assert answer.status_code == 410
+    assert reload(customer).state == "disabled"
+
+
+def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
+    api: ApiClient, shop: Shop, customer: Customer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = link(api, customer)
+    counts = {"signatures": 0, "hashes": 0}
+    sign, make = tokens._signature, hashers.make_password
+
+    def counted_sign(*arguments: Any) -> str:
+        counts["signatures"] += 1
+        return sign(*arguments)
+
+    def counted_make(*arguments: Any) -> str:
+        counts["hashes"] += 1
+        return make(*arguments)
+
+    monkeypatch.setattr(tokens, "_signature", counted_sign)
+    monkeypatch.setattr(hashers, "make_password", counted_make)
+    steps = []
+    for target in (flip(url, 3), url.replace(f"/{customer.pk}/", "/999999/")):
+        counts.update(signatures=0, hashes=0)
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert Client().post(target, PASSWORD).status_code == 410
+        steps.append((len(queries), *counts.values()))
+
+    assert steps == [(2, 1, 0), (2, 1, 0)]
+
+
+def test_declining_ends_the_invitation(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    api.post(f"customers/{customer.pk}/send_invite.json")
+    with shop_scope(shop):
+        invited = reload(customer)
+        url = accounts.activation_url(invited, invited.activation_nonce).removeprefix(settings.BASE_URL)
+
+    offered = Client().get(url)
+    declined = Client().post(url, {"decline": "1"})
+
+    assert b"No, thank you" in offered.content
+    assert (declined.status_code, reload(customer).state) == (200, "declined")
+    assert Client().get(url).status_code == 410
+
+
+# --- states -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_enabled_account_gets_no_link_and_no_invitation(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com", password="secret", password_confirmation="secret")
+
+    answers = [
+        api.post(f"customers/{customer['id']}/{name}.json") for name in ("account_activation_url", "send_invite")
+    ]
+
+    assert customer["state"] == "enabled"
+    assert [(answer.status_code, answer.json()) for answer in answers] == [
+        (422, {"errors": {"base": ["account already enabled"]}})
+    ] * 2
+
+
+def test_without_accounts_nobody_is_invited(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
+
+    answers = [
+        api.post(f"customers/{customer.pk}/send_invite.json"),
+        api.post(f"customers/{customer.pk}/account_activation_url.json"),
+        api.post("customers.json", {"customer": {"email": "b@example.com", "send_email_invite": True}}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [422] * 3
+    assert answers[2].json() == {"errors": {"send_email_invite": ["customer accounts are disabled"]}}
+    assert reload(customer).state == "disabled"
+
+
+def test_disabling_makes_the_password_useless(api: ApiClient, shop: Shop) -> None:
+    pk = create(api, email="a@example.com", password="secret")["id"]
+    with shop_scope(shop):
+        customer = accounts.disable(Customer.objects.get(pk=pk), actor="staff:1", at=timezone.now())
+
+        assert (customer.state, customer.check_password("secret")) == ("disabled", False)
+        with pytest.raises(accounts.NotDisablable):
+            accounts.disable(customer, actor="staff:1", at=timezone.now())
+        assert Event.objects.filter(topic="customers/disable").count() == 1
+
+
+def test_passwords_are_nowhere_but_in_their_hash(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com", password="marker-password", send_email_welcome=True)
+
+    with shop_scope(shop):
+        stored = Customer.objects.get(pk=customer["id"])
+        traces = [*Event.objects.values_list("changes", "message"), *Job.objects.values_list("arguments")]
+    assert stored.check_password("marker-password")
+    assert "marker-password" not in repr(traces) + repr(customer)
+
+
+# --- mails ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_invitation_says_what_was_used_and_is_sent(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    given = {
+        "to": "other@example.com",
+        "from": "shop@example.com",
+        "subject": "Come in",
+        "custom_message": "We <3 you",
+        "bcc": ["boss@example.com"],
+    }
+
+    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": given})
+    run_jobs(shop)
+
+    assert (response.status_code, response.json()) == (201, {"customer_invite": given})
+    assert reload(customer).state == "invited"
+    [sent] = mail.outbox
+    assert (sent.to, sent.bcc, sent.from_email, sent.subject) == (
+        ["other@example.com"],
+        ["boss@example.com"],
+        "shop@example.com",
+        "Come in",
+    )
+    assert "We <3 you" in sent.body
+    url = re.search(rf"{settings.BASE_URL}(/account/activate/\S+)", sent.body)
+    assert url is not None
+    assert Client().post(url[1], PASSWORD).status_code == 200
+
+
+@pytest.mark.parametrize("body", [None, {}, {"customer_invite": {}}])
+def test_an_invitation_is_filled_in(api: ApiClient, customer: Customer, body: Any) -> None:
+    response = api.post(f"customers/{customer.pk}/send_invite.json", body)
+
+    assert response.json() == {
+        "customer_invite": {
+            "to": "anna@example.com",
+            "from": "owner@shop.example",
+            "subject": "Activate your account at Acme",
+            "custom_message": "",
+            "bcc": [],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"to": "nobody"}, "to"),
+        ({"from": "a@example.com\nBcc: b@example.com"}, "from"),
+        ({"subject": "Hello\r\nBcc: b@example.com"}, "subject"),
+        ({"bcc": ["x"]}, "bcc"),
+        ({"bcc": "a@example.com"}, "bcc"),
+        ({"bcc": [f"{n}@example.com" for n in range(11)]}, "bcc"),
+        ({"custom_message": {"a": 1}}, "custom_message"),
+    ],
+)
+def test_an_invitation_that_cannot_be_sent_is_refused(
+    api: ApiClient, shop: Shop, customer: Customer, given: dict[str, Any], field: str
+) -> None:
+    response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": given})
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    assert reload(customer).state == "disabled"
+    with shop_scope(shop):
+        assert not Invitation.objects.exists()
+        assert not Job.objects.exists()
+
+
+def test_an_invitation_is_sent_once_and_not_after_its_link_was_replaced(
+    api: ApiClient, shop: Shop, customer: Customer
+) -> None:
+    api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": {"subject": "First"}})
+    api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": {"subject": "Second"}})
+    run_jobs(shop)
+    with shop_scope(shop):
+        Job.objects.update(state=Job.State.WAITING, due_at=timezone.now())
+    run_jobs(shop)
+
+    assert [sent.subject for sent in mail.outbox] == ["Second"]
+
+
+def test_creation_invites_and_welcomes_where_asked(api: ApiClient, shop: Shop) -> None:
+    invited = create(api, email="a@example.com", send_email_invite=True)
+    welcomed = create(api, email="b@example.com", first_name="Bo", password="secret", send_email_welcome=True)
+    run_jobs(shop)
+
+    assert (invited["state"], welcomed["state"]) == ("invited", "enabled")
+    assert [(sent.to, sent.subject) for sent in mail.outbox] == [
+        (["a@example.com"], "Activate your account at Acme"),
+        (["b@example.com"], "Welcome to Acme"),
+    ]
+    assert mail.outbox[1].body.startswith("Hello Bo,")

@@ -1,0 +1,254 @@
+"""Addresses over REST: completed, one of them the default, deleted in bulk."""
+
+from typing import Any
+
+import pytest
+
+from apps.customers.models import Address, Customer
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.wire_tables import assert_fits
+
+FULL = {
+    "first_name": "Anna",
+    "last_name": "Lindqvist",
+    "company": "Garn AB",
+    "address1": "1 Rue des Carrières",
+    "address2": "Suite 12",
+    "city": "Montréal",
+    "province": "Quebec",
+    "country": "Canada",
+    "zip": "H2Y 1C6",
+    "phone": "819-555-5555",
+}
+
+
+@pytest.fixture
+def customer(shop: Shop) -> Customer:
+    with shop_scope(shop):
+        return make_customer(email="anna@example.com")
+
+
+def create(api: ApiClient, customer: Customer, **fields: Any) -> dict[str, Any]:
+    response = api.post(f"customers/{customer.pk}/addresses.json", {"address": {**FULL, **fields}})
+    assert response.status_code == 201, response.content
+    return response.json()["customer_address"]
+
+
+def default_of(customer: Customer) -> int | None:
+    with shop_scope(customer.shop):
+        customer.refresh_from_db()
+    return customer.default_address_id
+
+
+def test_answers_fit_the_wire_table(api: ApiClient, customer: Customer) -> None:
+    base = f"customers/{customer.pk}/addresses"
+    created = api.post(f"{base}.json", {"address": FULL})
+    pk = created.json()["customer_address"]["id"]
+    other = create(api, customer)["id"]
+
+    assert created.status_code == 201
+    assert created["Location"].endswith(f"/{base}/{pk}.json")
+    for route, body in (
+        ("POST /customers/{id}/addresses.json", created.json()),
+        ("GET /customers/{id}/addresses.json", api.get(f"{base}.json").json()),
+        ("GET /customers/{id}/addresses/{id}.json", api.get(f"{base}/{pk}.json").json()),
+        ("PUT /customers/{id}/addresses/{id}.json", api.put(f"{base}/{pk}.json", {"address": {"zip": "H2Y"}}).json()),
+        ("PUT /customers/{id}/addresses/{id}/default.json", api.put(f"{base}/{pk}/default.json").json()),
+        ("DELETE /customers/{id}/addresses/{id}.json", api.delete(f"{base}/{other}.json").json()),
+    ):
+        assert_fits("customer_address", route, body)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"country": "CA"}, ("Canada", "CA", "Quebec", "QC")),
+        ({"country": None, "country_code": "CA"}, ("Canada", "CA", "Quebec", "QC")),
+        ({"country": "canada", "province": "qc"}, ("Canada", "CA", "Quebec", "QC")),
+        ({"province": None, "province_code": "ON"}, ("Canada", "CA", "Ontario", "ON")),
+        ({"country": "Sweden", "province": None}, ("Sweden", "SE", None, None)),
+        ({"country": "Sweden", "province": "Nowhere län"}, ("Sweden", "SE", "Nowhere län", None)),
+    ],
+)
+def test_country_and_province_are_completed(
+    api: ApiClient, customer: Customer, given: dict[str, Any], shown: tuple[str | None, ...]
+) -> None:
+    address = create(api, customer, **given)
+
+    names = ("country", "country_code", "province", "province_code")
+    assert tuple(address[name] for name in names) == shown
+    assert address["country_name"] == address["country"]
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"address": ["can't be blank"]}),
+        ({"country": "Atlantis"}, {"country": ["is not valid"]}),
+        ({"country_code": "XX"}, {"country": ["is not valid"]}),
+        ({"province": "Ontario"}, {"country": ["can't be blank"]}),
+        ({"zip": ["1"], "city": True}, {"zip": ["is invalid"], "city": ["is invalid"]}),
+        ({"address1": "a" * 256}, {"address1": ["is too long (maximum is 255 characters)"]}),
+    ],
+)
+def test_create_refuses_what_does_not_fit(
+    api: ApiClient, shop: Shop, customer: Customer, body: dict[str, Any], errors: dict[str, Any]
+) -> None:
+    response = api.post(f"customers/{customer.pk}/addresses.json", {"address": body})
+
+    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    with shop_scope(shop):
+        assert not Address.objects.exists()
+
+
+def test_a_whole_name_is_taken_apart_where_no_part_is_given(api: ApiClient, customer: Customer) -> None:
+    whole = {"address1": "Storgatan 1", "name": "Anna Maria Lindqvist"}
+    taken = api.post(f"customers/{customer.pk}/addresses.json", {"address": whole}).json()["customer_address"]
+
+    assert (taken["first_name"], taken["last_name"], taken["name"]) == ("Anna Maria", "Lindqvist", whole["name"])
+    assert create(api, customer, name="Somebody Else")["name"] == "Anna Lindqvist"
+
+
+def test_the_name_that_answers_have_is_taken_as_a_wrapper(api: ApiClient, customer: Customer) -> None:
+    response = api.post(f"customers/{customer.pk}/addresses.json", {"customer_address": FULL})
+
+    assert response.status_code == 201
+
+
+def test_of_a_code_and_its_name_the_changed_one_counts(api: ApiClient, customer: Customer) -> None:
+    address = create(api, customer)
+
+    body = {**address, "country": "Sweden"}
+    changed = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": body})
+
+    shown = changed.json()["customer_address"]
+    assert (shown["country_code"], shown["province"], shown["province_code"]) == ("SE", None, None)
+    assert shown["city"] == address["city"]
+
+
+def test_a_whole_address_sent_back_changes_nothing(api: ApiClient, customer: Customer) -> None:
+    address = create(api, customer)
+
+    response = api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": address})
+
+    assert response.json()["customer_address"] == address
+
+
+def test_the_first_address_is_the_default_until_another_is(api: ApiClient, customer: Customer) -> None:
+    first, second = create(api, customer), create(api, customer)
+
+    response = api.put(f"customers/{customer.pk}/addresses/{second['id']}/default.json")
+
+    assert (first["default"], second["default"]) == (True, False)
+    assert response.json()["customer_address"] == {**second, "default": True}
+    assert default_of(customer) == second["id"]
+    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert {row["id"]: row["default"] for row in shown["addresses"]} == {first["id"]: False, second["id"]: True}
+
+
+def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:
+    first, second = create(api, customer), create(api, customer)
+    base = f"customers/{customer.pk}/addresses"
+
+    refused = api.delete(f"{base}/{first['id']}.json")
+
+    assert refused.status_code == 422
+    assert refused.json() == {
+        "errors": {"base": ["Cannot delete the customer's default address while there are others"]}
+    }
+    assert api.delete(f"{base}/{second['id']}.json").json() == {}
+    assert api.delete(f"{base}/{first['id']}.json").json() == {}
+    assert default_of(customer) is None
+    assert api.get(f"customers/{customer.pk}.json").json()["customer"]["default_address"] is None
+
+
+def bulk(api: ApiClient, customer: Customer, query: str) -> Any:
+    return api.put(f"customers/{customer.pk}/addresses/set.json?{query}")
+
+
+def test_bulk_deletes_all_or_none(api: ApiClient, customer: Customer, shop: Shop) -> None:
+    first, second, third = (create(api, customer)["id"] for _ in range(3))
+    with shop_scope(shop):
+        foreign = make_address(make_customer()).pk
+
+    refused = [
+        bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={foreign}"),
+        bulk(api, customer, f"operation=destroy&address_ids[]={first}&address_ids[]={third}"),
+    ]
+    kept = [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]]
+    done = bulk(api, customer, f"operation=destroy&address_ids[]={second}&address_ids[]={third}")
+
+    assert [(answer.status_code, list(answer.json()["errors"])) for answer in refused] == [
+        (422, ["address_ids"]),
+        (422, ["base"]),
+    ]
+    assert kept == [first, second, third]
+    assert (done.status_code, done.json()) == (200, {})
+    assert [row["id"] for row in api.get(f"customers/{customer.pk}/addresses.json").json()["addresses"]] == [first]
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ("address_ids[]=1", "operation"),
+        ("operation=frobnicate&address_ids[]=1", "operation"),
+        ("operation=destroy", "address_ids"),
+        ("operation=destroy&address_ids[]=x", "address_ids"),
+        ("operation=destroy&address_ids[]=9223372036854775808", "address_ids"),
+        ("operation=destroy&" + "&".join(["address_ids[]=1"] * 251), "address_ids"),
+    ],
+)
+def test_bulk_refuses_a_query_that_it_cannot_read(
+    api: ApiClient, customer: Customer, query: str, parameter: str
+) -> None:
+    response = bulk(api, customer, query)
+
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == [parameter]
+
+
+def test_an_address_of_another_customer_is_404(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    with shop_scope(shop):
+        foreign = make_address(make_customer())
+    path = f"customers/{customer.pk}/addresses/{foreign.pk}"
+
+    answers = [
+        api.get(f"{path}.json"),
+        api.put(f"{path}.json", {"address": {"city": "Lund"}}),
+        api.put(f"{path}/default.json"),
+        api.delete(f"{path}.json"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * 4
+
+
+def test_a_changed_address_moves_the_customer(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    path = f"customers/{customer.pk}.json"
+    seen = [api.get(path)["ETag"]]
+
+    address = create(api, customer)
+    seen.append(api.get(path)["ETag"])
+    api.put(f"customers/{customer.pk}/addresses/{address['id']}.json", {"address": {"city": "Lund"}})
+    seen.append(api.get(path)["ETag"])
+    shown = api.get(path).json()["customer"]
+    api.delete(f"customers/{customer.pk}/addresses/{address['id']}.json")
+    seen.append(api.get(path)["ETag"])
+
+    assert len(set(seen)) == 4
+    assert shown["addresses"][0]["city"] == "Lund"
+    with shop_scope(shop):
+        events = Event.objects.filter(topic="customers/update", subject_id=customer.pk)
+        assert events.count() == 3
+
+
+def test_list_pages_by_id(api: ApiClient, customer: Customer) -> None:
+    ids = [create(api, customer)["id"] for _ in range(3)]
+
+    page = api.get(f"customers/{customer.pk}/addresses.json", limit=2)
+
+    assert [row["id"] for row in page.json()["addresses"]] == ids[:2]
+    assert 'rel="next"' in page["Link"]

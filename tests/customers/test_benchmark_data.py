@@ -1,0 +1,31 @@
+"""The benchmark's rows are such as the services make them."""
+
+from typing import Any
+
+from apps.customers.models import Address, Customer
+from apps.customers.search import search_text
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from benchmarks.data import fill_customers
+from tests.conftest import ApiClient
+
+
+def test_generated_customers_are_like_made_ones(transactional_db: None, api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        fill_customers(shop.pk, 1, 120)
+        rows = list(Customer.objects.order_by("id").prefetch_related("addresses"))
+
+        assert (len(rows), Address.objects.count()) == (120, 240)
+        for row in rows:
+            companies = [address.company for address in row.addresses.all() if address.company]
+            assert row.search_text == search_text(row, companies)
+            assert row.default_address in row.addresses.all()
+            row.full_clean()
+
+    def shown(path: str, **query: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = api.get(path, **query).json()["customers"]
+        return found
+
+    assert len(shown("customers.json", limit="250")) == 120
+    assert [row["id"] for row in shown("customers/search.json", query=f"email:{rows[7].email}")] == [rows[7].pk]
+    assert api.post("customers.json", {"customer": {"email": "new@example.com"}}).status_code == 201

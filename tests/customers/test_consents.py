@@ -1,0 +1,165 @@
+"""Marketing consents: what they need, what resets them, and their history."""
+
+from typing import Any
+
+import pytest
+
+from apps.customers.models import ConsentChange
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.customers.test_customers_api import create
+
+SUBSCRIBED = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2026-01-02T03:04:05Z"}
+
+
+def update(api: ApiClient, customer: dict[str, Any], **fields: Any) -> Any:
+    return api.put(f"customers/{customer['id']}.json", {"customer": fields})
+
+
+def history(shop: Shop, pk: int) -> list[tuple[str, str]]:
+    with shop_scope(shop):
+        return list(ConsentChange.objects.filter(customer_id=pk).order_by("id").values_list("channel", "state"))
+
+
+def topics(shop: Shop) -> list[str]:
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith="customers").order_by("id").values_list("topic", flat=True))
+
+
+def test_a_customer_has_consented_to_nothing_at_first(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com")
+
+    assert customer["email_marketing_consent"] == {
+        "state": "not_subscribed",
+        "opt_in_level": "single_opt_in",
+        "consent_updated_at": None,
+    }
+    assert customer["sms_marketing_consent"]["consent_collected_from"] == "OTHER"
+
+
+def test_consent_given_at_creation_is_shown_and_noted(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+
+    assert customer["email_marketing_consent"] == {**SUBSCRIBED, "consent_updated_at": "2026-01-01T22:04:05-05:00"}
+    assert history(shop, customer["id"]) == [("email", "subscribed")]
+
+
+def test_consent_without_a_date_is_of_now(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com", email_marketing_consent={"state": "subscribed"})
+
+    assert customer["email_marketing_consent"]["consent_updated_at"] == customer["created_at"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        ({"email_marketing_consent": SUBSCRIBED}, {"email_marketing_consent": ["needs an email"]}),
+        ({"sms_marketing_consent": SUBSCRIBED}, {"sms_marketing_consent": ["needs a phone"]}),
+        (
+            {"email": "a@example.com", "email_marketing_consent": {**SUBSCRIBED, "consent_updated_at": "2999-01-01"}},
+            {"email_marketing_consent.consent_updated_at": ["must not be in the future"]},
+        ),
+        (
+            {"email": "a@example.com", "email_marketing_consent": {"state": "maybe", "opt_in_level": 5}},
+            {
+                "email_marketing_consent.state": ["is not included in the list"],
+                "email_marketing_consent.opt_in_level": ["is not included in the list"],
+            },
+        ),
+        (
+            {"email": "a@example.com", "email_marketing_consent": {"consent_updated_at": "soon"}},
+            {"email_marketing_consent.consent_updated_at": ["is invalid"]},
+        ),
+        ({"email": "a@example.com", "email_marketing_consent": "yes"}, {"email_marketing_consent": ["is invalid"]}),
+    ],
+)
+def test_consent_is_refused(api: ApiClient, fields: dict[str, Any], errors: dict[str, Any]) -> None:
+    response = api.post("customers.json", {"customer": {"first_name": "A", **fields}})
+
+    assert (response.status_code, response.json()) == (422, {"errors": errors})
+
+
+def test_update_of_a_customer_without_email_needs_one_first(api: ApiClient) -> None:
+    customer = create(api, first_name="A")
+
+    refused = update(api, customer, email_marketing_consent=SUBSCRIBED)
+    both = update(api, customer, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+
+    assert (refused.status_code, refused.json()) == (422, {"errors": {"email_marketing_consent": ["needs an email"]}})
+    assert both.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
+
+
+def test_changes_are_noted_and_told(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com", phone="+14155550123")
+
+    update(api, customer, email_marketing_consent={"state": "pending"})
+    update(api, customer, email_marketing_consent={"state": "pending"})
+    update(api, customer, sms_marketing_consent={"state": "subscribed", "consent_collected_from": "SHOP"})
+    update(api, customer, email_marketing_consent={"state": "subscribed"})
+
+    assert history(shop, customer["id"]) == [("email", "pending"), ("sms", "subscribed"), ("email", "subscribed")]
+    email, sms = "customers_email_marketing_consent/update", "customers_marketing_consent/update"
+    assert [topic for topic in topics(shop) if "consent" in topic] == [email, sms, email]
+
+
+def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: Shop) -> None:
+    customer = create(
+        api,
+        email="a@example.com",
+        phone="+14155550123",
+        email_marketing_consent=SUBSCRIBED,
+        sms_marketing_consent=SUBSCRIBED,
+    )
+
+    # A client that sends back the whole object means the old consent for the old address.
+    changed = update(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
+
+    assert changed["email_marketing_consent"]["state"] == "not_subscribed"
+    assert changed["email_marketing_consent"]["consent_updated_at"] is None
+    assert changed["sms_marketing_consent"] == customer["sms_marketing_consent"]
+    assert history(shop, customer["id"])[-1] == ("email", "not_subscribed")
+
+
+def test_another_spelling_of_the_email_keeps_the_consent(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com", email_marketing_consent=SUBSCRIBED)
+
+    changed = update(api, customer, email="A@example.com").json()["customer"]
+
+    assert changed["email"] == "A@example.com"
+    assert changed["email_marketing_consent"]["state"] == "subscribed"
+
+
+def test_a_new_consent_beside_a_new_email_is_for_the_new_one(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com")
+
+    changed = update(api, customer, email="b@example.com", email_marketing_consent={"state": "subscribed"})
+
+    assert changed.json()["customer"]["email_marketing_consent"]["state"] == "subscribed"
+
+
+@pytest.mark.parametrize(
+    ("before", "accepts", "after"),
+    [
+        ("not_subscribed", True, "subscribed"),
+        ("subscribed", False, "unsubscribed"),
+        ("not_subscribed", False, "not_subscribed"),
+        ("pending", False, "pending"),
+    ],
+)
+def test_accepts_marketing_says_the_same_in_old_words(api: ApiClient, before: str, accepts: bool, after: str) -> None:
+    customer = create(api, email="a@example.com", email_marketing_consent={"state": before})
+
+    changed = update(
+        api,
+        customer,
+        accepts_marketing=accepts,
+        accepts_marketing_updated_at="2026-02-03T00:00:00Z",
+        marketing_opt_in_level="confirmed_opt_in",
+    ).json()["customer"]
+
+    assert changed["email_marketing_consent"]["state"] == after
+    if accepts:
+        assert changed["email_marketing_consent"]["opt_in_level"] == "confirmed_opt_in"
+        assert changed["email_marketing_consent"]["consent_updated_at"] == "2026-02-02T19:00:00-05:00"

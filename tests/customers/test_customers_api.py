@@ -1,0 +1,381 @@
+"""Customers over REST: made, read, changed, deleted, as the wire table says."""
+
+from typing import Any
+
+import pytest
+
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.wire_tables import assert_fits
+
+FULL = {
+    "first_name": "Anna",
+    "last_name": "Lindqvist",
+    "email": "Anna.L@Example.com",
+    "phone": "+46 8 123 456 78",
+    "verified_email": True,
+    "note": "Likes wool.",
+    "tags": "vip, Knitter, VIP",
+    "tax_exempt": True,
+    "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"],
+    "addresses": [
+        {
+            "first_name": "Anna",
+            "last_name": "Lindqvist",
+            "company": "Garn AB",
+            "address1": "Storgatan 1",
+            "address2": "Uppgång B",
+            "city": "Lund",
+            "province": "Skåne län",
+            "country": "Sweden",
+            "zip": "222 22",
+            "phone": "046-12 34 56",
+        }
+    ],
+}
+
+
+def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
+    response = api.post("customers.json", {"customer": fields})
+    assert response.status_code == 201, response.content
+    return response.json()["customer"]
+
+
+def order_history(shop: Shop, pk: int) -> None:
+    with shop_scope(shop):
+        Customer.objects.filter(pk=pk).update(last_order_id=450, last_order_name="#1001", multipass_identifier="m")
+
+
+def test_create_answers_every_field_of_the_table(api: ApiClient) -> None:
+    response = api.post("customers.json", {"customer": FULL})
+
+    body = response.json()
+    assert response.status_code == 201
+    assert response["Location"].endswith(f"/customers/{body['customer']['id']}.json")
+    shown = body["customer"]
+    assert shown["tags"] == "Knitter, vip"
+    assert shown["email"] == "Anna.L@Example.com"
+    assert shown["phone"] == "+46812345678"
+    assert shown["state"] == "disabled"
+    assert shown["total_spent"] == "0.00"
+    assert shown["currency"] == "USD"
+    assert shown["default_address"] == shown["addresses"][0]
+    assert shown["addresses"][0] | {"id": 0} == {
+        "id": 0,
+        "customer_id": shown["id"],
+        "first_name": "Anna",
+        "last_name": "Lindqvist",
+        "company": "Garn AB",
+        "address1": "Storgatan 1",
+        "address2": "Uppgång B",
+        "city": "Lund",
+        "province": "Skåne län",
+        "country": "Sweden",
+        "zip": "222 22",
+        "phone": "046-12 34 56",
+        "name": "Anna Lindqvist",
+        "province_code": "M",
+        "country_code": "SE",
+        "country_name": "Sweden",
+        "default": True,
+    }
+
+
+def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
+    created = api.post("customers.json", {"customer": {**FULL, "metafields": []}}).json()
+    pk = created["customer"]["id"]
+    order_history(shop, pk)
+
+    for route, body in (
+        ("POST /customers.json", created),
+        ("GET /customers.json", api.get("customers.json").json()),
+        ("GET /customers/{id}.json", api.get(f"customers/{pk}.json").json()),
+        ("GET /customers/count.json", api.get("customers/count.json").json()),
+        ("GET /customers/search.json", api.get("customers/search.json", query="anna").json()),
+        ("PUT /customers/{id}.json", api.put(f"customers/{pk}.json", {"customer": {"note": "New"}}).json()),
+        (
+            "POST /customers/{id}/account_activation_url.json",
+            api.post(f"customers/{pk}/account_activation_url.json").json(),
+        ),
+        (
+            "POST /customers/{id}/send_invite.json",
+            api.post(f"customers/{pk}/send_invite.json", {"customer_invite": {"custom_message": "Hi"}}).json(),
+        ),
+        ("DELETE /customers/{id}.json", api.delete(f"customers/{pk}.json").json()),
+    ):
+        assert_fits("customer", route, body)
+        assert body or route.startswith("DELETE")
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"customer": ["must have a name or email address"]}),
+        ({"phone": "+14155550123"}, {"customer": ["must have a name or email address"]}),
+        ({"first_name": "  "}, {"customer": ["must have a name or email address"]}),
+        ({"email": "no address"}, {"email": ["is invalid"]}),
+        ({"email": 5, "first_name": []}, {"email": ["is invalid"], "first_name": ["is invalid"]}),
+        ({"first_name": "A", "phone": "12"}, {"phone": ["is invalid"]}),
+        ({"email": "x", "phone": "call me"}, {"email": ["is invalid"], "phone": ["is invalid"]}),
+        ({"first_name": "a" * 256}, {"first_name": ["is too long (maximum is 255 characters)"]}),
+        ({"first_name": "A", "note": "a" * 5001}, {"note": ["is too long (maximum is 5000 characters)"]}),
+        ({"first_name": "A", "tax_exemptions": "x"}, {"tax_exemptions": ["is invalid"]}),
+        ({"first_name": "A", "password": "1234"}, {"password": ["is too short (minimum is 5 characters)"]}),
+        ({"first_name": "A", "password": "x" * 73}, {"password": ["is too long (maximum is 72 characters)"]}),
+        (
+            {"first_name": "A", "password": "secret", "password_confirmation": "Secret"},
+            {"password_confirmation": ["doesn't match Password"]},
+        ),
+        ({"first_name": "A", "addresses": {}}, {"addresses": ["is invalid"]}),
+        ({"first_name": "A", "addresses": [5]}, {"addresses.0": ["is invalid"]}),
+        (
+            {"first_name": "A", "addresses": [{"country": "Sweden"}, {"country": "Atlantis", "zip": []}]},
+            {"addresses.1.zip": ["is invalid"]},
+        ),
+        (
+            {"first_name": "A", "addresses": [{"country": "Sweden"}, {"country": "Atlantis"}]},
+            {"addresses.1.country": ["is not valid"]},
+        ),
+        ({"first_name": "A", "addresses": [{}]}, {"addresses.0.address": ["can't be blank"]}),
+        ({"first_name": "A", "send_email_invite": True}, {"email": ["can't be blank"]}),
+    ],
+)
+def test_create_refuses_what_does_not_fit(
+    api: ApiClient, shop: Shop, body: dict[str, Any], errors: dict[str, Any]
+) -> None:
+    response = api.post("customers.json", {"customer": body})
+
+    assert (response.status_code, response.json()) == (422, {"errors": errors})
+    with shop_scope(shop):
+        assert not Customer.objects.exists()
+        assert not Event.objects.filter(topic__startswith="customers").exists()
+
+
+@pytest.mark.parametrize(
+    "email",
+    ["anna@example.com", "ANNA@example.com", " anna@EXAMPLE.com ", "anna@Example.COM"],
+)
+def test_an_email_is_taken_in_any_spelling(api: ApiClient, email: str) -> None:
+    create(api, email="Anna@example.com")
+
+    response = api.post("customers.json", {"customer": {"email": email}})
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"email": ["has already been taken"]}})
+
+
+def test_an_email_is_taken_in_any_unicode_form(api: ApiClient) -> None:
+    create(api, email="anna@bücher.example")
+
+    answers = [
+        api.post("customers.json", {"customer": {"email": email}})
+        for email in ("anna@bu\u0308cher.example", "anna@xn--bcher-kva.example", "anna@BÜCHER.example")
+    ]
+
+    assert [answer.status_code for answer in answers] == [422] * 3
+    assert {answer.content for answer in answers} == {b'{"errors":{"email":["has already been taken"]}}'}
+
+
+@pytest.mark.parametrize("phone", ["+14155550123", "415 555 0123", "(415) 555-0123", "001 1 415 555 0123"[4:]])
+def test_a_phone_is_taken_in_any_spelling(api: ApiClient, phone: str) -> None:
+    create(api, first_name="A", phone="+1 415-555-0123")
+
+    response = api.post("customers.json", {"customer": {"first_name": "B", "phone": phone}})
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"phone": ["has already been taken"]}})
+
+
+def test_another_shop_may_have_the_same_customer(api: ApiClient, foreign_api: ApiClient) -> None:
+    create(api, email="anna@example.com", phone="+14155550123")
+
+    assert create(foreign_api, email="anna@example.com", phone="+14155550123")["email"] == "anna@example.com"
+
+
+def test_customers_without_email_and_phone_do_not_collide(api: ApiClient) -> None:
+    assert [create(api, first_name="A")["email"], create(api, first_name="A")["phone"]] == [None, None]
+
+
+def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient) -> None:
+    before = create(api, **FULL)
+    body = {"id": 1, "note": None, "tags": "new", "orders_count": 7, "total_spent": "5.00", "state": "enabled"}
+
+    response = api.put(f"customers/{before['id']}.json", {"customer": body})
+
+    after = response.json()["customer"]
+    assert response.status_code == 200
+    assert after | {"updated_at": before["updated_at"]} == before | {"note": None, "tags": "new"}
+    assert api.get(f"customers/{before['id']}.json").json()["customer"] == after
+
+
+def test_update_with_the_whole_object_changes_nothing(api: ApiClient, shop: Shop) -> None:
+    before = create(
+        api, **FULL, email_marketing_consent={"state": "subscribed", "consent_updated_at": "2026-01-01T10:00:00Z"}
+    )
+
+    after = api.put(f"customers/{before['id']}.json", {"customer": before}).json()["customer"]
+
+    assert after | {"updated_at": before["updated_at"]} == before
+    with shop_scope(shop):
+        assert Event.objects.filter(topic__contains="consent").count() == 0
+
+
+def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
+    create(api, email="anna@example.com")
+    other = create(api, email="bo@example.com", note="Mine")
+
+    response = api.put(f"customers/{other['id']}.json", {"customer": {"email": "ANNA@example.com", "note": "x"}})
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"email": ["has already been taken"]}})
+    assert api.get(f"customers/{other['id']}.json").json()["customer"] == other
+
+
+def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
+    customer = create(api, first_name="Anna")
+
+    response = api.put(f"customers/{customer['id']}.json", {"customer": {"first_name": ""}})
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {"customer": ["must have a name or email address"]}}
+
+
+def test_update_ignores_what_only_a_create_takes(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com")
+
+    api.put(
+        f"customers/{customer['id']}.json",
+        {"customer": {"password": "secret", "addresses": [{"country": "Sweden"}], "send_email_invite": True}},
+    )
+
+    with shop_scope(shop):
+        row = Customer.objects.get(pk=customer["id"])
+        assert (row.password, row.state, row.addresses.count()) == ("", "disabled", 0)
+
+
+def test_a_changed_email_is_not_verified_any_more(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com", verified_email=True)
+
+    changed = api.put(f"customers/{customer['id']}.json", {"customer": {"email": "b@example.com"}}).json()["customer"]
+
+    assert changed["verified_email"] is False
+
+
+def test_unknown_customers_are_404(api: ApiClient) -> None:
+    answers = [
+        api.get("customers/1.json"),
+        api.put("customers/1.json", {"customer": {"note": "x"}}),
+        api.delete("customers/1.json"),
+        api.post("customers/1/send_invite.json"),
+        api.post("customers/1/account_activation_url.json"),
+    ]
+
+    assert [(answer.status_code, answer.json()) for answer in answers] == [(404, {"errors": "Not Found"})] * 5
+
+
+def test_delete_removes_the_customer_and_all_below(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, **FULL)
+
+    response = api.delete(f"customers/{customer['id']}.json")
+
+    assert (response.status_code, response.json()) == (200, {})
+    assert api.get(f"customers/{customer['id']}.json").status_code == 404
+    assert create(api, email=FULL["email"])["id"] != customer["id"]
+
+
+def test_delete_with_orders_is_refused(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com")
+    with shop_scope(shop):
+        Customer.objects.filter(pk=customer["id"]).update(orders_count=1)
+
+    response = api.delete(f"customers/{customer['id']}.json")
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"base": ["Error deleting customer"]}})
+    assert api.get(f"customers/{customer['id']}.json").status_code == 200
+
+
+def test_list_is_newest_first_and_takes_the_filters(api: ApiClient) -> None:
+    ids = [create(api, email=f"{name}@example.com")["id"] for name in "abc"]
+
+    def listed(**query: Any) -> list[int]:
+        return [row["id"] for row in api.get("customers.json", **query).json()["customers"]]
+
+    assert listed() == ids[::-1]
+    assert listed(ids=f"{ids[0]}, {ids[2]}") == [ids[2], ids[0]]
+    assert listed(since_id=ids[0]) == ids[1:]
+    assert listed(updated_at_min="2999-01-01") == []
+    assert api.get("customers/count.json").json() == {"count": 3}
+    assert api.get("customers/count.json", created_at_min="2999-01-01").json() == {"count": 0}
+
+
+def test_fields_narrow_the_object(api: ApiClient) -> None:
+    customer = create(api, **FULL)
+
+    shown = api.get(f"customers/{customer['id']}.json", fields="id, email,password,search_text,email_key").json()
+
+    assert shown == {"customer": {"id": customer["id"], "email": "Anna.L@Example.com"}}
+
+
+def test_only_the_ten_most_recently_updated_addresses_are_shown(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com")
+    with shop_scope(shop):
+        row = Customer.objects.get(pk=customer["id"])
+        made = [make_address(row, address1=f"Street {number}") for number in range(12)]
+        made[0].refresh_from_db()
+        made[0].save()
+
+    shown = api.get(f"customers/{customer['id']}.json").json()["customer"]
+
+    assert [item["id"] for item in shown["addresses"]] == [made[0].pk, *(row.pk for row in made[:2:-1])]
+    assert shown["default_address"]["id"] == made[0].pk
+
+
+def test_currency_is_the_last_orders(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="a@example.com")
+    with shop_scope(shop):
+        Customer.objects.filter(pk=customer["id"]).update(last_order_currency="JPY", total_spent="12.5")
+
+    shown = api.get(f"customers/{customer['id']}.json").json()["customer"]
+
+    assert (shown["currency"], shown["total_spent"]) == ("JPY", "12.50")
+
+
+def test_every_change_writes_one_event_without_personal_data(api: ApiClient, shop: Shop) -> None:
+    customer = create(api, email="secret-mail@example.com", first_name="Secretname")
+    api.put(f"customers/{customer['id']}.json", {"customer": {"email": "other-secret@example.com", "tags": "x"}})
+    api.delete(f"customers/{customer['id']}.json")
+
+    with shop_scope(shop):
+        events = list(Event.objects.filter(subject_type="customers.customer").order_by("id"))
+    assert [event.topic for event in events] == ["customers/create", "customers/update", "customers/delete"]
+    assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
+    assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "x"]}
+    assert {event.subject_label for event in events} == {f"Customer {customer['id']}"}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: Any
+) -> None:
+    with shop_scope(shop):
+        for number in range(count):
+            make_address(make_customer(email=f"{number}@example.com"))
+    api.get("shop.json")
+
+    with django_assert_num_queries(4):  # token, page, customers, addresses
+        response = api.get("customers.json")
+
+    assert len(response.json()["customers"]) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 255, "😀" * 255, "e\u0301" * 127 + "e", "\u202eשלום" + "ש" * 250, "a\u200bb" * 85],
+    ids=["ascii", "emoji", "combining", "right to left", "zero width"],
+)
+def test_names_at_the_limit_come_back_as_they_were_sent(api: ApiClient, text: str) -> None:
+    customer = create(api, last_name=text)
+
+    assert customer["last_name"] == text
+    assert api.post("customers.json", {"customer": {"last_name": text + "é"}}).status_code == 422

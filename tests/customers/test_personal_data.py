@@ -1,0 +1,128 @@
+"""Personal data: handed over whole, erased for good, and the metafields that belong to it."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.customers import personal_data
+from apps.customers.models import ConsentChange, Customer
+from apps.events.models import Event
+from apps.events.services import add_audience, remove_audience
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.customers.test_customers_api import create
+
+METAFIELD = {"namespace": "global", "key": "size", "type": "single_line_text_field", "value": "Marker-value"}
+MARKED = {
+    "first_name": "Marker-first",
+    "last_name": "Marker-last",
+    "email": "marker@example.com",
+    "phone": "+14155550123",
+    "note": "Marker-note",
+    "tags": "Marker-tag",
+    "multipass_identifier": "Marker-multipass",
+    "email_marketing_consent": {"state": "subscribed"},
+    "metafields": [METAFIELD],
+}
+
+
+@pytest.fixture
+def customer(in_shop: Shop) -> Customer:
+    made = make_customer(**MARKED)
+    make_address(made, address1="Marker-street")
+    return made
+
+
+@pytest.fixture
+def listener() -> Iterator[None]:
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(audience)
+    yield
+    remove_audience(audience)
+
+
+def test_an_export_holds_everything_that_is_known(customer: Customer) -> None:
+    exported = json.loads(json.dumps(personal_data.export(customer)))
+
+    assert exported["customer"]["email"] == "marker@example.com"
+    assert exported["customer"]["note"] == "Marker-note"
+    assert [row["address1"] for row in exported["addresses"]] == ["Marker-street"]
+    assert [(row["channel"], row["state"]) for row in exported["consents"]] == [("email", "subscribed")]
+    assert exported["metafields"] == [METAFIELD]
+
+
+def test_erasing_leaves_no_trace_but_what_bookkeeping_needs(listener: None, customer: Customer) -> None:
+    Customer.objects.filter(pk=customer.pk).update(orders_count=2, total_spent="12.50", last_order_name="#1001")
+    assert "Marker-first" in repr(list(Event.objects.values_list("payload")))
+
+    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+    row = Customer.objects.get(pk=customer.pk)
+    assert (row.orders_count, str(row.total_spent), row.last_order_name) == (2, "12.500", "#1001")
+    assert (row.state, row.email_marketing_state, row.sms_marketing_state) == ("disabled", "redacted", "redacted")
+    tables: list[Any] = [Customer, ConsentChange, Metafield]
+    left = repr([list(table.objects.values_list()) for table in tables])
+    left += repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
+    assert "arker" not in left
+    assert not row.addresses.exists()
+
+
+def test_an_erased_customer_is_found_no_more_and_the_email_is_free(api: ApiClient, customer: Customer) -> None:
+    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+    assert api.get("customers/search.json", query="marker").json() == {"customers": []}
+    assert create(api, email="marker@example.com")["id"] != customer.pk
+    assert api.get(f"customers/{customer.pk}.json").json()["customer"]["email"] is None
+
+
+def test_erasing_twice_is_refused(customer: Customer) -> None:
+    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+    with pytest.raises(personal_data.AlreadyRedacted):
+        personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+
+def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:
+    erased: list[tuple[int, str]] = []
+
+    def redact(row: Customer, actor: str, at: datetime) -> None:
+        erased.append((row.pk, actor))
+
+    monkeypatch.setattr(personal_data, "_parts", {})
+    personal_data.register("things", export=lambda row: [row.pk], redact=redact)
+    exported = personal_data.export(customer)
+    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+    assert exported["things"] == [customer.pk]
+    assert erased == [(customer.pk, "staff:1")]
+
+
+def test_metafields_are_set_with_the_customer(api: ApiClient) -> None:
+    customer = create(api, email="a@example.com", metafields=[METAFIELD])
+    changed = {**METAFIELD, "value": "blue"}
+    api.put(f"customers/{customer['id']}.json", {"customer": {"metafields": [changed]}})
+
+    listed = api.get(f"customers/{customer['id']}/metafields.json").json()["metafields"]
+
+    assert "metafields" not in customer
+    assert [(row["namespace"], row["key"], row["value"]) for row in listed] == [("global", "size", "blue")]
+
+
+def test_bad_metafields_are_refused_beside_all_else(api: ApiClient) -> None:
+    body = {"email": "x", "metafields": [METAFIELD, {**METAFIELD, "key": "k" * 31}]}
+
+    response = api.post("customers.json", {"customer": body})
+
+    assert response.status_code == 422
+    assert response.json()["errors"] == {
+        "email": ["is invalid"],
+        "metafields.1.key": ["is too long (maximum is 30 characters)"],
+    }

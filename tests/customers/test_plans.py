@@ -1,0 +1,134 @@
+"""The indexes are used: what the databases say they would do with many rows."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from apps.api.paging import beside
+from apps.customers import full_text
+from apps.customers.api.customers import read_order
+from apps.customers.models import Address, Customer
+from apps.customers.search import SEARCH, search_text
+from apps.query import parse
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests import parts
+from tests.customers.factories import NOON
+
+ROWS = 8_000
+
+
+@pytest.fixture
+def crowd(shop: Shop) -> Shop:
+    """A shop with so many customers that reading them all would be a choice to be ashamed of."""
+    with shop_scope(shop):
+        rows = [
+            Customer(
+                shop=shop,
+                first_name=f"First{number:05d}",
+                last_name=f"Last{number % 997:03d}",
+                email=f"person{number:05d}@mail{number % 50}.example",
+                email_key=f"person{number:05d}@mail{number % 50}.example",
+                tags=f"tag{number % 500}",
+                note=f"word{number % 700}" if number % 3 == 0 else "",
+                last_order_at=NOON + timedelta(minutes=number % 1000),
+            )
+            for number in range(ROWS)
+        ]
+        for row in rows:
+            row.search_text = search_text(row)
+        made = Customer.objects.bulk_create(rows, batch_size=2000)
+        Address.objects.bulk_create(
+            [
+                Address(shop=shop, customer=row, city=f"City{row.pk % 900}", country_code="SE" if row.pk % 2 else "NO")
+                for row in made
+            ],
+            batch_size=2000,
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+    return shop
+
+
+def plan(queryset: Any) -> str:
+    return str(queryset.explain())
+
+
+def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
+    found = Customer.objects.filter(SEARCH.compile(parse(query), zone=shop.tzinfo))
+    return beside(found, read_order(order), None).values_list("pk")[:51]
+
+
+@pytest.mark.postgres
+def test_searches_on_postgresql_read_the_trigram_indexes(crowd: Shop) -> None:
+    expected = {
+        "person01234": "customers_customer_search",
+        "email:person01234@mail34.example": "customers_customer_search",
+        "first_name:First01234": "customers_customer_search",
+        "tag:tag123": "customers_customer_search",
+        "note:word333": "customers_customer_search",
+        "city:City123": "customers_address_search",
+    }
+
+    with shop_scope(crowd):
+        with connection.cursor() as cursor:
+            # Rows of this transaction's bulk insert wait in a list of pending entries until it is cleaned.
+            for index in set(expected.values()):
+                cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
+        told = {query: plan(searched(crowd, query)) for query in expected}
+        counts = {query: len(searched(crowd, query)) for query in expected}
+
+    assert {query: index for query, index in expected.items() if index not in told[query]} == {}
+    assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
+    assert all(counts.values())
+
+
+def test_orders_read_their_indexes_and_sort_nothing(crowd: Shop) -> None:
+    expected = {
+        "last_order_date desc": "customers_customer_by_order",
+        "created_at asc": "customers_customer_by_creation",
+        "updated_at desc": "customers_customer_by_update",
+        "orders_count desc": "customers_customer_by_orders",
+        "total_spent desc": "customers_customer_by_spending",
+        "last_name asc": "customers_customer_by_name",
+    }
+
+    with shop_scope(crowd):
+        told = {
+            order: plan(beside(Customer.objects.all(), read_order(order), None).values_list("pk")[:51])
+            for order in expected
+        }
+
+    assert {order: index for order, index in expected.items() if index not in told[order]} == {}
+    assert not [order for order, text in told.items() if "Sort  (" in text or "TEMP B-TREE" in text]
+
+
+@pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
+def test_searches_on_sqlite_read_the_full_text_table(crowd: Shop) -> None:
+    queries = ("person01234", "email:person01234@mail34.example", "tag:tag123", "note:word333")
+
+    with shop_scope(crowd):
+        told = {query: plan(searched(crowd, query)) for query in queries}
+        counts = {query: len(searched(crowd, query)) for query in queries}
+
+    assert not [query for query in queries if full_text.TABLE not in told[query]]
+    assert not [query for query in queries if "SCAN customers_customer" in told[query]]
+    assert all(counts.values())
+
+
+@pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
+def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
+    with connection.cursor() as cursor:
+        for name in ("insert", "update", "delete"):
+            cursor.execute(f"DROP TRIGGER customers_search_{name}")
+    with shop_scope(shop):
+        row = Customer(shop=shop, first_name="Unseen")
+        row.search_text = search_text(row)
+        row.save()
+        assert not list(searched(shop, "unseen"))
+
+        full_text.ensure()
+
+        assert list(searched(shop, "unseen")) == [(row.pk,)]

@@ -1,0 +1,176 @@
+"""What happens when two do it at once: real threads on PostgreSQL.
+
+Rule: reliability, M10 and A12.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from apps.customers import accounts
+from apps.customers.accounts import LinkDead
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+
+def at_once(*works: Callable[[], Any]) -> list[Any]:
+    """Run works in threads that start together; their results in order."""
+    start, results = threading.Barrier(len(works)), [None] * len(works)
+
+    def run(index: int, work: Callable[[], Any]) -> None:
+        start.wait()
+        try:
+            results[index] = work()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
+    def one(body: dict[str, Any]) -> Callable[[], Any]:
+        client = ApiClient(api.token, api.installation)
+        return lambda: client.post("customers.json", {"customer": body})
+
+    return at_once(*(one(body) for body in bodies))
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("email", ["anna@example.com"] * 8),
+        ("email", ["anna@example.com", "ANNA@example.com", " anna@example.com ", "Anna@EXAMPLE.com"] * 2),
+        ("email", ["a@bücher.example", "a@bu\u0308cher.example", "a@xn--bcher-kva.example", "A@BÜCHER.example"] * 2),
+        ("phone", ["+14155550123", "415-555-0123", "(415) 555 0123", "+1 415 555 01 23"] * 2),
+    ],
+    ids=["the same", "case and blanks", "Unicode forms", "phone spellings"],
+)
+def test_of_creates_with_the_same_contact_one_succeeds(
+    api: ApiClient, shop: Shop, field: str, values: list[str]
+) -> None:
+    answers = creates(api, *({"first_name": "A", field: value} for value in values))
+
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 422: len(values) - 1}
+    refusals = [answer.json() for answer in answers if answer.status_code == 422]
+    assert refusals == [{"errors": {field: ["has already been taken"]}}] * (len(values) - 1)
+    with shop_scope(shop):
+        assert Customer.objects.count() == 1
+        assert Event.objects.filter(topic="customers/create").count() == 1
+
+
+def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        ids = [make_customer().pk for _ in range(4)]
+    clients = [ApiClient(api.token, api.installation) for _ in ids]
+
+    def change(client: ApiClient, pk: int) -> Callable[[], Any]:
+        return lambda: client.put(f"customers/{pk}.json", {"customer": {"email": "one@example.com"}})
+
+    answers = at_once(*(change(*pair) for pair in zip(clients, ids, strict=True)))
+
+    assert Counter(answer.status_code for answer in answers) == {200: 1, 422: 3}
+
+
+def activation(shop: Shop) -> tuple[Customer, str]:
+    with shop_scope(shop):
+        customer = make_customer()
+        url = accounts.make_activation_url(customer, actor="staff:1", at=timezone.now())
+        customer.refresh_from_db()
+    return customer, url.removeprefix(settings.BASE_URL)
+
+
+def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
+    customer, url = activation(shop)
+
+    def choose(password: str) -> Callable[[], Any]:
+        body = {"password": password, "password_confirmation": password}
+        return lambda: Client().post(url, body).status_code
+
+    statuses = at_once(*(choose(f"password {number}") for number in range(6)))
+
+    assert Counter(statuses) == {200: 1, 410: 5}
+    with shop_scope(shop):
+        customer.refresh_from_db()
+        assert customer.check_password(f"password {statuses.index(200)}")
+        assert Event.objects.filter(topic="customers/enable").count() == 1
+
+
+def test_the_guard_inside_the_update_is_what_stops_the_second(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: with the nonce out of the condition, both would activate."""
+    customer, _ = activation(shop)
+    with shop_scope(shop):
+        first, second = (Customer.objects.get(pk=customer.pk) for _ in range(2))
+        words = {"password": "password", "confirmation": "password", "at": timezone.now()}
+        accounts.activate(first, **words)
+
+        with pytest.raises(LinkDead):
+            accounts.activate(second, **words)
+        Customer.objects.filter(pk=customer.pk).update(
+            state="disabled",
+            activation_nonce=second.activation_nonce,
+            activation_expires_at=timezone.now() + accounts.LIFETIME,
+        )
+        accounts.activate(second, **words)
+
+
+def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        customer = make_customer()
+    path = f"customers/{customer.pk}/account_activation_url.json"
+    clients = [ApiClient(api.token, api.installation) for _ in range(5)]
+
+    answers = at_once(*(lambda client=client: client.post(path) for client in clients))
+
+    urls = [answer.json()["account_activation_url"].removeprefix(settings.BASE_URL) for answer in answers]
+    assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
+
+
+def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        customer = make_customer()
+    clients = [ApiClient(api.token, api.installation) for _ in range(5)]
+    body = {"address": {"city": "Lund", "country": "Sweden"}}
+
+    answers = at_once(
+        *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients)
+    )
+
+    assert [answer.status_code for answer in answers] == [201] * 5
+    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert sorted(row["default"] for row in shown["addresses"]) == [False] * 4 + [True]
+
+
+def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        customer = make_customer()
+        default, other = make_address(customer), make_address(customer)
+    base = f"customers/{customer.pk}/addresses"
+    clients = [ApiClient(api.token, api.installation) for _ in range(2)]
+
+    answers = at_once(
+        lambda: clients[0].delete(f"{base}/{default.pk}.json"),
+        lambda: clients[1].delete(f"{base}/{other.pk}.json"),
+    )
+
+    assert answers[1].status_code == 200
+    assert answers[0].status_code in {200, 422}
+    shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
+    assert (shown["default_address"] is None) == (shown["addresses"] == [])

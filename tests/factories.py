@@ -1,0 +1,67 @@
+"""Data for tests; each domain's factories stand in ``tests/<domain>/factories.py``."""
+
+import json
+from typing import Any
+
+import factory
+from django.utils import timezone
+
+from apps.content.models import ScriptTag
+from apps.shops import services
+from apps.shops.models import App, Installation, Shop
+from apps.shops.scopes import SCOPES
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import Membership, User
+
+ALL_SCOPES = tuple(sorted(SCOPES))
+
+
+def make_shop(**settings: Any) -> Shop:
+    """A shop as ``create_shop`` opens it."""
+    number = Shop.objects.count() + 1
+    values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
+    return services.create_shop(actor="system", at=timezone.now(), **values)
+
+
+def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Installation:
+    """An app of its own, installed on a shop."""
+    made = services.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
+    return services.install(made, shop, scopes=scopes, actor="system", at=timezone.now())
+
+
+def make_token(installation: Installation) -> str:
+    """An access token of an installation."""
+    return services.issue_token(installation, actor="system", at=timezone.now())
+
+
+class UserFactory(factory.django.DjangoModelFactory):
+    """A staff member of no shop yet."""
+
+    class Meta:
+        model = User
+        skip_postgeneration_save = True
+
+    email = factory.Sequence(lambda number: f"staff-{number}@example.com")
+    first_name = "Sam"
+
+
+def make_member(shop: Shop, *permissions: str, owner: bool = False, **user: Any) -> User:
+    """A staff member with a place in a shop."""
+    made = UserFactory.create(**user)
+    with shop_scope(shop):
+        Membership.objects.create(shop=shop, user=made, account_owner=owner, permissions=list(permissions))
+    return made
+
+
+class ScriptTagFactory(factory.django.DjangoModelFactory):
+    """A script tag; give it ``shop`` and ``app``."""
+
+    class Meta:
+        model = ScriptTag
+
+    src = factory.Sequence(lambda number: f"https://scripts.example/{number}.js")
+
+
+def to_json(value: Any) -> bytes:
+    """A body as clients send it."""
+    return json.dumps(value).encode()

@@ -1,0 +1,155 @@
+"""Inventory items over REST, and what all routes of inventory share."""
+
+from typing import Any
+
+import pytest
+
+from apps.shops.models import Shop
+from tests.conftest import ApiClient, ClientWith
+from tests.inventory.factories import (
+    body_of,
+    first_location,
+    level_of,
+    make_item,
+    make_location,
+    put,
+    topics_of,
+)
+from tests.wire_tables import assert_fits
+
+
+def test_every_route_of_items_and_levels_answers_as_its_clients_know_it(api: ApiClient, shop: Shop) -> None:
+    item, depot = make_item(shop), make_location(shop)
+    both = body_of(item, depot)
+    path = f"inventory_items/{item.pk}.json"
+
+    items = {
+        "GET /inventory_items.json": api.get("inventory_items.json", ids=str(item.pk)),
+        "GET /inventory_items/{id}.json": api.get(path),
+        "PUT /inventory_items/{id}.json": api.put(path, {"inventory_item": {"sku": "MUG-2", "cost": "5.25"}}),
+    }
+    levels = {
+        "POST /inventory_levels/connect.json": api.post("inventory_levels/connect.json", both),
+        "POST /inventory_levels/set.json": api.post("inventory_levels/set.json", both | {"available": 7}),
+        "POST /inventory_levels/adjust.json": api.post(
+            "inventory_levels/adjust.json", both | {"available_adjustment": -2}
+        ),
+        "GET /inventory_levels.json": api.get("inventory_levels.json", inventory_item_ids=str(item.pk)),
+    }
+    deleted = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
+
+    for route, answer in items.items():
+        assert answer.status_code == 200
+        assert_fits("inventory_item", route, answer.json())
+    for route, answer in levels.items():
+        assert answer.status_code == (201 if "connect" in route else 200), answer.content
+        assert_fits("inventory_level", route, answer.json())
+    assert levels["POST /inventory_levels/adjust.json"].json()["inventory_level"]["available"] == 5
+    assert (deleted.status_code, deleted.json()) == (200, {})
+
+
+def test_an_item_takes_its_customs_data(api: ApiClient, shop: Shop) -> None:
+    item = make_item(shop)
+    body = {
+        "country_code_of_origin": "ca",
+        "province_code_of_origin": "Quebec",
+        "harmonized_system_code": "691110",
+        "country_harmonized_system_codes": [{"country_code": "FR", "harmonized_system_code": "6911100000"}],
+        "tracked": False,
+        "cost": None,
+    }
+
+    response = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": body})
+
+    shown = response.json()["inventory_item"]
+    assert response.status_code == 200
+    assert {name: shown[name] for name in body} == body | {
+        "country_code_of_origin": "CA",
+        "province_code_of_origin": "QC",
+        "cost": "0.00",
+    }
+    assert topics_of(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("country_code_of_origin", "XX"),
+        ("province_code_of_origin", "QC"),
+        ("harmonized_system_code", "12"),
+        ("country_harmonized_system_codes", [{"country_code": "FR"}]),
+        ("country_harmonized_system_codes", {"FR": "691110"}),
+        ("cost", "-1"),
+        ("cost", "1.234"),
+        ("tracked", None),
+        ("sku", "s" * 256),
+        ("sku", {"a": 1}),
+    ],
+)
+def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: str, value: Any) -> None:
+    item = make_item(shop)
+    before = api.get(f"inventory_items/{item.pk}.json").json()
+
+    response = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {field: value}})
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    assert api.get(f"inventory_items/{item.pk}.json").json() == before
+    assert topics_of(shop, "inventory_items/") == ["inventory_items/create"]
+
+
+def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    mine, here = make_item(shop), first_location(shop)
+    theirs, there = make_item(other_shop), first_location(other_shop)
+    before = put(theirs, there, 5).available
+
+    answers = [
+        api.post("inventory_levels/set.json", body_of(theirs, here, available=1)),
+        api.post("inventory_levels/set.json", body_of(mine, there, available=1)),
+        api.post("inventory_levels/adjust.json", body_of(theirs, there, available_adjustment=1)),
+        api.post("inventory_levels/connect.json", body_of(mine, there)),
+        api.delete(f"inventory_levels.json?inventory_item_id={theirs.pk}&location_id={there.pk}"),
+        api.get(f"inventory_items/{theirs.pk}.json"),
+        api.put(f"inventory_items/{theirs.pk}.json", {"inventory_item": {"sku": "X"}}),
+        api.get(f"locations/{there.pk}.json"),
+        api.get(f"locations/{there.pk}/inventory_levels.json"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * len(answers)
+    assert api.get("inventory_levels.json", inventory_item_ids=str(theirs.pk)).json() == {"inventory_levels": []}
+    assert level_of(theirs, there) == before
+
+
+def test_each_route_asks_for_its_scope(client_with: ClientWith, shop: Shop) -> None:
+    item, first = make_item(shop), first_location(shop)
+    reader, stranger = client_with("read_inventory"), client_with("read_products")
+
+    path = f"inventory_items/{item.pk}.json"
+    assert reader.get(path).status_code == 200
+    assert reader.get("locations.json").status_code == 403
+    assert client_with("read_locations").get("locations.json").status_code == 200
+    assert reader.post("inventory_levels/set.json", body_of(item, first, available=1)).status_code == 403
+    assert stranger.get(path).status_code == 403
+    for client in (reader, client_with("read_locations")):
+        assert client.get(f"locations/{first.pk}/inventory_levels.json").status_code == 200
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_lists_cost_the_same_queries_however_many_rows(
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: Any
+) -> None:
+    location = first_location(shop)
+    for _ in range(count):
+        make_item(shop)
+        make_location(shop)
+    api.get("shop.json")
+
+    for path, query, size, queries in (
+        ("locations.json", {}, count + 1, 3),
+        ("inventory_items.json", {}, count, 3),
+        ("inventory_levels.json", {"location_ids": str(location.pk)}, count, 3),
+        (f"locations/{location.pk}/inventory_levels.json", {}, count, 3),
+    ):
+        with django_assert_num_queries(queries):
+            response = api.get(path, **query)
+        assert sum(len(rows) for rows in response.json().values()) == size

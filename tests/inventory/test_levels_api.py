@@ -1,0 +1,185 @@
+"""Inventory levels over REST: listed, set, adjusted, connected, deleted."""
+
+from typing import Any
+
+import pytest
+
+from apps.inventory.models import InventoryLevel
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.inventory.factories import (
+    body_of,
+    first_location,
+    ledger_of,
+    level_of,
+    make_item,
+    make_location,
+    put,
+    topics_of,
+)
+
+
+def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> None:
+    item = make_item(shop)
+    location = first_location(shop)
+    level = put(item, location, 4)
+
+    listed = api.get("inventory_levels.json", location_ids=str(location.pk)).json()["inventory_levels"]
+
+    assert [row | {"updated_at": ""} for row in listed] == [
+        {
+            "inventory_item_id": item.pk,
+            "location_id": location.pk,
+            "available": 4,
+            "updated_at": "",
+            "admin_graphql_api_id": f"gid://platform/InventoryLevel/{level.pk}?inventory_item_id={item.pk}",
+        }
+    ]
+
+
+def test_levels_are_narrowed_by_items_and_locations(api: ApiClient, shop: Shop) -> None:
+    one, two, depot, first = make_item(shop), make_item(shop), make_location(shop), first_location(shop)
+    put(one, depot, 1)
+    put(two, depot, 2)
+
+    def listed(**query: str) -> list[tuple[int, int]]:
+        rows = api.get("inventory_levels.json", **query).json()["inventory_levels"]
+        return sorted((row["inventory_item_id"], row["location_id"]) for row in rows)
+
+    both = f"{one.pk},{two.pk}"
+    assert listed(inventory_item_ids=both) == sorted(
+        [(one.pk, first.pk), (one.pk, depot.pk), (two.pk, first.pk), (two.pk, depot.pk)]
+    )
+    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [(one.pk, depot.pk), (two.pk, depot.pk)]
+    assert listed(location_ids="999999") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [({}, 422), ({"limit": "5"}, 422), ({"location_ids": "x"}, 400), ({"inventory_item_ids": "0"}, 400)],
+)
+def test_levels_without_a_usable_item_or_location_are_refused(
+    api: ApiClient, query: dict[str, str], status: int
+) -> None:
+    response = api.get("inventory_levels.json", **query)
+
+    assert response.status_code == status
+    assert response.json()["errors"]
+
+
+def test_levels_page_on_without_their_filters(api: ApiClient, shop: Shop) -> None:
+    location = first_location(shop)
+    items = [make_item(shop) for _ in range(3)]
+
+    first = api.get("inventory_levels.json", location_ids=str(location.pk), limit=2)
+    token = first["Link"].split("page_info=")[1].split(">")[0]
+    second = api.get("inventory_levels.json", page_info=token, limit=2)
+
+    seen = first.json()["inventory_levels"] + second.json()["inventory_levels"]
+    assert [row["inventory_item_id"] for row in seen] == [item.pk for item in items]
+
+
+def test_set_connects_and_adjust_does_not(api: ApiClient, shop: Shop) -> None:
+    item, depot = make_item(shop), make_location(shop)
+
+    refused = api.post("inventory_levels/adjust.json", body_of(item, depot, available_adjustment=1))
+    done = api.post("inventory_levels/set.json", body_of(item, depot, available=9))
+
+    assert refused.status_code == 422
+    assert refused.json() == {"errors": {"base": ["The item is not stocked at this location."]}}
+    assert done.json()["inventory_level"]["available"] == 9
+    assert ledger_of(item, depot) == [(9, 9, "count")]
+
+
+def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
+    item, first = make_item(shop), first_location(shop)
+    put(item, first, 2)
+
+    response = api.post("inventory_levels/adjust.json", body_of(item, first, available_adjustment=-3))
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {"available": ["is not enough: 2 of 3 available"]}}
+    assert level_of(item, first) == 2
+    assert ledger_of(item, first) == [(2, 2, "count")]
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "field", "message"),
+    [
+        ("set", {"available": -1}, "available", "must be greater than or equal to 0"),
+        ("set", {"available": 1_000_000_001}, "available", "must be less than or equal to 1000000000"),
+        ("set", {}, "available", "can't be blank"),
+        ("set", {"available": "many"}, "available", "is invalid"),
+        ("set", {"available": 1.5}, "available", "is invalid"),
+        ("set", {"available": True}, "available", "is invalid"),
+        ("adjust", {"available_adjustment": None}, "available_adjustment", "can't be blank"),
+        ("adjust", {"available_adjustment": 2**70}, "available_adjustment", "is invalid"),
+        ("connect", {"relocate_if_necessary": "maybe"}, "relocate_if_necessary", "is invalid"),
+        ("connect", {"location_id": "x"}, "location_id", "is invalid"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(
+    *, api: ApiClient, shop: Shop, action: str, body: dict[str, Any], field: str, message: str
+) -> None:
+    item, first = make_item(shop), first_location(shop)
+
+    response = api.post(f"inventory_levels/{action}.json", body_of(item, first) | body)
+
+    assert response.status_code == 422
+    assert response.json()["errors"][field] == [message]
+    assert ledger_of(item, first) == []
+
+
+def test_all_that_is_missing_is_named_at_once(api: ApiClient) -> None:
+    response = api.post("inventory_levels/set.json", {})
+
+    assert response.status_code == 422
+    assert set(response.json()["errors"]) == {"inventory_item_id", "location_id", "available"}
+    assert api.post("inventory_levels/set.json", []).status_code == 400
+    assert api.delete("inventory_levels.json").status_code == 422
+
+
+def test_a_sum_beyond_the_range_is_refused(api: ApiClient, shop: Shop) -> None:
+    item, first = make_item(shop), first_location(shop)
+    put(item, first, 1_000_000_000)
+
+    response = api.post("inventory_levels/adjust.json", body_of(item, first, available_adjustment=1_000_000_000))
+
+    assert response.status_code == 422
+    assert level_of(item, first) == 1_000_000_000
+
+
+def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiClient, shop: Shop) -> None:
+    item, depot = make_item(shop), make_location(shop)
+    first = api.post("inventory_levels/connect.json", body_of(item, depot))
+    again = api.post("inventory_levels/connect.json", body_of(item, depot))
+    put(item, depot, 6)
+
+    gone = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
+    missing = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
+
+    assert first.json() == again.json()
+    assert [first.status_code, again.status_code, gone.status_code, missing.status_code] == [201, 201, 200, 404]
+    assert ledger_of(item, depot) == [(6, 6, "count"), (-6, 0, "disconnected")]
+    assert topics_of(shop, "inventory_levels/")[1:] == [
+        "inventory_levels/connect",
+        "inventory_levels/update",
+        "inventory_levels/disconnect",
+    ]
+
+
+def test_an_item_moves_to_a_location_that_does_not_share(api: ApiClient, shop: Shop) -> None:
+    item, first = make_item(shop), first_location(shop)
+    service = make_location(shop, name="Service", legacy=True, permits_sku_sharing=False)
+    put(item, first, 6)
+
+    refused = api.post("inventory_levels/connect.json", body_of(item, service))
+    moved = api.post("inventory_levels/connect.json", body_of(item, service, relocate_if_necessary=True))
+
+    assert refused.status_code == 422
+    assert "Shop location" in refused.json()["errors"]["base"][0]
+    assert moved.status_code == 201
+    with shop_scope(shop):
+        assert list(InventoryLevel.objects.values_list("location_id", flat=True)) == [service.pk]
+    assert ledger_of(item, first)[-1] == (-6, 0, "disconnected")

@@ -1,0 +1,161 @@
+"""The life of a location: what opens, changes and deactivates it, and what stands in the way."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from apps.events.models import Event
+from apps.inventory import locations, services
+from apps.inventory.locations import LimitReached, ServiceLocation, StillNeeded
+from apps.inventory.models import Location
+from apps.shops.countries import UnknownCountry
+from apps.shops.errors import TransitionRefused
+from apps.shops.models import Shop
+from tests.inventory.factories import first_location, make_item, make_location, put
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+
+
+def topics_of(location: Location) -> list[str]:
+    rows = Event.objects.filter(subject_type="inventory.location", subject_id=location.pk).order_by("id")
+    return list(rows.values_list("topic", flat=True))
+
+
+def test_the_only_active_location_stays(in_shop: Shop) -> None:
+    first = first_location(in_shop)
+    make_location(in_shop, name="Service", legacy=True)
+
+    with pytest.raises(StillNeeded) as refusal:
+        locations.deactivate(first, **BY)
+
+    assert refusal.value.errors == {"base": ["It is the only active location."]}
+    first.refresh_from_db()
+    assert first.active
+    assert topics_of(first) == ["locations/create"]
+
+
+def test_a_location_with_stock_or_an_objection_stays_and_all_reasons_are_named(
+    in_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depot = make_location(in_shop)
+    put(make_item(in_shop), depot, 1)
+    monkeypatch.setattr(locations, "_objections", {"orders": lambda location: [f"{location} has open orders."]})
+
+    with pytest.raises(StillNeeded) as refusal:
+        locations.deactivate(depot, **BY)
+
+    assert refusal.value.errors == {"base": ["Stock is left of 1 item.", "Depot has open orders."]}
+    assert Location.objects.get(pk=depot.pk).active
+
+
+def test_deactivating_and_activating_is_recorded_and_shown(in_shop: Shop, api: Any) -> None:
+    depot = make_location(in_shop)
+    before = api.get(f"locations/{depot.pk}.json").json()["location"]
+
+    locations.deactivate(depot, **BY)
+    inactive = api.get(f"locations/{depot.pk}.json").json()["location"]
+    with pytest.raises(StillNeeded, match="not active"):
+        locations.deactivate(depot, **BY)
+    locations.activate(depot, **BY)
+    with pytest.raises(TransitionRefused, match="is active"):
+        locations.activate(depot, **BY)
+
+    assert (before["active"], inactive["active"]) == (True, False)
+    assert topics_of(depot) == ["locations/create", "locations/deactivate", "locations/activate"]
+
+
+def test_the_next_location_becomes_primary(in_shop: Shop) -> None:
+    first, second = first_location(in_shop), make_location(in_shop, name="Second", priority=2)
+    third = make_location(in_shop, name="Third", priority=1)
+
+    locations.deactivate(first, **BY)
+
+    in_shop.refresh_from_db()
+    assert in_shop.primary_location_id == third.pk
+    assert services.primary_location() == third
+    assert second.active
+
+
+def test_a_shop_has_no_more_active_locations_than_it_may(in_shop: Shop, settings: Any) -> None:
+    settings.LOCATION_LIMIT = 2
+    depot = make_location(in_shop)
+
+    with pytest.raises(LimitReached, match="2 active"):
+        make_location(in_shop)
+    locations.deactivate(depot, **BY)
+    make_location(in_shop)
+    with pytest.raises(LimitReached):
+        locations.activate(depot, **BY)
+
+    assert Location.objects.filter(active=True).count() == 2
+
+
+def test_a_change_completes_the_region_and_records_what_changed(in_shop: Shop) -> None:
+    depot = make_location(in_shop)
+
+    locations.change_location(depot, {"name": "Yard", "province": "ontario"}, **BY)
+    abroad = locations.change_location(depot, {"country": "Germany", "province": "Hamburg"}, **BY)
+    locations.change_location(depot, {"name": "Yard"}, **BY)
+
+    abroad.refresh_from_db()
+    assert (abroad.country_code, abroad.province, abroad.province_code) == ("DE", "Hamburg", "HH")
+    changes = Event.objects.filter(topic="locations/update").order_by("id").values_list("changes", flat=True)
+    assert [set(change) for change in changes] == [
+        {"name", "province", "province_code"},
+        {"country_code", "province", "province_code"},
+    ]
+
+
+def test_a_services_location_is_changed_by_its_service_alone(in_shop: Shop) -> None:
+    legacy = make_location(in_shop, legacy=True)
+
+    with pytest.raises(ServiceLocation):
+        locations.change_location(legacy, {"name": "Mine"}, **BY)
+    locations.change_location(legacy, {"name": "Its own"}, by_service=True, **BY)
+
+    legacy.refresh_from_db()
+    assert legacy.name == "Its own"
+
+
+def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
+    unused, used = make_location(in_shop, legacy=True), make_location(in_shop, legacy=True)
+    item = make_item(in_shop)
+    put(item, used, 3)
+    services.connect(item, unused, **BY)
+
+    assert locations.close_service_location(unused, **BY) is True
+    assert locations.close_service_location(used, **BY) is False
+
+    assert list(Location.objects.filter(legacy=True).values_list("id", "active")) == [(used.pk, False)]
+    assert services.total_available([item.pk]) == {item.pk: 0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        ({"country": "Atlantis"}, UnknownCountry),
+        ({"country": None}, UnknownCountry),
+        ({"name": ""}, ValidationError),
+        ({"name": "n" * 256}, ValidationError),
+    ],
+)
+def test_a_location_that_does_not_fit_is_not_opened(
+    in_shop: Shop, fields: dict[str, Any], refusal: type[Exception]
+) -> None:
+    with pytest.raises(refusal):
+        make_location(in_shop, **fields)
+
+    assert Location.objects.count() == 1
+
+
+def test_a_new_shops_location_has_the_shops_address(db: None) -> None:
+    from tests.factories import make_shop
+
+    shop = make_shop(country_code="CA", province="Quebec", city="Laval")
+
+    first = first_location(shop)
+    assert (first.country_code, first.province, first.province_code, first.city) == ("CA", "Quebec", "QC", "Laval")
+    assert shop.primary_location_id == first.pk

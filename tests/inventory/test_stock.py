@@ -1,0 +1,224 @@
+"""Stock by its services: all or nothing, each change in the ledger, nothing below zero but by an order that may."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import F
+
+from apps.inventory import listeners, services, stock
+from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
+from apps.inventory.stock import LocationInactive, Move, NotStocked, OutOfStock
+from apps.shops.models import Shop
+from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What listeners are told."""
+    told: list[Any] = []
+    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas: told.append(dict(deltas))])
+    monkeypatch.setattr(listeners, "_of_items", [lambda ids: told.append(list(ids))])
+    return told
+
+
+def test_a_new_item_lies_at_the_primary_location_with_none_available(in_shop: Shop) -> None:
+    item = make_item(in_shop)
+
+    assert level_of(item, first_location(in_shop)) == 0
+    assert ledger_of(item, first_location(in_shop)) == []
+
+
+def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
+    item, first = make_item(in_shop), first_location(in_shop)
+
+    services.set_available(item, first, 10, **BY)
+    services.adjust(item, first, -3, reason=StockMovement.Reason.DAMAGED, **BY)
+    services.take(item, first, 2, policy=services.DENY, reference="#1001", **BY)
+    services.put_back(item, first, 1, reference="#1001", **BY)
+    services.set_available(item, first, 6, **BY)
+    services.adjust(item, first, 0, **BY)
+
+    assert ledger_of(item, first) == [(10, 10, "count"), (-3, 7, "damaged"), (-2, 5, "sale"), (1, 6, "restock")]
+    assert level_of(item, first) == 6
+    row = StockMovement.objects.get(reason="sale")
+    assert (row.actor, row.at, row.reference) == ("staff:17", NOON, "#1001")
+
+
+def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
+    item, first = make_item(in_shop), first_location(in_shop)
+    put(item, first, 5)
+
+    services.take(item, first, 5, policy=services.DENY, **BY)
+    with pytest.raises(OutOfStock, match="0 of 1"):
+        services.take(item, first, 1, policy=services.DENY, **BY)
+
+    assert level_of(item, first) == 0
+
+
+def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> None:
+    item, depot = make_item(in_shop), make_location(in_shop)
+
+    services.take(item, depot, 4, policy=services.CONTINUE, **BY)
+    with pytest.raises(OutOfStock):
+        services.adjust(item, depot, -1, **BY)
+    services.adjust(item, depot, 1, **BY)
+
+    assert level_of(item, depot) == -3
+
+
+def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> None:
+    item, depot = make_item(in_shop), make_location(in_shop)
+
+    with pytest.raises(NotStocked):
+        services.take(item, depot, 1, policy=services.DENY, **BY)
+
+    assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
+
+
+def test_an_untracked_item_is_sold_without_being_counted(in_shop: Shop) -> None:
+    item, first = make_item(in_shop, tracked=False), first_location(in_shop)
+
+    assert services.take(item, first, 3, policy=services.DENY, **BY) is None
+    assert services.put_back(item, first, 3, **BY) is None
+
+    assert level_of(item, first) == 0
+
+
+def test_moves_happen_all_or_not_at_all(in_shop: Shop, heard: list[Any]) -> None:
+    one, two, first = make_item(in_shop), make_item(in_shop), first_location(in_shop)
+    put(one, first, 5)
+    put(two, first, 1)
+    heard.clear()
+
+    with pytest.raises(OutOfStock):
+        apply_in_transaction([Move(one.pk, first.pk, -2), Move(two.pk, first.pk, -2)])
+    assert (level_of(one, first), level_of(two, first), heard) == (5, 1, [])
+
+    apply_in_transaction([Move(two.pk, first.pk, -1), Move(one.pk, first.pk, -2), Move(one.pk, first.pk, -1)])
+    assert ledger_of(one, first)[1:] == [(-2, 3, "sale"), (-1, 2, "sale")]
+    assert heard == [{one.pk: -3, two.pk: -1}]
+
+
+def apply_in_transaction(moves: list[Move]) -> None:
+    from django.db import transaction
+
+    with transaction.atomic():
+        stock.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda item, first, depot: services.set_available(item, first, 4, **BY), {"delta": -1}),
+        (lambda item, first, depot: services.set_available(item, first, 5, **BY), None),
+        (lambda item, first, depot: services.adjust(item, first, 2, **BY), {"delta": 2}),
+        (lambda item, first, depot: services.disconnect(item, first, **BY), {"delta": -5}),
+        (lambda item, first, depot: services.connect(item, depot, **BY), None),
+        (lambda item, first, depot: services.update_item(item, {"sku": "NEW"}, **BY), "item"),
+        (lambda item, first, depot: services.update_item(item, {"sku": item.sku}, **BY), None),
+    ],
+)
+def test_listeners_hear_of_every_change_and_of_nothing_else(
+    in_shop: Shop, heard: list[Any], change: Callable[..., Any], expected: Any
+) -> None:
+    item, first, depot = make_item(in_shop), first_location(in_shop), make_location(in_shop)
+    put(item, first, 5)
+    heard.clear()
+
+    change(item, first, depot)
+
+    if expected is None:
+        assert heard == []
+    elif expected == "item":
+        assert heard == [[item.pk]]
+    else:
+        assert heard == [{item.pk: expected["delta"]}]
+
+
+def test_totals_are_summed_over_the_locations(in_shop: Shop) -> None:
+    one, two = make_item(in_shop), make_item(in_shop)
+    put(one, first_location(in_shop), 5)
+    put(one, make_location(in_shop), 2)
+
+    assert services.total_available([one.pk, two.pk, 999]) == {one.pk: 7, two.pk: 0, 999: 0}
+
+
+def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
+    item, depot = make_item(in_shop), make_location(in_shop)
+    services.connect(item, depot, **BY)
+    type(depot).objects.filter(pk=depot.pk).update(active=False)
+    other = make_item(in_shop)
+
+    attempts: list[Callable[[], Any]] = [
+        lambda: services.set_available(item, depot, 1, **BY),
+        lambda: services.adjust(item, depot, 1, **BY),
+        lambda: services.put_back(item, depot, 1, **BY),
+        lambda: services.connect(other, depot, **BY),
+    ]
+    for attempt in attempts:
+        with pytest.raises(LocationInactive):
+            attempt()
+
+    assert ledger_of(item, depot) == []
+    assert not InventoryLevel.objects.filter(item=other, location=depot).exists()
+
+
+def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
+    item, kept = make_item(in_shop), make_item(in_shop)
+    put(item, first_location(in_shop), 5)
+
+    services.delete_items([item.pk], **BY)
+
+    assert list(InventoryItem.objects.all()) == [kept]
+    assert not StockMovement.objects.exists()
+
+
+def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Shop, other_shop: Shop) -> None:
+    item, first, depot = make_item(in_shop), first_location(in_shop), make_location(in_shop)
+    services.set_available(item, first, 10, **BY)
+    services.take(item, depot, 3, policy=services.CONTINUE, **BY)
+    services.disconnect(item, first, **BY)
+    services.connect(item, first, **BY)
+    theirs = make_item(other_shop)
+    put(theirs, first_location(other_shop), 2)
+    out = StringIO()
+
+    call_command("check_stock", stdout=out)
+
+    assert out.getvalue() == "Every inventory level equals the sum of its movements.\n"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda level: InventoryLevel.objects.filter(pk=level.pk).update(available=F("available") + 1),
+        lambda level: StockMovement.objects.all().delete(),
+        lambda level: InventoryLevel.objects.filter(pk=level.pk).delete(),
+    ],
+)
+def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[InventoryLevel], Any]) -> None:
+    item, first = make_item(in_shop), first_location(in_shop)
+    level = put(item, first, 4)
+    damage(level)
+    errors = StringIO()
+
+    with pytest.raises(CommandError, match="1 inventory levels differ"):
+        call_command("check_stock", stderr=errors)
+
+    assert f"item {item.pk} at location {first.pk}" in errors.getvalue()
+
+
+def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Mapping[int, int]] = []
+    monkeypatch.setattr(listeners, "_of_stock", [told.append])
+
+    listeners.tell_stock({9: 1, 2: -1, 5: 0})
+
+    assert [list(deltas.items()) for deltas in told] == [[(2, -1), (9, 1)]]

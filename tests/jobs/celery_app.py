@@ -1,0 +1,28 @@
+"""The product's Celery app with one more task, whose marks a test can read."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+django.setup()
+
+from apps.jobs import services  # noqa: E402
+from apps.jobs.models import Job  # noqa: E402
+from backoffice.celery import app  # noqa: E402, F401
+
+
+def mark(job: Job, *, mode: str, **_: Any) -> None:
+    """Write a line; in the mode ``hang once`` the first attempt begins and never ends."""
+    path = Path(os.environ["TEST_MARKS"])
+    if mode == "hang once" and not path.exists():
+        path.write_text("begun\n")
+        time.sleep(600)
+    with path.open("a") as file:
+        file.write("done\n")
+
+
+services.register("test.mark", mark)

@@ -1,0 +1,125 @@
+"""Real workers on a real broker: what a killed worker leaves behind, another does within a minute.
+
+Rule: reliability, F1; the foundation's promise that ``kill -9`` between the commit and the task loses nothing.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.jobs import services
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests import factories
+from tests.client.conftest import database_url
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.django_db(transaction=True)]
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture(params=["filesystem", "redis", "rabbitmq"])
+def broker_url(request: pytest.FixtureRequest) -> str:
+    """Each broker that is supported."""
+    if request.param == "filesystem":
+        return "filesystem://"
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def start(tmp_path: Path, broker_url: str) -> Iterator[Start]:
+    """Starts workers and schedulers on the test's database; ends them afterwards."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def make(*arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "tests.jobs.celery_app", *arguments, "--loglevel", "WARNING"],
+            cwd=settings.BASE_DIR,
+            env={
+                **os.environ,
+                "DATABASE_URL": database_url(),
+                "BROKER_URL": broker_url,
+                "BACKOFFICE_DATA_DIR": str(tmp_path),
+                "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
+                "TEST_MARKS": str(tmp_path / "marks"),
+                "C_FORCE_ROOT": "1",
+            },
+            start_new_session=True,
+        )
+        running.append(process)
+        return process
+
+    yield make
+    for process in running:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+
+
+def worker(start: Start) -> subprocess.Popen[bytes]:
+    return start("worker", "--concurrency", "1", "--without-gossip", "--without-mingle", "--pool", "prefork")
+
+
+def beat(start: Start) -> subprocess.Popen[bytes]:
+    return start("beat")
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> float:
+    """Seconds until it holds."""
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        if condition():
+            return time.monotonic() - began
+        time.sleep(0.2)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
+    """A job whose message was lost: the bell is not rung."""
+    monkeypatch.setattr(services, "_doorbells", [])
+    monkeypatch.setitem(services._tasks, "test.mark", services._Registered(lambda job, **_: None, None))
+    with shop_scope(shop), transaction.atomic():
+        return services.enqueue("test.mark", mode=mode)
+
+
+def state(shop: Shop, job: Job) -> str:
+    with shop_scope(shop):
+        return str(Job.objects.get(pk=job.pk).state)
+
+
+def test_sweep_does_the_work_of_a_lost_message(start: Start, monkeypatch: Any, tmp_path: Path) -> None:
+    shop = factories.make_shop()
+    worker(start)
+    beat(start)
+
+    job = make_job(shop, monkeypatch, "quick")
+
+    assert wait_for(lambda: state(shop, job) == Job.State.DONE, 60) < 60
+    assert (tmp_path / "marks").read_text().splitlines() == ["done"]
+
+
+def test_work_of_a_killed_worker_is_done_by_another(start: Start, monkeypatch: Any, tmp_path: Path) -> None:
+    shop = factories.make_shop()
+    beat(start)
+    first = worker(start)
+    job = make_job(shop, monkeypatch, "hang once")
+    wait_for((tmp_path / "marks").exists, 60)
+
+    os.killpg(first.pid, signal.SIGKILL)
+    killed_at = timezone.now()
+    worker(start)
+
+    seconds = wait_for(lambda: state(shop, job) == Job.State.DONE, 75)
+    assert seconds < 60, killed_at
+    assert (tmp_path / "marks").read_text().splitlines() == ["begun", "done"]

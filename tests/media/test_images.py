@@ -1,0 +1,207 @@
+"""Images are what their pixels are; everything else is refused."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from PIL import Image
+
+from apps.media.images import MAX_BYTES, MAX_FRAMES, ImageFormat, ImageInfo, ImageRefused, identify, open_image
+from tests.media.pictures import animation, blank_png, chunk, decode, encode, oriented, plain
+
+
+@pytest.mark.parametrize(
+    ("pillow_name", "image_format", "content_type", "extension"),
+    [
+        ("PNG", ImageFormat.PNG, "image/png", "png"),
+        ("GIF", ImageFormat.GIF, "image/gif", "gif"),
+        ("JPEG", ImageFormat.JPEG, "image/jpeg", "jpg"),
+    ],
+)
+def test_identify_goes_by_the_pixels(
+    pillow_name: str, image_format: ImageFormat, content_type: str, extension: str
+) -> None:
+    data = plain(pillow_name, (31, 17))
+
+    expected = ImageInfo(image_format, 31, 17, content_type, extension)
+    assert identify(data) == expected
+    assert identify(io.BytesIO(data)) == expected
+
+
+def test_identify_reads_a_file_from_where_it_stands() -> None:
+    file = io.BytesIO(b"--boundary" + plain("PNG", (3, 2)))
+    file.seek(10)
+
+    assert identify(file).width == 3
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_identify_knows_every_kind_of_png(mode: str) -> None:
+    assert identify(plain("PNG", (5, 4), mode)).format == "png"
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_identify_knows_every_kind_of_jpeg(mode: str) -> None:
+    assert identify(plain("JPEG", (5, 4), mode, progressive=True)).format == "jpeg"
+
+
+def test_identify_takes_a_photograph_with_a_preview_inside_for_a_jpeg() -> None:
+    data = plain("MPO", (40, 30), save_all=True, append_images=[Image.new("RGB", (8, 6))])
+
+    info = identify(data)
+
+    assert decode(data).format == "MPO"
+    assert (info.format, info.width, info.height, info.extension) == ("jpeg", 40, 30, "jpg")
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_identify_measures_the_picture_as_it_is_displayed(orientation: int) -> None:
+    info = identify(plain("JPEG", (40, 30), exif=oriented(orientation)))
+
+    assert (info.width, info.height) == ((30, 40) if orientation >= 5 else (40, 30))
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data:UserWarning")
+@pytest.mark.parametrize("exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", oriented(9), oriented(0)])
+def test_identify_ignores_senseless_exif(exif: bytes) -> None:
+    assert identify(plain("JPEG", (40, 30), exif=exif)).width == 40
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x89PNG\r\n\x1a\n",
+        b"GIF89a",
+        b"\xff\xd8\xff\xe0",
+        b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+        b"<!doctype html><html><body>hello</body></html>",
+        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>',
+        b"%PDF-1.7\n%%EOF",
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
+        plain("WEBP", (8, 8)),
+        plain("BMP", (8, 8)),
+        plain("TIFF", (8, 8)),
+        plain("ICO", (16, 16)),
+        plain("PPM", (8, 8)),
+        b"GIF89a<script>alert(1)</script>",
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_identify_refuses_anything_else(data: bytes) -> None:
+    with pytest.raises(ImageRefused, match=r"^is invalid$"):
+        identify(data)
+
+
+@pytest.mark.parametrize("size", [(12_000, 12_000), (20_000, 20_000), (5_001, 5_000)])
+def test_identify_refuses_more_than_25_megapixels(size: tuple[int, int]) -> None:
+    data = blank_png(*size)
+
+    with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
+        identify(data)
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@pytest.mark.parametrize("read", [identify, open_image])
+def test_too_many_pixels_are_refused_even_where_the_warning_is_silenced(read: Callable[[bytes], object]) -> None:
+    with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
+        read(blank_png(5_001, 5_000))
+
+
+def test_identify_accepts_exactly_25_megapixels() -> None:
+    assert identify(blank_png(5_000, 5_000)).height == 5_000
+
+
+def test_importing_the_module_makes_all_of_pillow_strict() -> None:
+    program = """
+import io, sys
+import apps.media.images
+from PIL import Image
+try:
+    Image.open(io.BytesIO(sys.stdin.buffer.read()))
+except Image.DecompressionBombWarning:
+    print("refused")
+"""
+
+    result = subprocess.run(
+        [sys.executable, "-c", program], input=blank_png(5_001, 5_000), capture_output=True, check=True
+    )
+
+    assert result.stdout == b"refused\n"
+
+
+def test_identify_refuses_a_gif_frame_that_enlarges_the_canvas_beyond_the_limit() -> None:
+    data = bytearray(plain("GIF", (8, 8), "P"))
+    descriptor = data.index(b",\0\0\0\0\x08\0\x08\0")
+    data[descriptor + 5 : descriptor + 9] = b"\xff\xff\xff\xff"
+
+    with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
+        identify(bytes(data))
+
+
+def test_identify_refuses_more_than_20_mib() -> None:
+    data = plain("PNG", (8, 8))
+    padded = data + bytes(MAX_BYTES - len(data))
+
+    assert identify(padded).width == 8
+    for content in (padded + b"\0", io.BytesIO(padded + b"\0")):
+        with pytest.raises(ImageRefused, match=r"^is larger than 20 MiB$"):
+            identify(content)
+
+
+def test_identify_counts_gif_frames() -> None:
+    assert identify(animation(MAX_FRAMES)).frames == MAX_FRAMES
+    with pytest.raises(ImageRefused, match=r"^has more than 250 frames$"):
+        identify(animation(300))
+
+
+@pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
+def test_identify_refuses_every_truncation(image_format: str) -> None:
+    data = encode(Image.effect_noise((24, 18), 60), image_format)
+
+    for length in range(len(data)):
+        with pytest.raises(ImageRefused, match=r"^is invalid$"):
+            identify(data[:length])
+
+
+def test_identify_refuses_an_animation_cut_after_its_first_frame() -> None:
+    data = animation(5)
+
+    with pytest.raises(ImageRefused, match=r"^is invalid$"):
+        identify(data[: len(data) * 3 // 5])
+
+
+@pytest.mark.parametrize("image_format", ["PNG", "GIF", "JPEG"])
+def test_identify_answers_every_flipped_byte_with_a_refusal_or_an_info(image_format: str) -> None:
+    data = encode(Image.effect_noise((16, 12), 60), image_format)
+
+    for position in range(len(data)):
+        for mask in (0x01, 0x80, 0xFF):
+            damaged = bytearray(data)
+            damaged[position] ^= mask
+            try:
+                answer = str(identify(bytes(damaged)).format)
+            except ImageRefused as refusal:
+                answer = str(refusal)
+            assert answer in {image_format.lower(), "is invalid", "is larger than 25 megapixels"}
+
+
+@pytest.mark.parametrize(
+    ("data", "position", "padding"),
+    [
+        (plain("PNG", (8, 8)), 33, chunk(b"prVt", b"") * 1_700_000),
+        (plain("GIF", (8, 8), "P"), -1, b"!\xfe\x00" * 6_900_000),
+        (plain("GIF", (8, 8), "P"), -1, b"!\xfe" + b"\x01x" * 10_000_000 + b"\0"),
+        (plain("JPEG", (8, 8)), 2, b"\xff\xfe\x00\x02" * 5_200_000),
+    ],
+    ids=["png chunks", "gif comments", "gif sub-blocks", "jpeg comments"],
+)
+def test_identify_refuses_a_valid_image_with_endless_headers(data: bytes, position: int, padding: bytes) -> None:
+    few, many = (data[:position] + stuffing + data[position:] for stuffing in (b"", padding))
+    assert len(many) < MAX_BYTES
+
+    assert identify(few).width == 8
+    with pytest.raises(ImageRefused, match=r"^is invalid$"):
+        identify(many)

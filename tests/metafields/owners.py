@@ -1,0 +1,41 @@
+"""A row of each kind of owner; a domain that registers an owner adds its maker here."""
+
+from collections.abc import Callable
+
+from django.db.models import Model
+
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import make_custom, make_image, make_product, make_smart
+from tests.content.factories import make_article, make_blog
+from tests.customers.factories import make_customer
+from tests.orders.factories import make_order
+
+
+def _only_variant() -> Model:
+    return make_product().variants.get()
+
+
+# By ``owner_resource``, a row of the current shop.
+MAKERS: dict[str, Callable[[], Model]] = {
+    "product": make_product,
+    "variant": _only_variant,
+    "product_image": lambda: make_image(make_product()),
+    "collection": make_custom,
+    "customer": make_customer,
+    "blog": make_blog,
+    "article": make_article,
+    "order": make_order,
+}
+
+# By a further path, a row that goes by it.
+KINDS: dict[str, Callable[[], Model]] = {
+    "custom_collections": make_custom,
+    "smart_collections": lambda: make_smart("Cheap", ("variant_price", "less_than", "5")),
+}
+
+
+def make_owner(resource: str, shop: Shop) -> Model:
+    """A row that can own metafields."""
+    with shop_scope(shop):
+        return MAKERS[resource]()

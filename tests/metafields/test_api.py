@@ -1,0 +1,231 @@
+"""Metafields of the shop over REST, and what every owner's routes share."""
+
+from typing import Any
+
+import pytest
+
+from apps.events.models import Event
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient, ClientWith
+from tests.wire_tables import assert_fits
+
+BODY = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
+
+
+def create(api: ApiClient, path: str = "metafields.json", **fields: Any) -> dict[str, Any]:
+    response = api.post(path, {"metafield": BODY | fields})
+    assert response.status_code == 201, response.content
+    return response.json()["metafield"]
+
+
+def test_every_route_of_the_shop_answers_as_its_clients_know_it(api: ApiClient) -> None:
+    made = api.post("metafields.json", {"metafield": BODY | {"type": "number_integer", "value": 5}})
+    path = f"metafields/{made.json()['metafield']['id']}.json"
+
+    answers = {
+        "POST /metafields.json": made,
+        "GET /metafields.json": api.get("metafields.json"),
+        "GET /metafields/count.json": api.get("metafields/count.json"),
+        "GET /metafields/{id}.json": api.get(path),
+        "PUT /metafields/{id}.json": api.put(path, {"metafield": {"value": "x", "type": "string"}}),
+    }
+    deleted = api.delete(path)
+
+    for route, answer in answers.items():
+        assert answer.status_code == (201 if route.startswith("POST") else 200)
+        assert_fits("metafield", route, answer.json())
+    assert (deleted.status_code, deleted.json()) == (200, {})
+    assert api.get(path).status_code == 404
+
+
+def test_a_metafield_of_the_shop_is_shown_whole(api: ApiClient, shop: Shop) -> None:
+    made = create(api, description="How to wash it")
+
+    assert made | {"created_at": "", "updated_at": ""} == {
+        "id": made["id"],
+        "namespace": "care",
+        "key": "wash",
+        "value": "Cold",
+        "description": "How to wash it",
+        "owner_id": shop.pk,
+        "created_at": "",
+        "updated_at": "",
+        "owner_resource": "shop",
+        "type": "single_line_text_field",
+        "admin_graphql_api_id": f"gid://platform/Metafield/{made['id']}",
+    }
+
+
+def test_a_create_with_nothing_names_all_that_is_missing(api: ApiClient) -> None:
+    response = api.post("metafields.json", {"metafield": {}})
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {key: ["can't be blank"] for key in ("namespace", "key", "type", "value")}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("namespace", "n" * 21, "is too long (maximum is 20 characters)"),
+        ("key", "k" * 31, "is too long (maximum is 30 characters)"),
+        ("key", {"a": 1}, "is invalid"),
+        ("type", "text", "is not included in the list"),
+        ("type", 7, "is not included in the list"),
+        ("value", "a\nb", "must be a single line of text"),
+        ("value", None, "can't be blank"),
+        ("value", "", "can't be blank"),
+        ("description", "d" * 256, "is too long (maximum is 255 characters)"),
+    ],
+)
+def test_a_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: str, value: Any, message: str) -> None:
+    response = api.post("metafields.json", {"metafield": BODY | {field: value}})
+
+    assert response.status_code == 422
+    assert response.json() == {"errors": {field: [message]}}
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+        assert not Event.objects.filter(topic__startswith="shop_metafields").exists()
+
+
+@pytest.mark.parametrize(
+    ("owner", "field", "message"),
+    [
+        ({"owner_id": 1, "owner_resource": "spaceship"}, "owner_resource", "is not included in the list"),
+        ({"owner_id": 1}, "owner_resource", "can't be blank"),
+        ({"owner_resource": "product"}, "owner_id", "can't be blank"),
+        ({"owner_id": "x", "owner_resource": "product"}, "owner_id", "is invalid"),
+    ],
+)
+def test_an_owner_in_the_body_must_be_whole(
+    api: ApiClient, shop: Shop, owner: dict[str, Any], field: str, message: str
+) -> None:
+    response = api.post("metafields.json", {"metafield": BODY | owner})
+
+    assert (response.status_code, response.json()) == (422, {"errors": {field: [message]}})
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+def test_the_shop_itself_can_be_the_owner_in_the_body(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    made = create(api, owner_id=shop.pk, owner_resource="shop")
+    foreign = api.post("metafields.json", {"metafield": BODY | {"owner_id": other_shop.pk, "owner_resource": "shop"}})
+
+    assert foreign.status_code == 404
+    assert api.get("metafields.json").json() == {"metafields": [made]}
+
+
+def test_a_name_is_given_once_per_owner(api: ApiClient) -> None:
+    create(api)
+
+    again = api.post("metafields.json", {"metafield": BODY | {"value": "Hot"}})
+
+    assert again.status_code == 422
+    assert again.json() == {"errors": {"key": ["has already been taken"]}}
+    assert create(api, namespace="other")["key"] == "wash"
+
+
+def test_an_update_checks_the_value_against_the_type_that_it_has_then(api: ApiClient) -> None:
+    made = create(api, value="12")
+    path = f"metafields/{made['id']}.json"
+
+    refused = api.put(path, {"metafield": {"value": "x", "type": "number_integer"}})
+    retyped = api.put(path, {"metafield": {"type": "number_integer"}})
+    unfit = api.put(path, {"metafield": {"value": "x"}})
+    described = api.put(path, {"metafield": {"description": "Degrees", "key": "other", "owner_id": 1}})
+
+    assert refused.json() == {"errors": {"value": ["must be a whole number"]}}
+    assert (retyped.status_code, retyped.json()["metafield"]["value"]) == (200, 12)
+    assert unfit.status_code == 422
+    shown = described.json()["metafield"]
+    assert shown | {"updated_at": ""} == made | {
+        "updated_at": "",
+        "value": 12,
+        "type": "number_integer",
+        "description": "Degrees",
+    }
+
+
+def test_a_list_takes_its_filters(api: ApiClient, shop: Shop) -> None:
+    ids = [
+        create(api, key=key, namespace=namespace, type=kind, value="1")["id"]
+        for namespace, key, kind in (
+            ("a", "x", "number_integer"),
+            ("a", "y", "single_line_text_field"),
+            ("b", "x", "single_line_text_field"),
+        )
+    ]
+
+    def listed(**query: str) -> list[int]:
+        rows = api.get("metafields.json", **query).json()["metafields"]
+        assert api.get("metafields/count.json", **query).json() == {"count": len(rows)}
+        return [row["id"] for row in rows]
+
+    assert listed() == ids
+    assert listed(namespace="a") == ids[:2]
+    assert listed(key="x") == [ids[0], ids[2]]
+    assert listed(type="single_line_text_field") == ids[1:]
+    assert listed(since_id=str(ids[0])) == ids[1:]
+    assert listed(created_at_min="2099-01-01") == []
+    owner = {"metafield[owner_id]": str(shop.pk), "metafield[owner_resource]": "shop"}
+    assert listed(**owner, namespace="b") == ids[2:]
+
+
+def test_an_owner_in_the_query_must_be_whole_and_there(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    create(api)
+
+    def status(**owner: str) -> int:
+        return api.get("metafields.json", **{f"metafield[{name}]": value for name, value in owner.items()}).status_code
+
+    assert status(owner_resource="shop", owner_id=str(shop.pk)) == 200
+    assert status(owner_resource="shop", owner_id=str(other_shop.pk)) == 404
+    assert status(owner_resource="shop") == 400
+    assert status(owner_id=str(shop.pk)) == 400
+    assert status(owner_resource="page", owner_id="1") == 400
+    assert status(owner_resource="shop", owner_id="x") == 400
+
+
+@pytest.mark.parametrize(
+    "path", ["pages/1/metafields.json", "draft_orders/1/metafields.json", "shops/1/metafields.json"]
+)
+def test_owners_that_the_product_has_not_have_no_routes(api: ApiClient, path: str) -> None:
+    assert api.get(path).status_code == 404
+
+
+def test_another_shops_metafields_do_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+    theirs = create(foreign_api)
+    path = f"metafields/{theirs['id']}.json"
+
+    answers = [api.get(path), api.put(path, {"metafield": {"value": "Hot"}}), api.delete(path)]
+
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert api.get("metafields.json").json() == {"metafields": []}
+    assert foreign_api.get(path).json() == {"metafield": theirs}
+
+
+def test_every_change_writes_one_event(api: ApiClient, client_with: ClientWith, shop: Shop) -> None:
+    made = create(api)
+    path = f"metafields/{made['id']}.json"
+    api.put(path, {"metafield": {"value": "Hot"}})
+    api.put(path, {"metafield": {"value": "Hot"}})
+    api.delete(path)
+
+    with shop_scope(shop):
+        events = list(Event.objects.filter(topic__startswith="shop_metafields/").order_by("id"))
+    assert [event.topic.split("/")[1] for event in events] == ["create", "update", "delete"]
+    assert events[1].changes == {"value": ["Cold", "Hot"]}
+    assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, count: int, django_assert_num_queries: Any
+) -> None:
+    for number in range(count):
+        create(api, key=f"k{number}")
+
+    with django_assert_num_queries(3):  # token, page, rows
+        response = api.get("metafields.json")
+
+    assert len(response.json()["metafields"]) == count

@@ -1,0 +1,282 @@
+"""Metafields of every registered owner: routes, scopes, isolation, references, and the end of the owner."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.events.models import Event
+from apps.metafields import services
+from apps.metafields.models import Metafield
+from apps.metafields.owners import Owner, all_owners, owner_named, owner_of, register_owner
+from apps.metafields.services import BadMetafields
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient, ClientWith
+from tests.metafields.owners import KINDS, MAKERS, make_owner
+from tests.wire_tables import assert_fits, routes
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
+each_owner = pytest.mark.parametrize("resource", sorted(MAKERS))
+
+
+def known(resource: str) -> Owner:
+    owner = owner_named(resource)
+    assert owner is not None
+    return owner
+
+
+def test_every_registered_owner_is_tested_here() -> None:
+    assert {owner.resource for owner in all_owners()} - {"shop"} == MAKERS.keys()
+
+
+def test_every_owner_of_the_table_that_is_registered_goes_by_the_tables_path() -> None:
+    paths = {route.split("/")[1] for route in routes("metafield")}
+
+    assert {owner.path for owner in all_owners()} - {""} <= paths
+
+
+@each_owner
+def test_every_route_answers_as_its_clients_know_it(api: ApiClient, shop: Shop, resource: str) -> None:
+    owner, row = known(resource), make_owner(resource, shop)
+    base = f"{owner.path}/{row.pk}/metafields"
+
+    made = api.post(f"{base}.json", {"metafield": ROW})
+    path = f"{base}/{made.json()['metafield']['id']}.json"
+    answers = {
+        "POST .json": made,
+        "GET .json": api.get(f"{base}.json"),
+        "GET /count.json": api.get(f"{base}/count.json"),
+        "GET /{id}.json": api.get(path),
+        "PUT /{id}.json": api.put(path, {"metafield": {"value": "Hot"}}),
+    }
+    deleted = api.delete(path)
+
+    for route, answer in answers.items():
+        method, rest = route.split()
+        assert answer.status_code == (201 if method == "POST" else 200)
+        assert_fits("metafield", f"{method} /{owner.path}/{{id}}/metafields{rest}", answer.json())
+    shown = made.json()["metafield"]
+    assert (shown["owner_resource"], shown["owner_id"]) == (resource, row.pk)
+    assert made["Location"].endswith(f"/{path}")
+    assert answers["GET /count.json"].json() == {"count": 1}
+    assert answers["PUT /{id}.json"].json()["metafield"]["value"] == "Hot"
+    assert deleted.json() == {}
+    assert api.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, kind: str) -> None:
+    (other,) = KINDS.keys() - {kind}
+    with shop_scope(shop):
+        row = KINDS[kind]()
+
+    made = api.post(f"{kind}/{row.pk}/metafields.json", {"metafield": ROW})
+    id_ = made.json()["metafield"]["id"]
+
+    assert made.status_code == 201
+    assert (made.json()["metafield"]["owner_resource"], made.json()["metafield"]["owner_id"]) == ("collection", row.pk)
+    assert api.get(f"collections/{row.pk}/metafields/{id_}.json").json() == made.json()
+    assert api.get(f"{kind}/{row.pk}/metafields/count.json").json() == {"count": 1}
+    assert api.get(f"{other}/{row.pk}/metafields.json").status_code == 404
+    assert api.post(f"{other}/{row.pk}/metafields.json", {"metafield": ROW | {"key": "dry"}}).status_code == 404
+
+
+def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        variant, stranger = MAKERS["variant"](), MAKERS["product"]()
+        services.set_many(variant, [ROW], **BY)
+
+    counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
+    elsewhere = api.get(f"products/{stranger.pk}/variants/{variant.pk}/metafields/count.json")
+
+    assert counted.json() == {"count": 1}
+    assert elsewhere.status_code == 404
+
+
+@each_owner
+def test_an_owner_has_its_own_and_no_others(
+    api: ApiClient, shop: Shop, other_shop: Shop, foreign_api: ApiClient, resource: str
+) -> None:
+    owner = known(resource)
+    mine, sibling, theirs = (make_owner(resource, where) for where in (shop, shop, other_shop))
+    made = api.post(f"{owner.path}/{mine.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
+    foreign = foreign_api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).json()["metafield"]
+
+    for path in (
+        f"{owner.path}/{sibling.pk}/metafields/{made['id']}.json",
+        f"{owner.path}/{theirs.pk}/metafields/{foreign['id']}.json",
+        f"{owner.path}/{mine.pk}/metafields/{foreign['id']}.json",
+        f"metafields/{foreign['id']}.json",
+    ):
+        answers = [api.get(path), api.put(path, {"metafield": {"value": "x"}}), api.delete(path)]
+        assert [answer.status_code for answer in answers] == [404] * 3, path
+    for path in (f"{owner.path}/{theirs.pk}/metafields.json", f"{owner.path}/{theirs.pk}/metafields/count.json"):
+        assert api.get(path).status_code == 404
+    assert api.post(f"{owner.path}/{theirs.pk}/metafields.json", {"metafield": ROW}).status_code == 404
+    assert api.get(f"{owner.path}/{sibling.pk}/metafields.json").json() == {"metafields": []}
+    assert foreign_api.get(f"metafields/{foreign['id']}.json").json() == {"metafield": foreign}
+
+
+@each_owner
+def test_the_scope_is_the_owners_on_every_path(
+    api: ApiClient, client_with: ClientWith, shop: Shop, resource: str
+) -> None:
+    owner, row = known(resource), make_owner(resource, shop)
+    base = f"{owner.path}/{row.pk}/metafields.json"
+    made = api.post(base, {"metafield": ROW}).json()["metafield"]
+    at_top = f"metafields/{made['id']}.json"
+    named = {"metafield[owner_id]": str(row.pk), "metafield[owner_resource]": resource}
+    reader, stranger = client_with(f"read_{owner.scope}"), client_with("read_mobile_platform_applications")
+
+    assert [reader.get(base).status_code, stranger.get(base).status_code] == [200, 403]
+    assert [reader.get(at_top).status_code, stranger.get(at_top).status_code] == [200, 404]
+    assert [client.get("metafields.json", **named).status_code for client in (reader, stranger)] == [200, 403]
+    assert reader.get("metafields.json", **named).json() == {"metafields": [made]}
+    assert reader.get("metafields/count.json", **named).json() == {"count": 1}
+    body = {"metafield": {"value": "Hot"}}
+    assert [client.put(at_top, body).status_code for client in (reader, stranger)] == [403, 404]
+    assert [client.delete(at_top).status_code for client in (reader, stranger)] == [403, 404]
+    assert [client.post(base, {"metafield": ROW}).status_code for client in (reader, stranger)] == [403, 403]
+    assert api.get(at_top).json() == {"metafield": made}
+    assert api.get("metafields.json").json() == {"metafields": []}
+
+
+@each_owner
+def test_an_owner_that_the_body_names_gets_the_metafield(
+    api: ApiClient, client_with: ClientWith, shop: Shop, other_shop: Shop, resource: str
+) -> None:
+    owner, row, theirs = known(resource), make_owner(resource, shop), make_owner(resource, other_shop)
+    named = ROW | {"owner_id": row.pk, "owner_resource": resource}
+
+    forbidden = client_with(f"read_{owner.scope}").post("metafields.json", {"metafield": named})
+    foreign = api.post("metafields.json", {"metafield": named | {"owner_id": theirs.pk}})
+    made = api.post("metafields.json", {"metafield": named})
+
+    assert (forbidden.status_code, foreign.status_code, made.status_code) == (403, 404, 201)
+    assert api.get(f"{owner.path}/{row.pk}/metafields.json").json() == {"metafields": [made.json()["metafield"]]}
+    assert api.get("metafields.json").json() == {"metafields": []}
+
+
+@each_owner
+def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resource: str) -> None:
+    owners = [make_owner(resource, where) for where in (shop, shop, other_shop)]
+    for row in owners:
+        with shop_scope(row.shop):
+            services.set_many(row, [ROW, ROW | {"key": "dry"}], **BY)
+
+    with shop_scope(shop):
+        type(owners[0]).objects.filter(pk=owners[0].pk).delete()
+        left = set(Metafield.objects.values_list("owner_id", flat=True))
+
+    assert left == {owners[1].pk}
+    with shop_scope(other_shop):
+        assert Metafield.objects.count() == 2
+
+
+def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, shop: Shop) -> None:
+    variant, image = make_owner("variant", shop), make_owner("product_image", shop)
+    with shop_scope(shop):
+        for row in (variant, image):
+            services.set_many(row, [ROW], **BY)
+
+    for product_id in (variant.product_id, image.product_id):
+        assert api.delete(f"products/{product_id}.json").status_code == 200
+
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+@each_owner
+def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_shop: Shop, resource: str) -> None:
+    gid = f"gid://{settings.BRAND}/{known(resource).gid}"
+    mine, theirs = make_owner(resource, shop), make_owner(resource, other_shop)
+
+    def set_to(value: Any, kind: str = f"{resource}_reference") -> Any:
+        body = ROW | {"type": kind, "value": value, "key": f"k{Metafield._base_manager.count()}"}
+        return api.post("metafields.json", {"metafield": body})
+
+    good = set_to(f"{gid}/{mine.pk}")
+    listed = set_to([f"{gid}/{mine.pk}"], f"list.{resource}_reference")
+
+    assert good.json()["metafield"]["value"] == f"{gid}/{mine.pk}"
+    assert listed.json()["metafield"]["value"] == f'["{gid}/{mine.pk}"]'
+    for value in (
+        f"{gid}/{theirs.pk}",
+        f"{gid}/0",
+        f"{gid}/{2**63}",
+        f"{gid}/x",
+        mine.pk,
+        f"gid://other/{mine.pk}",
+        "",
+    ):
+        refused = set_to(value)
+        assert (refused.status_code, list(refused.json()["errors"])) == (422, ["value"]), value
+
+
+def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
+    product = make_owner("product", shop)
+    with shop_scope(shop):
+        first = services.set_many(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
+        again = services.set_many(product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY)
+        topics = list(
+            Event.objects.filter(topic__startswith="product_metafields").order_by("id").values_list("topic", flat=True)
+        )
+
+    assert [row.pk for row in again[:2]] == [row.pk for row in first]
+    assert [(row.key, row.value, row.description) for row in again] == [
+        ("wash", "Hot", None),
+        ("dry", "Cold", "d"),
+        ("new", "Cold", None),
+    ]
+    assert [topic.split("/")[1] for topic in topics] == ["create", "create", "update", "create"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "errors"),
+    [
+        ({"a": 1}, {"metafields": ["is invalid"]}),
+        ("x", {"metafields": ["is invalid"]}),
+        ([ROW] * 251, {"metafields": ["is invalid"]}),
+        (["x", ROW, None], {"metafields.0": ["is invalid"], "metafields.2": ["is invalid"]}),
+        (
+            [ROW, {**ROW, "value": "a\nb", "key": "k" * 31}],
+            {
+                "metafields.1.value": ["must be a single line of text"],
+                "metafields.1.key": ["is too long (maximum is 30 characters)"],
+            },
+        ),
+    ],
+)
+def test_many_are_refused_with_all_their_faults(shop: Shop, rows: Any, errors: dict[str, list[str]]) -> None:
+    product = make_owner("product", shop)
+
+    with shop_scope(shop), pytest.raises(BadMetafields) as refusal:
+        services.set_many(product, rows, **BY)
+
+    assert refusal.value.errors == errors
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+def test_none_at_all_are_set_without_a_query(in_shop: Shop) -> None:
+    product = make_owner("product", in_shop)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert services.set_many(product, None, **BY) == services.set_many(product, [], **BY) == []
+
+    assert [query["sql"] for query in queries if "metafields" in query["sql"]] == []
+
+
+def test_owners_are_told_apart_by_their_model(shop: Shop) -> None:
+    assert owner_of(make_owner("variant", shop)).resource == "variant"
+    assert owner_of(shop).resource == "shop"
+    with pytest.raises(LookupError):
+        owner_of(Metafield())
+    with pytest.raises(ValueError, match="owns metafields already"):
+        register_owner("products", "product", Metafield, scope="products")

@@ -1,0 +1,50 @@
+"""Orders, and what they need."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from apps.catalog.models import Product, Variant
+from apps.inventory import services as inventory
+from apps.orders import placing
+from apps.orders.models import Order
+from apps.orders.placing import Parts
+from apps.shops.models import Shop
+from apps.shops.tenancy import current_shop, shop_scope
+
+MUG = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
+
+
+def make_order(shop: Shop | None = None, **values: Any) -> Order:
+    """An order of two mugs for 20.00, unless said otherwise; fields of ``Parts`` are taken as well."""
+    parts = {name: values.pop(name) for name in list(values) if name in Parts.__dataclass_fields__}
+    wanted = Parts(**{"lines": [MUG], **parts})
+    with shop_scope(shop or current_shop()):
+        return placing.create_order(values, wanted, actor=values.pop("actor", "system"), at=timezone.now())
+
+
+def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Variant:
+    """A variant of a product of its own; tracked where a stock is given."""
+    with shop_scope(shop):
+        at = timezone.now()
+        item = inventory.create_items(
+            [{"sku": values.pop("sku", "MUG-1"), "tracked": stock is not None}], actor="system", at=at
+        )[0]
+        if stock is not None:
+            inventory.set_available(item, inventory.primary_location(), stock, actor="system", at=at)
+        title = values.pop("product_title", "Mug")
+        handle = f"product-{Product.objects.count() + 1}"
+        product = Product.objects.create(shop=shop, title=title, handle=handle, vendor="Pottery")
+        return Variant.objects.create(
+            shop=shop,
+            product=product,
+            inventory_item=item,
+            **{"price": Decimal("10.00"), "grams": 300, "title": "Blue", "option1": "Blue", **values},
+        )
+
+
+def available(variant: Variant) -> int:
+    """How many units all locations have."""
+    with shop_scope(variant.shop):
+        return inventory.total_available([variant.inventory_item_id])[variant.inventory_item_id]

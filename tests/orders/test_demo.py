@@ -1,0 +1,110 @@
+"""The demo's orders, and what is done with the orders of a person."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.customers import personal_data
+from apps.customers.models import Customer
+from apps.orders import demo, hooks, services
+from apps.orders.models import Order
+from apps.orders.placing import OrderRefused
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.orders.factories import make_order, make_variant
+
+
+def test_demo_has_orders_in_every_state(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_variant(shop, stock=100)
+
+    with shop_scope(shop):
+        demo.make(shop, timezone.now())
+        orders = list(Order.objects.order_by("number"))
+
+    assert [order.number for order in orders] == list(range(1, 301))
+    assert {order.status for order in orders} == set(Order.Status)
+    refunds = {Order.FinancialStatus.PARTIALLY_REFUNDED, Order.FinancialStatus.REFUNDED}
+    assert {order.financial_status for order in orders} == set(Order.FinancialStatus) - refunds
+    assert {order.fulfillment_status for order in orders} >= {"", "fulfilled", "restocked"}
+    assert any(order.is_multi_currency for order in orders)
+    assert all(order.created_at <= timezone.now() for order in orders)
+
+
+def test_export_hands_over_a_persons_orders(shop: Shop) -> None:
+    order = make_order(shop, email="ada@example.com", note="Ring twice")
+    make_order(shop, email="bob@example.com")
+
+    with shop_scope(shop):
+        exported = personal_data.export(Customer.objects.get(pk=order.customer_id))
+
+    assert [item["name"] for item in exported["orders"]] == [order.name]
+    assert (exported["orders"][0]["note"], exported["orders"][0]["email"]) == ("Ring twice", "ada@example.com")
+    assert exported["orders"][0]["line_items"][0]["name"] == "Mug"
+
+
+def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop) -> None:
+    address = {"first_name": "Ada", "address1": "Storgatan 1", "country": "Sweden", "country_code": "SE"}
+    order = make_order(
+        shop,
+        email="ada@example.com",
+        phone="+4681234567",
+        note="Ring",
+        shipping_address=address,
+        browser_ip="192.0.2.1",
+    )
+    api.get(f"orders/{order.pk}.json")
+    erased: list[Any] = []
+    hook = lambda order, *, at: erased.append(order.pk)  # noqa: E731 - a hook is any callable
+
+    hooks.on_erase(hook)
+    with shop_scope(shop):
+        services.add_comment(order, "Ada called", actor="system", at=timezone.now())
+        personal_data.redact(Customer.objects.get(), actor="system", at=timezone.now())
+    hooks.erasures.remove(hook)
+
+    response = api.get(f"orders/{order.pk}.json")
+    shown = response.json()["order"]
+    assert b"Ada" not in response.content
+    assert b"ada@" not in response.content
+    assert (shown["email"], shown["phone"], shown["note"], shown["browser_ip"]) == ("", None, None, None)
+    assert shown["shipping_address"]["country_code"] == "SE"
+    assert (shown["total_price"], shown["name"]) == ("20.00", "#1001")
+    assert erased == [order.pk]
+    with shop_scope(shop):
+        assert not order.comments.exists()
+
+
+def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop) -> None:
+    seen: list[Any] = []
+
+    def refuse(order: Order, parts: Any, *, actor: str, at: Any) -> None:
+        seen.append(dict(parts))
+        raise OrderRefused({"fulfillments": ["is invalid"]})
+
+    hooks.on_create(refuse)
+    with pytest.raises(OrderRefused):
+        make_order(shop, others={"fulfillments": [{"location_id": 1}]})
+    hooks.creations.remove(refuse)
+
+    assert seen == [{"fulfillments": [{"location_id": 1}]}]
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+
+
+def test_refunds_on_cancellation_are_the_refunders(api: ApiClient, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+    path = f"orders/{order.pk}/cancel.json"
+    asked: list[Any] = []
+
+    refused = api.post(path, {"amount": "20.00", "currency": "USD"})
+    hooks.use_refunder(lambda order, parts, *, actor, at: asked.append((order.status, dict(parts))))
+    done = api.post(path, {"amount": "20.00", "currency": "USD", "refund": {"note": "Sorry"}})
+    hooks._refunders.clear()
+
+    assert (refused.status_code, refused.json()) == (422, {"errors": {"amount": ["cannot be refunded here"]}})
+    assert done.status_code == 200
+    parts = {"amount": Decimal("20.00"), "currency": "USD", "refund": {"note": "Sorry"}}
+    assert asked == [("cancelled", parts)]

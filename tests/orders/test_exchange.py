@@ -1,0 +1,353 @@
+"""Files of customers and orders: out, in, and back; nothing lost, nothing twice, nothing that runs in a spreadsheet."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.orders.exchange import exports, imports
+from apps.orders.exchange.cells import Writer, guarded, read, unguarded
+from apps.orders.models import Export, Import, ImportedRow, LineItem, Order, Transaction
+from apps.orders.payments import create_transaction
+from apps.orders.transitions import cancel
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import User
+from tests import factories
+from tests.orders.factories import make_order, make_variant
+
+Fate = ImportedRow.Fate
+RISKY = ["=1+1", "+1", "-1 day", "@A", "\t=1", "\r=1", "\n=1", "＝1", " =1", "'=1", "''=1", "|calc", "%1"]
+
+
+@pytest.fixture
+def user(shop: Shop) -> User:
+    return factories.make_member(shop, "orders", "export_orders", "export_customers")
+
+
+@pytest.fixture(autouse=True)
+def _files(settings: Any, tmp_path: Path) -> None:
+    default = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "m")}}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+
+
+def exported(shop: Shop, user: User, kind: str, form: str, **filters: Any) -> str:
+    """The text of an export."""
+    with shop_scope(shop):
+        export = exports.start(kind=kind, format=form, filters=filters, user=user, actor="system", at=timezone.now())
+        job = Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
+    jobs.run(job.key)
+    with shop_scope(shop):
+        export.refresh_from_db()
+    assert export.state == Export.State.READY
+    with default_storage.open(export.place) as file:
+        return file.read().decode("utf-8-sig")
+
+
+def import_text(shop: Shop, text: str, tmp_path: Path, name: str = "in.jsonl", **options: Any) -> str:
+    """What the command says of a file."""
+    path = tmp_path / name
+    path.write_text(text)
+    out = io.StringIO()
+    call_command("import_orders", str(path), shop=shop.domain, stdout=out, **options)
+    return out.getvalue()
+
+
+def lines(*rows: dict[str, Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def fates(shop: Shop) -> list[tuple[int, str, str]]:
+    with shop_scope(shop):
+        return list(ImportedRow.objects.filter(dry=False).order_by("line").values_list("line", "fate", "reason"))
+
+
+@pytest.mark.parametrize("text", RISKY)
+def test_risky_cells_open_as_text_and_come_back(text: str) -> None:
+    file = io.StringIO()
+    Writer(file, ["note", "amount"]).write({"note": text, "amount": "-5.00"})
+    file.seek(0)
+    raw = list(csv.reader(io.StringIO(file.getvalue())))[1]
+
+    assert raw == [f"'{text}", "-5.00"]
+    assert next(read(io.StringIO(file.getvalue())))[1] == {"note": text, "amount": "-5.00"}
+
+
+@given(st.text())
+def test_every_cell_comes_back(text: str) -> None:
+    assert unguarded(str(guarded(text))) == text
+
+
+def filled(shop: Shop) -> None:
+    """Orders of many kinds, of two customers."""
+    variant = make_variant(shop, stock=20)
+    address = {"first_name": "Ada", "last_name": "L", "address1": "=1+1", "country": "Sweden", "country_code": "SE"}
+    tax = [{"title": "VAT", "rate": Decimal("0.25"), "price": None}]
+    make_order(
+        shop,
+        email="ada@example.com",
+        lines=[
+            {"variant_id": variant.pk, "quantity": 3, "tax_lines": tax},
+            {"title": "Card", "price": Decimal("3.33"), "total_discount": Decimal("0.10"), "tax_lines": tax},
+        ],
+        shipping=[{"title": "Post", "price": Decimal("5.00"), "tax_lines": [{**tax[0], "price": Decimal("1.25")}]}],
+        codes=[{"code": "P", "amount": Decimal("7.5"), "type": "percentage"}],
+        shipping_address=address,
+        billing_address=address,
+        financial_status="paid",
+        note="-not a formula",
+        tags="a, b",
+    )
+    make_order(shop, email="bob@example.com", fulfillment_status="fulfilled", currency="JPY", lines=[_yen()])
+    partly = make_order(shop, email="ada@example.com")
+    with shop_scope(shop):
+        at = timezone.now()
+        create_transaction(partly, {"kind": "sale", "amount": Decimal("5.00")}, actor="system", at=at)
+        cancel(make_order(shop, financial_status="authorized"), actor="system", at=at, reason="fraud")
+
+
+def _yen() -> dict[str, Any]:
+    return {"title": "Vase", "price": Decimal(500), "quantity": 1}
+
+
+SHOWN = (
+    "email",
+    "total_price",
+    "total_tax",
+    "total_discounts",
+    "subtotal_price",
+    "currency",
+    "financial_status",
+    "fulfillment_status",
+    "total_shipping_price",
+    "status",
+    "cancel_reason",
+    "note",
+    "tags",
+    "shipping_address",
+    "total_paid",
+)
+
+
+def pictures(shop: Shop) -> list[dict[str, Any]]:
+    with shop_scope(shop):
+        found = [{name: getattr(order, name) for name in SHOWN} for order in Order.objects.order_by("pk")]
+    for picture in found:
+        address = picture["shipping_address"] or {}
+        picture["shipping_address"] = {name: value for name, value in address.items() if value}
+    return found
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_orders_go_out_and_come_back_the_same(
+    shop: Shop, other_shop: Shop, user: User, tmp_path: Path, form: str
+) -> None:
+    filled(shop)
+
+    said = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
+
+    assert said == "Done: 4 new, 0 changed, 0 skipped, 0 failed.\n"
+    there = pictures(other_shop)
+    for before, after in zip(pictures(shop), there, strict=True):
+        assert after == before
+    with shop_scope(other_shop):
+        assert Customer.objects.count() == 2
+        assert list(Order.objects.order_by("pk").values_list("name", flat=True)) == [f"#100{n}" for n in range(1, 5)]
+        assert LineItem.objects.filter(sku="MUG-1").count() == 1
+
+
+def test_a_second_import_of_the_same_orders_brings_nothing(shop: Shop, tmp_path: Path) -> None:
+    order = {"order": {"id": 77, "email": "ada@example.com", "line_items": [{"title": "a", "price": "1.00"}]}}
+    import_text(shop, lines(order), tmp_path)
+
+    said = import_text(shop, lines(order, {"customer": {"email": "x@example.com"}}), tmp_path, "again.jsonl")
+
+    assert said == "Done: 1 new, 0 changed, 1 skipped, 0 failed.\n"
+    with shop_scope(shop):
+        assert Order.objects.count() == 1
+        assert Order.objects.get().source_identifier == "77"
+
+
+def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> None:
+    good = {"customer": {"first_name": "Ada", "email": "ada@example.com"}}
+    text = (
+        lines(good)
+        + "{nonsense\n"
+        + "\n"
+        + lines(
+            {"customer": {"email": "nobody"}},
+            {"thing": {}},
+            {"order": {"line_items": [{"title": "a", "price": "1.005"}]}},
+            {"order": {"line_items": [{"title": "a", "price": "1.00"}], "total_price": "2.00", "id": 2}},
+            {"order": {"line_items": [{"title": "a", "price": "1.00"}], "financial_status": "refunded", "id": 3}},
+            {"customer": {"email": "ada@example.com", "note": "Likes blue"}},
+            {"customer": {"email": "ada@example.com", "note": "Likes blue"}},
+        )
+    )
+
+    said = import_text(shop, text, tmp_path)
+
+    found = fates(shop)
+    assert [(line, fate) for line, fate, _ in found] == [
+        (1, "new"),
+        (2, "failed"),
+        (4, "failed"),
+        (5, "failed"),
+        (6, "failed"),
+        (7, "failed"),
+        (8, "failed"),
+        (9, "changed"),
+        (10, "skipped"),
+    ]
+    reasons = {line: reason for line, _, reason in found}
+    assert reasons[2].startswith("is no JSON")
+    assert reasons[4] == "email is invalid"
+    assert reasons[6] == "line_items.0.price is invalid"
+    assert reasons[7] == "total_price must be 1.00"
+    assert reasons[8].startswith("financial_status cannot be without")
+    assert "line 7: failed – total_price must be 1.00" in said
+    with shop_scope(shop):
+        assert Customer.objects.get().note == "Likes blue"
+        assert not Order.objects.exists()
+
+
+def test_a_dry_run_shows_every_fate_and_changes_nothing(shop: Shop, tmp_path: Path) -> None:
+    order = {"order": {"id": 1, "email": "ada@example.com", "line_items": [{"title": "a", "price": "1.00"}]}}
+    text = lines(order, order, {"customer": {"first_name": "Bo"}}, {"customer": {}})
+
+    said = import_text(shop, text, tmp_path, dry_run=True)
+
+    assert said.splitlines() == [
+        "line 1: new",
+        "line 2: skipped – stands in the file before",
+        "line 3: new",
+        "line 4: failed – customer must have a name or email address",
+        "Would be: 2 new, 0 changed, 1 skipped, 1 failed.",
+    ]
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+        assert not Customer.objects.exists()
+        assert not Event.objects.filter(topic__in=("orders/create", "customers/create")).exists()
+
+
+def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_path: Path) -> None:
+    rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(5)]
+    path = tmp_path / "in.jsonl"
+    path.write_text(lines(*rows))
+    with shop_scope(shop):
+        with path.open("rb") as file:
+            kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
+        imports.mark_importing(kept)
+        begun = imports.run(kept)
+        for _ in range(3):
+            next(begun)
+        begun.close()
+        assert Order.objects.count() == 3
+
+    said = import_text(shop, path.read_text(), tmp_path)
+
+    assert said == "Done: 2 new, 0 changed, 0 skipped, 0 failed.\n"
+    with shop_scope(shop):
+        assert Order.objects.count() == 5
+        assert Import.objects.get().state == Import.State.DONE
+        assert not default_storage.exists(kept.place)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("in.csv", b"", "is empty"),
+        ("in.xlsx", b"x", "must end in"),
+        ("in.csv", b"a,a\n1,2\n", "must name every column once"),
+        ("in.csv", b"email\n\xff\n", "not UTF-8"),
+    ],
+)
+def test_files_that_are_none_are_refused(shop: Shop, tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    with pytest.raises(CommandError, match=message):
+        call_command("import_orders", str(path), shop=shop.domain)
+
+
+def test_customers_come_in_as_csv(shop: Shop, tmp_path: Path) -> None:
+    text = "first_name,email,city,country,accepts_marketing,tags\nAda,ada@example.com,Lund,Sweden,yes,'=vip\n,,,,,\n"
+
+    said = import_text(shop, text, tmp_path, "in.csv")
+
+    assert said.startswith("Done: 1 new, 0 changed, 0 skipped, 0 failed")
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+        assert (customer.default_address.city, customer.default_address.country_code) == ("Lund", "SE")
+        assert (customer.email_marketing_state, customer.tags) == ("subscribed", "=vip")
+
+
+def test_customers_go_out_and_come_back(shop: Shop, other_shop: Shop, user: User, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"first_name": "=Ada", "email": "ada@example.com", "note": "+1"}}), tmp_path)
+
+    table = exported(shop, user, "customers", "csv")
+    import_text(other_shop, table, tmp_path, "out.csv")
+
+    assert "'=Ada" in table
+    with shop_scope(other_shop):
+        customer = Customer.objects.get()
+    assert (customer.first_name, customer.note) == ("=Ada", "+1")
+
+
+def test_the_worker_checks_and_after_a_yes_imports(shop: Shop, tmp_path: Path) -> None:
+    text = lines({"customer": {"email": "a@example.com"}}, {"customer": {"email": "no"}})
+    with shop_scope(shop):
+        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="staff:1", at=timezone.now())
+        imports.ask_for_check(kept, actor="staff:1")
+        with pytest.raises(imports.NotChecked):
+            imports.confirm(kept, actor="staff:1", at=timezone.now())
+    _run(shop, imports.CHECK)
+    with shop_scope(shop):
+        kept.refresh_from_db()
+        assert (kept.state, kept.total, Customer.objects.count()) == ("checked", 2, 0)
+        assert list(kept.fates.values_list("fate", flat=True)) == ["new", "failed"]
+        imports.confirm(kept, actor="staff:1", at=timezone.now())
+    _run(shop, imports.RUN)
+    with shop_scope(shop):
+        kept.refresh_from_db()
+        assert (kept.state, Customer.objects.count()) == ("done", 1)
+        assert not kept.fates.filter(dry=True).exists()
+        with pytest.raises(imports.NotChecked):
+            imports.confirm(kept, actor="staff:1", at=timezone.now())
+
+
+def _run(shop: Shop, task: str) -> None:
+    with shop_scope(shop):
+        key = Job.objects.get(task=task).key
+    assert jobs.run(key)
+
+
+def test_exports_honour_filters_expire_and_are_recorded(shop: Shop, user: User) -> None:
+    filled(shop)
+    some = exported(shop, user, "orders", "jsonl", status="cancelled")
+
+    assert [json.loads(line)["order"]["cancel_reason"] for line in some.splitlines()] == ["fraud"]
+    with shop_scope(shop):
+        export = Export.objects.get()
+        now = timezone.now()
+        assert export.is_open_to(user.pk, now)
+        assert not export.is_open_to(user.pk + 1, now)
+        assert not export.is_open_to(user.pk, now + timedelta(days=3))
+        exports.expire(Job(), export_id=export.pk)
+        assert not default_storage.exists(export.place)
+        assert Event.objects.filter(topic="orders/export").count() == 1
+        assert Transaction.objects.exists()

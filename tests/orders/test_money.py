@@ -1,0 +1,119 @@
+"""Exact arithmetic: parts add up to the whole, to the cent, in every currency."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.orders import pricing
+from apps.orders.models import LineItem, Order, ShippingLine
+from apps.orders.money import converted, fits, is_currency, places_of, portion, quantum_of, rounded, split
+
+CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
+
+
+@st.composite
+def amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
+    """A currency, and amounts that it has."""
+    currency = draw(CURRENCIES)
+    units = draw(st.lists(st.integers(0, most), min_size=1, max_size=12))
+    return currency, [Decimal(unit) * quantum_of(currency) for unit in units]
+
+
+@given(amounts(), st.integers(0, 10**12))
+def test_split_adds_up_to_the_cent(given_amounts: tuple[str, list[Decimal]], units: int) -> None:
+    currency, weights = given_amounts
+    total = Decimal(units) * quantum_of(currency)
+
+    parts = split(total, weights, currency)
+
+    assert sum(parts) == total
+    assert all(part >= 0 and part == rounded(part, currency) for part in parts)
+    if total <= sum(weights):
+        assert all(part <= weight for part, weight in zip(parts, weights, strict=True))
+
+
+@given(CURRENCIES, st.integers(0, 10**9), st.integers(1, 50))
+def test_portions_of_single_units_add_up_to_the_whole(currency: str, units: int, quantity: int) -> None:
+    total = Decimal(units) * quantum_of(currency)
+
+    shares = [
+        portion(total, n + 1, quantity, currency) - portion(total, n, quantity, currency) for n in range(quantity)
+    ]
+
+    assert sum(shares) == total
+    assert all(share >= 0 for share in shares)
+
+
+@given(
+    amounts(10**6),
+    st.integers(0, 10**6),
+    st.decimals(0, 100, places=2),
+    st.decimals(0, 1, places=4),
+    st.booleans(),
+)
+def test_an_order_adds_up(
+    given_amounts: tuple[str, list[Decimal]], off: int, percent: Decimal, rate: Decimal, included: bool
+) -> None:
+    currency, prices = given_amounts
+    order = Order(currency=currency, presentment_currency=currency, taxes_included=included)
+    lines = [
+        LineItem(
+            price=price,
+            quantity=index + 1,
+            current_quantity=index + 1,
+            tax_lines=[{"title": "VAT", "rate": rate, "price": None}],
+        )
+        for index, price in enumerate(prices)
+    ]
+    shipping = [ShippingLine(title="Post", price=quantum_of(currency) * 7)]
+    codes = [
+        {"code": "A", "amount": Decimal(off) * quantum_of(currency), "type": "fixed_amount"},
+        {"code": "B", "amount": percent, "type": "percentage"},
+        {"code": "C", "amount": quantum_of(currency) * 3, "type": "shipping"},
+    ]
+
+    errors = pricing.price(order, lines, shipping, codes=codes)
+
+    assert errors == {}
+    rows = [*lines, *shipping]
+    assert order.total_discounts == sum(Decimal(code["amount"]) for code in order.discount_codes)
+    assert order.total_discounts == sum(row.discount for row in rows)
+    assert order.total_tax == sum(Decimal(tax["price"]) for tax in order.tax_lines) == sum(row.tax for row in rows)
+    assert order.subtotal_price == order.total_line_items_price - sum(line.discount for line in lines) >= 0
+    due = order.subtotal_price + quantum_of(currency) * 4 + (0 if included else order.total_tax)
+    assert order.total_price == order.current_total_price == due
+    for line in lines:
+        line.current_quantity = 0
+    pricing.total_currently(order, lines, [])
+    assert order.current_total_price == order.current_total_tax == order.current_total_discounts == 0
+
+
+@pytest.mark.parametrize(("currency", "places"), [("JPY", 0), ("USD", 2), ("KWD", 3), ("EUR", 2)])
+def test_places_are_those_of_the_currency(currency: str, places: int) -> None:
+    assert places_of(currency) == places
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "outcome"),
+    [
+        ("1.5", "JPY", False),
+        ("1", "JPY", True),
+        ("1.234", "KWD", True),
+        ("1.2345", "KWD", False),
+        ("NaN", "USD", False),
+    ],
+)
+def test_amounts_fit_with_at_most_the_decimals(amount: str, currency: str, outcome: bool) -> None:
+    assert fits(Decimal(amount), currency) is outcome
+
+
+def test_roundings_go_half_up() -> None:
+    assert rounded(Decimal("0.125"), "USD") == Decimal("0.13")
+    assert converted(Decimal("0.005"), Decimal(100), "JPY") == 1
+
+
+@pytest.mark.parametrize("code", ["", "usd", "XYZ", "CLF", "US"])
+def test_unknown_currencies_and_those_with_four_decimals_are_none(code: str) -> None:
+    assert not is_currency(code)

@@ -1,0 +1,683 @@
+"""Orders over REST: taken in, priced, checked, listed, changed, moved, deleted."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.catalog.models import Product
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.orders.models import LineItem, Order, OrderCounter, Transaction
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient, ClientWith
+from tests.orders.factories import available, make_order, make_variant
+from tests.wire_tables import assert_fits
+
+BOOTS = {
+    "title": "Big Brown Bear Boots",
+    "price": 74.99,
+    "grams": "1300",
+    "quantity": 3,
+    "tax_lines": [{"price": 13.5, "rate": 0.06, "title": "State tax"}],
+}
+ADDRESS = {
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "address1": "1 Main Street",
+    "phone": "555-0100",
+    "city": "Ottawa",
+    "province": "Ontario",
+    "country": "Canada",
+    "zip": "K1A 0B1",
+}
+
+
+def place(api: ApiClient, **fields: Any) -> dict[str, Any]:
+    response = api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}})
+    assert response.status_code == 201, response.content
+    return response.json()["order"]
+
+
+def refused(api: ApiClient, **fields: Any) -> dict[str, Any]:
+    response = api.post("orders.json", {"order": {"line_items": [BOOTS], **fields}})
+    assert response.status_code == 422, response.content
+    return response.json()["errors"]
+
+
+@pytest.fixture
+def full_order(api: ApiClient, shop: Shop) -> dict[str, Any]:
+    """An order that has everything an order can have."""
+    variant = make_variant(shop, stock=9)
+    return place(
+        api,
+        line_items=[
+            {**BOOTS, "properties": [{"name": "Engraving", "value": "For Ada"}], "total_discount": "4.00"},
+            {"variant_id": variant.pk, "quantity": 1},
+        ],
+        email="ada@example.com",
+        phone="+16135550100",
+        billing_address=ADDRESS,
+        shipping_address=ADDRESS,
+        shipping_lines=[{"title": "Post", "price": "9.00", "code": "STD", "source": "shop"}],
+        discount_codes=[{"code": "TEN", "amount": "10", "type": "percentage"}],
+        note="Ring twice",
+        note_attributes=[{"name": "Gift", "value": "yes"}],
+        tags="vip, early",
+        inventory_behaviour="decrement_obeying_policy",
+        transactions=[{"kind": "sale", "status": "success", "amount": "50.00", "gateway": "manual"}],
+        browser_ip="192.0.2.7",
+        customer={"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"},
+        buyer_accepts_marketing=True,
+    )
+
+
+def test_wire_of_every_route(api: ApiClient, full_order: dict[str, Any]) -> None:
+    pk = full_order["id"]
+
+    assert_fits("order", "POST /orders.json", {"order": full_order})
+    assert_fits("order", "GET /orders.json", api.get("orders.json").json())
+    assert_fits("order", "GET /orders/count.json", api.get("orders/count.json").json())
+    assert_fits("order", "GET /orders/{id}.json", api.get(f"orders/{pk}.json").json())
+    assert_fits("order", "PUT /orders/{id}.json", api.put(f"orders/{pk}.json", {"order": {"note": "x"}}).json())
+    assert_fits("order", "POST /orders/{id}/close.json", api.post(f"orders/{pk}/close.json").json())
+    assert_fits("order", "POST /orders/{id}/open.json", api.post(f"orders/{pk}/open.json", {}).json())
+    assert_fits("order", "POST /orders/{id}/cancel.json", api.post(f"orders/{pk}/cancel.json", {}).json())
+    customer = full_order["customer"]["id"]
+    listed = api.get(f"customers/{customer}/orders.json", status="any").json()
+    # The customers' table saw one order only, in which nothing was null; the order's table knows better.
+    assert_fits("order", "GET /orders.json", listed)
+    assert api.delete(f"orders/{pk}.json").json() == {}
+
+
+def test_create_prices_an_order_and_takes_its_total_as_proof(api: ApiClient) -> None:
+    order = place(
+        api,
+        currency="EUR",
+        total_tax=13.5,
+        total_price="238.47",
+        transactions=[{"kind": "sale", "status": "success", "amount": 238.47}],
+    )
+
+    assert order["name"] == "#1001"
+    assert (order["number"], order["order_number"]) == (1, 1001)
+    assert order["total_line_items_price"] == order["subtotal_price"] == "224.97"
+    assert (order["total_tax"], order["total_price"], order["total_outstanding"]) == ("13.50", "238.47", "0.00")
+    assert order["financial_status"] == "paid"
+    assert order["total_weight"] == 3900
+    assert order["total_price_set"]["presentment_money"] == {"amount": "238.47", "currency_code": "EUR"}
+    assert order["line_items"][0]["tax_lines"] == [
+        {
+            "price": "13.50",
+            "rate": 0.06,
+            "title": "State tax",
+            "price_set": {
+                "shop_money": {"amount": "13.50", "currency_code": "EUR"},
+                "presentment_money": {"amount": "13.50", "currency_code": "EUR"},
+            },
+            "channel_liable": None,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "amount", "message"),
+    [
+        ("total_price", "238.46", "must be 238.47"),
+        ("total_tax", 1, "must be 13.50"),
+        ("subtotal_price", "0", "must be 224.97"),
+        ("total_discounts", "3.00", "must be 0.00"),
+        ("total_line_items_price", "74.99", "must be 224.97"),
+    ],
+)
+def test_create_refuses_totals_that_disagree(api: ApiClient, shop: Shop, field: str, amount: Any, message: str) -> None:
+    errors = refused(api, email="ada@example.com", **{field: amount})
+
+    assert errors == {field: [message]}
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+        assert not Customer.objects.exists()
+        assert not OrderCounter.objects.exists()
+        assert not Event.objects.filter(topic__startswith="orders/").exists()
+
+
+def test_create_shares_discounts_over_lines_to_the_cent(api: ApiClient) -> None:
+    lines = [{"title": name, "price": "33.33", "quantity": 1} for name in "abc"]
+
+    order = place(api, line_items=lines, discount_codes=[{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}])
+
+    shares = [line["discount_allocations"][0]["amount"] for line in order["line_items"]]
+    assert shares == ["3.33", "3.34", "3.33"]
+    assert (order["total_discounts"], order["subtotal_price"]) == ("10.00", "89.99")
+    assert order["discount_codes"] == [{"code": "TEN", "amount": "10.00", "type": "fixed_amount"}]
+    assert order["discount_applications"][0]["target_selection"] == "all"
+
+
+def test_create_takes_percentages_and_shipping_codes(api: ApiClient) -> None:
+    order = place(
+        api,
+        line_items=[{"title": "a", "price": "50.00", "quantity": 2}],
+        shipping_lines=[{"title": "Post", "price": "9.00"}],
+        discount_codes=[
+            {"code": "P", "amount": "12.5", "type": "percentage"},
+            {"code": "S", "amount": "20.00", "type": "shipping"},
+        ],
+    )
+
+    assert (order["subtotal_price"], order["total_discounts"], order["total_price"]) == ("87.50", "21.50", "87.50")
+    assert order["shipping_lines"][0]["discounted_price"] == "0.00"
+    assert [code["amount"] for code in order["discount_codes"]] == ["12.50", "9.00"]
+
+
+def test_taxes_of_the_whole_order_are_shared_over_the_taxable_lines(api: ApiClient) -> None:
+    lines = [
+        {"title": "a", "price": "10.00", "quantity": 1},
+        {"title": "b", "price": "20.00", "quantity": 1},
+        {"title": "c", "price": "70.00", "quantity": 1, "taxable": False},
+    ]
+
+    order = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": "0.2", "price": "5.99"}])
+
+    assert [[tax["price"] for tax in line["tax_lines"]] for line in order["line_items"]] == [["2.00"], ["3.99"], []]
+    assert (order["total_tax"], order["total_price"]) == ("5.99", "105.99")
+    assert order["tax_lines"][0]["price"] == "5.99"
+
+
+def test_a_tax_without_a_price_follows_from_its_rate(api: ApiClient) -> None:
+    line = {"title": "a", "price": "119.00", "quantity": 1, "tax_lines": [{"title": "VAT", "rate": "0.19"}]}
+
+    added = place(api, line_items=[line])
+    included = place(api, line_items=[line], taxes_included=True)
+
+    assert (added["total_tax"], added["total_price"]) == ("22.61", "141.61")
+    assert (included["total_tax"], included["total_price"]) == ("19.00", "119.00")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"line_items": []}, "line_items"),
+        ({"line_items": [{"title": "a", "quantity": 1}]}, "line_items.0.price"),
+        ({"line_items": [{"price": "1.00", "quantity": 1}]}, "line_items.0.title"),
+        ({"line_items": [{**BOOTS, "quantity": 0}]}, "line_items.0.quantity"),
+        ({"line_items": [{**BOOTS, "quantity": "1_0"}]}, "line_items.0.quantity"),
+        ({"line_items": [{"variant_id": 1}]}, "line_items.0.variant_id"),
+        ({"line_items": [{**BOOTS, "product_id": 1}]}, "line_items.0.product_id"),
+        ({"line_items": [{**BOOTS, "total_discount": "300.00"}]}, "line_items.0.total_discount"),
+        ({"line_items": ["x"]}, "line_items.0"),
+        ({"line_items": {}}, "line_items"),
+        ({"currency": "XYZ"}, "currency"),
+        ({"currency": "usd"}, "currency"),
+        ({"presentment_currency": "EUR"}, "exchange_rate"),
+        ({"presentment_currency": "EUR", "exchange_rate": "0"}, "exchange_rate"),
+        ({"exchange_rate": "2"}, "exchange_rate"),
+        ({"email": "nobody"}, "email"),
+        ({"phone": "12"}, "phone"),
+        ({"customer": {"id": 1}}, "customer"),
+        ({"customer": {"email": "nobody"}}, "customer.email"),
+        ({"customer": "x"}, "customer"),
+        ({"shipping_address": {"country": "Atlantis"}}, "shipping_address.country"),
+        ({"discount_codes": [{"code": "A", "amount": "101", "type": "percentage"}]}, "discount_codes.0.amount"),
+        ({"discount_codes": [{"code": "A", "amount": "1", "type": "magic"}]}, "discount_codes.0.type"),
+        ({"shipping_lines": [{"title": "Post"}]}, "shipping_lines.0.price"),
+        ({"financial_status": "refunded"}, "financial_status"),
+        ({"financial_status": "bogus"}, "financial_status"),
+        ({"fulfillment_status": "partial"}, "fulfillment_status"),
+        ({"inventory_behaviour": "steal"}, "inventory_behaviour"),
+        ({"processed_at": "2026-02-30"}, "processed_at"),
+        ({"browser_ip": "1.2.3"}, "browser_ip"),
+        ({"transactions": [{"kind": "refund", "amount": "1.00"}]}, "transactions.0.kind"),
+        ({"transactions": [{"kind": "capture", "amount": "1.00"}]}, "transactions.0.parent_id"),
+        ({"transactions": [{"kind": "sale", "amount": "1.00", "currency": "EUR"}]}, "transactions.0.currency"),
+        ({"metafields": [{"namespace": "a"}]}, "metafields.0.key"),
+        ({"tax_lines": [{"title": "VAT", "rate": "0.1", "price": "1.00"}]}, "tax_lines"),
+    ],
+)
+def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, fields: Any, field: str) -> None:
+    errors = refused(api, **fields)
+
+    assert field in errors, errors
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+        assert not Event.objects.filter(topic__startswith="orders/").exists()
+
+
+@pytest.mark.parametrize(
+    "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", True, None, [], ""]
+)
+def test_amounts_are_plain_digits_with_the_decimals_of_the_currency(api: ApiClient, amount: Any) -> None:
+    errors = refused(api, line_items=[{"title": "a", "price": amount, "quantity": 1}])
+
+    assert list(errors) == ["line_items.0.price"]
+
+
+@pytest.mark.parametrize(
+    ("currency", "price", "shown"),
+    [("JPY", "500", "500"), ("JPY", "500.0", None), ("KWD", "1.234", "1.234"), ("USD", "1.234", None)],
+)
+def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str, shown: str | None) -> None:
+    lines = [{"title": "a", "price": price, "quantity": 1}]
+
+    if shown is None:
+        assert refused(api, currency=currency, line_items=lines) == {"line_items.0.price": ["is invalid"]}
+    else:
+        order = place(api, currency=currency, line_items=lines)
+        assert (order["total_price"], order["currency"]) == (shown, currency)
+
+
+def test_an_order_shows_the_money_that_the_buyer_saw(api: ApiClient) -> None:
+    lines = [{"title": "a", "price": "10.00", "quantity": 1}]
+
+    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
+
+    assert order["currency"] == "USD"
+    assert order["total_price_set"] == {
+        "shop_money": {"amount": "10.00", "currency_code": "USD"},
+        "presentment_money": {"amount": "1513", "currency_code": "JPY"},
+    }
+
+
+def test_lines_of_variants_are_completed_from_the_catalog(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=5)
+
+    line = place(api, line_items=[{"variant_id": variant.pk}])["line_items"][0]
+
+    assert (line["title"], line["variant_title"], line["name"]) == ("Mug", "Blue", "Mug - Blue")
+    assert (line["sku"], line["vendor"], line["grams"], line["price"]) == ("MUG-1", "Pottery", 300, "10.00")
+    assert (line["product_id"], line["product_exists"]) == (variant.product_id, True)
+    assert line["variant_inventory_management"] == "platform"
+    assert available(variant) == 5
+
+
+def test_lines_outlive_their_product(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop)
+    order = place(api, line_items=[{"variant_id": variant.pk}])
+    api.get(f"orders/{order['id']}.json")
+
+    with shop_scope(shop):
+        Product.objects.get(pk=variant.product_id).delete()
+
+    line = api.get(f"orders/{order['id']}.json").json()["order"]["line_items"][0]
+    assert (line["product_id"], line["variant_id"], line["product_exists"]) == (None, None, False)
+    assert line["title"] == "Mug"
+
+
+def test_another_shops_variant_cannot_be_bought(api: ApiClient, other_shop: Shop) -> None:
+    variant = make_variant(other_shop)
+
+    assert refused(api, line_items=[{"variant_id": variant.pk}]) == {"line_items.0.variant_id": ["is invalid"]}
+
+
+def test_create_finds_the_customer_or_makes_one(api: ApiClient, shop: Shop) -> None:
+    first = place(api, email="Ada@Example.com", shipping_address=ADDRESS)
+    second = place(api, email="ada@example.com", transactions=[{"kind": "sale", "amount": "238.47"}])
+    third = place(api, customer={"id": first["customer"]["id"]})
+
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+    assert {order["customer"]["id"] for order in (first, second, third)} == {customer.pk}
+    assert first["customer"]["default_address"]["city"] == "Ottawa"
+    assert (customer.orders_count, customer.total_spent) == (3, Decimal("238.47"))
+    assert (customer.last_order_id, customer.last_order_name) == (third["id"], "#1003")
+    assert third["email"] == "Ada@Example.com"
+
+
+def test_a_change_of_the_customer_shows_on_the_order_at_once(api: ApiClient) -> None:
+    order = place(api, email="ada@example.com")
+    path = f"orders/{order['id']}.json"
+    api.get(path)
+
+    api.put(f"customers/{order['customer']['id']}.json", {"customer": {"first_name": "Augusta"}})
+
+    assert api.get(path).json()["order"]["customer"]["first_name"] == "Augusta"
+    assert api.get("orders.json").json()["orders"][0]["customer"]["first_name"] == "Augusta"
+
+
+def test_a_test_order_counts_for_nothing(api: ApiClient, shop: Shop) -> None:
+    place(api, email="ada@example.com", test=True, currency="EUR", financial_status="paid")
+
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+    assert (customer.total_spent, customer.last_order_currency) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("status", "kinds"),
+    [
+        ("pending", []),
+        ("authorized", ["authorization"]),
+        ("paid", ["sale"]),
+        ("voided", ["authorization", "void"]),
+    ],
+)
+def test_a_status_without_transactions_stands_for_them(
+    api: ApiClient, shop: Shop, status: str, kinds: list[str]
+) -> None:
+    order = place(api, financial_status=status)
+
+    assert order["financial_status"] == status
+    with shop_scope(shop):
+        assert list(Transaction.objects.order_by("pk").values_list("kind", flat=True)) == kinds
+
+
+def test_an_order_that_was_sent_already_has_nothing_left_to_send(api: ApiClient) -> None:
+    order = place(api, fulfillment_status="fulfilled")
+
+    assert order["fulfillment_status"] == "fulfilled"
+    assert order["line_items"][0]["fulfillment_status"] == "fulfilled"
+    assert order["line_items"][0]["fulfillable_quantity"] == 0
+    assert api.post(f"orders/{order['id']}/cancel.json", {}).status_code == 422
+
+
+def test_stock_is_taken_as_the_order_says(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=3)
+    line = {"variant_id": variant.pk, "quantity": 2}
+
+    place(api, line_items=[line])
+    assert available(variant) == 3
+    place(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    assert available(variant) == 1
+    errors = refused(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
+    assert errors == {"line_items.0.quantity": ["is more than is in stock (1)"]}
+    assert available(variant) == 1
+    place(api, line_items=[line], inventory_behaviour="decrement_ignoring_policy")
+    assert available(variant) == -1
+
+
+def test_a_variant_that_may_be_oversold_is(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=1, inventory_policy="continue")
+
+    place(api, line_items=[{"variant_id": variant.pk, "quantity": 4}], inventory_behaviour="decrement_obeying_policy")
+
+    assert available(variant) == -3
+
+
+def test_cancel_gives_the_stock_back_once(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=3)
+    line = {"variant_id": variant.pk, "quantity": 2}
+    order = place(api, line_items=[line], inventory_behaviour="decrement_obeying_policy", financial_status="authorized")
+    path = f"orders/{order['id']}/cancel.json"
+
+    response = api.post(path, {"reason": "customer"})
+    again = api.post(path, {})
+
+    cancelled = response.json()["order"]
+    assert response.status_code == 200
+    assert response.json()["notice"] == "Order has been canceled"
+    assert (cancelled["cancel_reason"], cancelled["fulfillment_status"]) == ("customer", "restocked")
+    assert (cancelled["financial_status"], cancelled["current_total_price"]) == ("voided", "0.00")
+    assert cancelled["line_items"][0]["current_quantity"] == 0
+    assert (again.status_code, again.json()) == (422, {"errors": {"base": ["The order is cancelled already"]}})
+    assert available(variant) == 3
+
+
+def test_cancel_without_restock_leaves_stock_and_units(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=3)
+    lines = [{"variant_id": variant.pk, "quantity": 2}]
+    order = place(api, line_items=lines, inventory_behaviour="decrement_obeying_policy")
+
+    cancelled = api.post(f"orders/{order['id']}/cancel.json", {"restock": False}).json()["order"]
+
+    assert available(variant) == 1
+    assert cancelled["line_items"][0]["current_quantity"] == 2
+    assert cancelled["line_items"][0]["fulfillable_quantity"] == 0
+    assert cancelled["fulfillment_status"] is None
+
+
+def test_cancel_takes_its_parameters_from_the_query_too(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop, stock=3)
+    order = place(api, line_items=[{"variant_id": variant.pk}], inventory_behaviour="decrement_obeying_policy")
+    path = f"orders/{order['id']}/cancel.json"
+
+    refused = [api.post(f"{path}?reason=whim"), api.post(f"{path}?restock=FALSE")]
+    cancelled = api.post(f"{path}?reason=fraud&restock=False", {"reason": "customer"})
+
+    assert [response.status_code for response in refused] == [422, 422]
+    assert [list(response.json()["errors"]) for response in refused] == [["reason"], ["restock"]]
+    assert cancelled.json()["order"]["cancel_reason"] == "customer"
+    assert available(variant) == 2
+
+
+def test_orders_are_closed_and_opened_again(api: ApiClient) -> None:
+    order = place(api)
+    path = f"orders/{order['id']}"
+
+    closed = api.post(f"{path}/close.json").json()["order"]
+    twice = api.post(f"{path}/close.json").json()["order"]
+    opened = api.post(f"{path}/open.json").json()["order"]
+
+    assert closed["closed_at"] is not None
+    assert twice == closed
+    assert opened["closed_at"] is None
+    api.post(f"{path}/cancel.json")
+    assert api.post(f"{path}/open.json").status_code == 422
+
+
+def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> None:
+    order = place(api, email="ada@example.com")
+    path = f"orders/{order['id']}.json"
+
+    changed = api.put(
+        path,
+        {
+            "order": {
+                **order,
+                "note": "Ring twice",
+                "tags": "b, a, B",
+                "email": "new@example.com",
+                "note_attributes": [{"name": "colour", "value": "red"}],
+                "shipping_address": {"address1": "123 Ship Street", "city": "Shipsville"},
+                "total_price": "1.00",
+                "financial_status": "paid",
+                "line_items": [],
+                "name": "#1",
+                "metafields": [{"key": "new", "value": "x", "type": "single_line_text_field", "namespace": "global"}],
+            }
+        },
+    ).json()["order"]
+
+    assert (changed["note"], changed["tags"], changed["email"]) == ("Ring twice", "a, b", "new@example.com")
+    assert changed["shipping_address"]["city"] == "Shipsville"
+    assert changed["note_attributes"] == [{"name": "colour", "value": "red"}]
+    for name in ("total_price", "financial_status", "line_items", "name", "customer"):
+        assert changed[name] == order[name]
+    assert len(api.get(f"orders/{order['id']}/metafields.json").json()["metafields"]) == 1
+
+
+def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> None:
+    order = place(api, email="ada@example.com")
+
+    changed = api.put(f"orders/{order['id']}.json", {"order": {"customer": None}}).json()["order"]
+
+    assert changed["customer"] is None
+    with shop_scope(shop):
+        assert Customer.objects.get().orders_count == 0
+
+
+def test_delete_takes_lines_and_transactions_along(api: ApiClient, shop: Shop) -> None:
+    order = place(api, email="ada@example.com", financial_status="paid")
+
+    response = api.delete(f"orders/{order['id']}.json")
+
+    assert (response.status_code, response.json()) == (200, {})
+    with shop_scope(shop):
+        assert not LineItem.objects.exists()
+        assert not Transaction.objects.exists()
+        assert Customer.objects.get().orders_count == 0
+        assert Event.objects.filter(topic="orders/delete").count() == 1
+    assert place(api)["name"] == "#1002"
+
+
+def test_an_order_paid_through_a_gateway_stays(api: ApiClient) -> None:
+    order = place(api, transactions=[{"kind": "sale", "amount": "238.47", "gateway": "cards"}])
+
+    assert api.delete(f"orders/{order['id']}.json").status_code == 422
+    assert api.get(f"orders/{order['id']}.json").status_code == 200
+
+
+def test_a_customer_with_orders_cannot_be_deleted(api: ApiClient) -> None:
+    order = place(api, email="ada@example.com")
+
+    response = api.delete(f"customers/{order['customer']['id']}.json")
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"base": ["Error deleting customer"]}})
+
+
+def test_lists_show_open_orders_unless_the_status_says_otherwise(api: ApiClient) -> None:
+    opened, closed, cancelled = (place(api)["id"] for _ in range(3))
+    api.post(f"orders/{closed}/close.json")
+    api.post(f"orders/{cancelled}/cancel.json")
+
+    def ids(**query: str) -> list[int]:
+        return [order["id"] for order in api.get("orders.json", **query).json()["orders"]]
+
+    assert ids() == ids(status="open") == [opened]
+    assert ids(status="closed") == [closed]
+    assert ids(status="cancelled") == [cancelled]
+    assert ids(status="any") == [cancelled, closed, opened]
+    assert api.get("orders/count.json").json() == {"count": 1}
+    assert api.get("orders/count.json", status="any").json() == {"count": 3}
+
+
+def test_lists_take_every_filter(api: ApiClient, client_with: ClientWith) -> None:
+    paid = place(api, financial_status="paid", processed_at="2026-01-02T03:04:05Z")["id"]
+    sent = place(api, fulfillment_status="fulfilled")["id"]
+    stranger = client_with("write_orders")
+    foreign = place(stranger)["id"]
+
+    def ids(client: ApiClient = api, **query: Any) -> list[int]:
+        return [order["id"] for order in client.get("orders.json", **query).json()["orders"]]
+
+    assert ids(financial_status="paid") == [paid]
+    assert ids(financial_status="unpaid") == [foreign, sent]
+    assert ids(financial_status="any") == [foreign, sent, paid]
+    assert ids(fulfillment_status="shipped") == [sent]
+    assert ids(fulfillment_status="unshipped") == ids(fulfillment_status="unfulfilled") == [foreign, paid]
+    assert ids(name="#1001") == ids(name="1001") == [paid]
+    assert ids(ids=f"{paid},{sent}") == [sent, paid]
+    assert ids(since_id=paid) == [sent, foreign]
+    assert ids(processed_at_max="2026-01-03") == [paid]
+    assert ids(processed_at_min="2026-01-03") == [foreign, sent]
+    assert ids(created_at_max="2026-01-03") == []
+    assert ids(updated_at_min="2026-01-03", limit=1) == [foreign]
+    assert ids(attribution_app_id=api.installation.app_id) == ids(attribution_app_id="current") == [sent, paid]
+    assert ids(stranger, attribution_app_id="current") == [foreign]
+    for bad in ({"status": "x"}, {"financial_status": "x"}, {"attribution_app_id": "x"}, {"processed_at_min": "x"}):
+        assert api.get("orders.json", **bad).status_code == 400
+
+
+def test_orders_of_a_customer_are_that_customers(api: ApiClient) -> None:
+    mine = place(api, email="ada@example.com")
+    place(api, email="bob@example.com")
+
+    listed = api.get(f"customers/{mine['customer']['id']}/orders.json").json()["orders"]
+
+    assert [order["id"] for order in listed] == [mine["id"]]
+    assert api.get("customers/999/orders.json").status_code == 404
+
+
+def test_orders_of_another_shop_do_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+    order = place(api)
+    path = f"orders/{order['id']}"
+
+    answers = [
+        foreign_api.get(f"{path}.json"),
+        foreign_api.put(f"{path}.json", {"order": {"note": "x"}}),
+        foreign_api.delete(f"{path}.json"),
+        *(foreign_api.post(f"{path}/{action}.json") for action in ("cancel", "close", "open")),
+        foreign_api.get(f"{path}/events.json"),
+        foreign_api.get(f"{path}/transactions.json"),
+    ]
+
+    assert {answer.status_code for answer in answers} == {404}
+    assert api.get(f"{path}.json").json()["order"] == order
+    assert place(foreign_api)["name"] == "#1001"
+
+
+def test_writes_record_what_happened_without_personal_data(api: ApiClient, shop: Shop) -> None:
+    order = place(api, email="ada@example.com", financial_status="paid")
+    api.put(f"orders/{order['id']}.json", {"order": {"email": "new@example.com", "tags": "x"}})
+    api.post(f"orders/{order['id']}/cancel.json")
+
+    with shop_scope(shop):
+        events = list(Event.objects.filter(topic__startswith="order").order_by("pk"))
+    assert [event.topic for event in events] == [
+        "orders/create",
+        "order_transactions/create",
+        "orders/paid",
+        "orders/updated",
+        "orders/updated",
+        "orders/cancelled",
+    ]
+    assert events[3].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "x"]}
+    assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
+
+
+def test_units_count_as_sold_once_they_are_paid(api: ApiClient, shop: Shop) -> None:
+    variant = make_variant(shop)
+    order = place(api, line_items=[{"variant_id": variant.pk, "quantity": 3}])
+
+    def sold() -> int:
+        with shop_scope(shop):
+            return Product.objects.get(pk=variant.product_id).units_sold
+
+    assert sold() == 0
+    api.post(f"orders/{order['id']}/transactions.json", {"transaction": {"kind": "sale", "amount": "30.00"}})
+    assert sold() == 3
+    api.delete(f"orders/{order['id']}.json")
+    assert sold() == 0
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("path", ["orders.json", "orders.json?status=any&limit=250"])
+def test_list_costs_the_same_queries_however_many_rows(
+    api: ApiClient, shop: Shop, count: int, path: str, django_assert_num_queries: Any
+) -> None:
+    for number in range(count):
+        make_order(shop, email=f"c{number}@example.com", shipping=[{"title": "Post", "price": Decimal(1)}])
+    api.get("shop.json")
+
+    with django_assert_num_queries(5):  # token, page, orders with customers, lines, shipping lines
+        response = api.get(path)
+
+    assert len(response.json()["orders"]) == count
+
+
+def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_order: dict[str, Any]) -> None:
+    from apps.api import rendering
+
+    path = f"orders/{full_order['id']}"
+    for write in (
+        lambda: api.put(f"{path}.json", {"order": {"note": "a"}}),
+        lambda: api.post(f"{path}/transactions.json", {"transaction": {"kind": "sale", "amount": "1.00"}}),
+        lambda: api.post(f"{path}/close.json"),
+        lambda: api.post(f"{path}/open.json"),
+        lambda: api.post(f"{path}/cancel.json"),
+    ):
+        assert write().status_code in {200, 201}
+        kept = api.get(f"{path}.json").json()
+        rendering.cache.clear()
+        assert api.get(f"{path}.json").json() == kept
+
+
+def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
+    from apps.jobs import services as jobs
+    from apps.jobs.models import Job
+
+    place(api, email="ada@example.com", send_receipt=True)
+    with shop_scope(shop):
+        job = Job.objects.get(task="orders.receipt")
+    jobs.run(job.key)
+
+    assert [mail.to for mail in mailoutbox] == [["ada@example.com"]]
+    assert "238.47 USD" in mailoutbox[0].body
+
+
+def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
+    before = timezone.now()
+    order = place(api)
+
+    with shop_scope(shop):
+        assert Order.objects.get(pk=order["id"]).processed_at >= before

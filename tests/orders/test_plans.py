@@ -1,0 +1,88 @@
+"""The indexes are used: what the databases say they would do with many orders."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.api.filters import apply_filters
+from apps.api.paging import beside
+from apps.customers.models import Customer
+from apps.orders.api.filters import OrderFilter
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests import parts
+
+ROWS = 6_000
+# Two weeks after the first order: a range so narrow that walking the whole list would cost more.
+EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
+IN_ORDER = "nothing" if parts.on_postgres() else "orders_order_by_shop"
+
+
+@pytest.fixture
+def crowd(shop: Shop) -> Shop:
+    """A shop with so many orders that reading them all would be a choice to be ashamed of."""
+    start = timezone.now() - timedelta(days=ROWS)
+    with shop_scope(shop):
+        buyers = Customer.objects.bulk_create([Customer(shop=shop, first_name=f"Buyer{n}") for n in range(600)])
+        Order.objects.bulk_create(
+            [
+                Order(
+                    shop=shop,
+                    number=number + 1,
+                    name=f"#{number + 1001}",
+                    currency="USD",
+                    presentment_currency="USD",
+                    customer=buyers[number % 600],
+                    email=f"buyer{number % 600}@example.com",
+                    created_at=start + timedelta(days=number),
+                    processed_at=start + timedelta(days=number),
+                    **(_closed(start) if number % 200 else {}),
+                    financial_status="paid" if number % 150 else "pending",
+                    fulfillment_status="fulfilled" if number % 150 else "partial",
+                )
+                for number in range(ROWS)
+            ],
+            batch_size=1000,
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+    return shop
+
+
+def _closed(at: Any) -> dict[str, Any]:
+    return {"status": "closed", "closed_at": at}
+
+
+@pytest.mark.parametrize(
+    ("query", "indexes"),
+    [
+        ({"status": "open"}, {"orders_order_by_status"}),
+        ({"financial_status": "pending"}, {"orders_order_by_payment"}),
+        ({"fulfillment_status": "partial"}, {"orders_order_by_fulfillment"}),
+        ({"name": "#3000"}, {"orders_order_by_name"}),
+        # SQLite keeps no histograms: it cannot know that a range is narrow, and walks the list in its order.
+        ({"created_at_max": EARLY}, {"orders_order_by_creation", IN_ORDER}),
+        ({"processed_at_max": EARLY}, {"orders_order_by_processing", IN_ORDER}),
+    ],
+)
+def test_filters_read_an_index(crowd: Shop, query: dict[str, str], indexes: set[str]) -> None:
+    with shop_scope(crowd):
+        found = apply_filters(OrderFilter, query, Order.objects.all())
+        told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
+
+    assert any(index in told for index in indexes), told
+    assert "SCAN orders_order" not in told.replace("SCAN orders_order USING", "")
+    assert "Seq Scan on orders_order" not in told
+
+
+def test_orders_of_a_customer_read_an_index(crowd: Shop) -> None:
+    with shop_scope(crowd):
+        buyer = Customer.objects.latest("pk")
+        found = Order.objects.filter(customer=buyer, status="closed")
+        told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
+
+    assert "orders_order_by_customer" in told or "orders_order_of_customer" in told, told

@@ -1,0 +1,132 @@
+"""Many at once, on PostgreSQL: numbers, stock, customers and payments."""
+
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.inventory.models import StockMovement
+from apps.orders import payments, transitions
+from apps.orders.models import Order, OrderCounter
+from apps.orders.payments import PaymentRefused
+from apps.orders.stocking import NotEnoughStock
+from apps.shops.errors import DomainError
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.orders.factories import available, make_order, make_variant
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+
+def at_once(shop: Shop, count: int, work: Callable[[int], Any]) -> list[Any]:
+    """Run work in threads that start together; the outcomes, refusals included."""
+    start = threading.Barrier(count)
+    outcomes: list[Any] = [None] * count
+
+    def run(number: int) -> None:
+        try:
+            start.wait()
+            with shop_scope(shop):
+                outcomes[number] = work(number)
+        except DomainError as refusal:
+            outcomes[number] = refusal
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
+    at_once(shop, 20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else []))
+
+    with shop_scope(shop):
+        assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 16))
+        assert OrderCounter.objects.get().last_number == 15
+
+
+def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
+    """The control: reading the counter and then writing it gives numbers twice."""
+    with shop_scope(shop):
+        OrderCounter.objects.create(shop=shop)
+    read = threading.Barrier(5)
+
+    def careless(_: int) -> int:
+        with transaction.atomic():
+            last = OrderCounter.objects.get().last_number
+            read.wait()
+            OrderCounter.objects.update(last_number=last + 1)
+            return last + 1
+
+    assert at_once(shop, 5, careless) == [1] * 5
+
+
+def test_twenty_takers_of_five_units(shop: Shop) -> None:
+    variant = make_variant(shop, stock=5)
+    line = {"variant_id": variant.pk, "quantity": 1}
+
+    outcomes = at_once(
+        shop, 20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    )
+
+    assert sum(isinstance(outcome, Order) for outcome in outcomes) == 5
+    assert sum(isinstance(outcome, NotEnoughStock) for outcome in outcomes) == 15
+    assert available(variant) == 0
+    with shop_scope(shop):
+        assert Order.objects.count() == 5
+        sold = StockMovement.objects.filter(item=variant.inventory_item, reason="sale")
+        assert sorted(sold.values_list("reference", flat=True)) == sorted(Order.objects.values_list("name", flat=True))
+
+
+def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> None:
+    variant = make_variant(shop, stock=6)
+    line = {"variant_id": variant.pk, "quantity": 1}
+    options: Any = {"lines": [line], "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
+    placed = [make_order(shop, **options) for _ in range(4)]
+
+    def work(number: int) -> Any:
+        if number < 8:
+            return make_order(shop, **options)
+        return transitions.cancel(placed[(number - 8) // 2], actor="system", at=timezone.now())
+
+    outcomes = at_once(shop, 16, work)
+
+    refused = [outcome for outcome in outcomes[8:] if isinstance(outcome, DomainError)]
+    assert len(refused) == 4, "each order is cancelled once"
+    with shop_scope(shop):
+        open_orders = Order.objects.filter(status="open").count()
+        moved = sum(StockMovement.objects.filter(item=variant.inventory_item).values_list("delta", flat=True))
+        assert available(variant) == 6 - open_orders == moved >= 0
+        assert Customer.objects.get().orders_count == Order.objects.count()
+
+
+def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
+    outcomes = at_once(shop, 10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com"))
+
+    assert all(isinstance(outcome, Order) for outcome in outcomes)
+    with shop_scope(shop):
+        assert Customer.objects.get().orders_count == 10
+
+
+def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> None:
+    order = make_order(shop, financial_status="authorized", email="ada@example.com")
+    capture = {"kind": "capture", "amount": Decimal("6.00")}
+
+    outcomes = at_once(
+        shop, 10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now())
+    )
+
+    assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 7
+    with shop_scope(shop):
+        order.refresh_from_db()
+        assert (order.total_paid, order.financial_status) == (Decimal("18.00"), "partially_paid")
+        assert Customer.objects.get().total_spent == Decimal("18.00")

@@ -1,0 +1,200 @@
+"""Transactions over REST: sales, authorizations, captures, voids, and the statuses that follow."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.orders.models import Transaction
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.wire_tables import assert_fits
+
+HUNDRED = [{"title": "Vase", "price": "100.00", "quantity": 1}]
+
+
+@pytest.fixture
+def order(api: ApiClient) -> dict[str, Any]:
+    """An order of 100.00, unpaid."""
+    return place(api)
+
+
+def place(api: ApiClient, **fields: Any) -> dict[str, Any]:
+    body = {"order": {"line_items": HUNDRED, "email": "ada@example.com", **fields}}
+    response = api.post("orders.json", body)
+    assert response.status_code == 201, response.content
+    return response.json()["order"]
+
+
+def pay(api: ApiClient, order: dict[str, Any], **fields: Any) -> Any:
+    return api.post(f"orders/{order['id']}/transactions.json", {"transaction": fields})
+
+
+def status(api: ApiClient, order: dict[str, Any]) -> str:
+    return api.get(f"orders/{order['id']}.json").json()["order"]["financial_status"]
+
+
+def test_wire_of_every_route(api: ApiClient, order: dict[str, Any]) -> None:
+    path = f"orders/{order['id']}/transactions"
+    authorized = pay(
+        api, order, kind="authorization", amount="60.00", authorization="code-1", message="Approved"
+    ).json()
+    captured = pay(api, order, kind="capture", amount="10.00", message="Captured").json()
+    pk = authorized["transaction"]["id"]
+
+    assert_fits("transaction", "POST /orders/{id}/transactions.json", captured)
+    assert_fits("transaction", "GET /orders/{id}/transactions.json", api.get(f"{path}.json").json())
+    assert_fits("transaction", "GET /orders/{id}/transactions/{id}.json", api.get(f"{path}/{pk}.json").json())
+    assert_fits("transaction", "GET /orders/{id}/transactions/count.json", api.get(f"{path}/count.json").json())
+
+
+def test_authorization_is_captured_in_parts(api: ApiClient, order: dict[str, Any]) -> None:
+    authorization = pay(api, order, kind="authorization", amount="100.00").json()["transaction"]
+    assert status(api, order) == "authorized"
+    assert authorization["payment_id"] == "#1001.1"
+
+    first = pay(api, order, kind="capture", amount="40.00", parent_id=authorization["id"])
+    assert (first.status_code, status(api, order)) == (201, "partially_paid")
+    shown = api.get(f"orders/{order['id']}/transactions/{authorization['id']}.json").json()["transaction"]
+    assert shown["total_unsettled_set"]["shop_money"] == {"amount": "60.00", "currency": "USD"}
+    beyond = pay(api, order, kind="capture", amount="60.01")
+    assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 60.00"]}}
+    rest = pay(api, order, kind="capture")
+
+    assert rest.json()["transaction"]["amount"] == "60.00"
+    assert rest.json()["transaction"]["parent_id"] == authorization["id"]
+    assert status(api, order) == "paid"
+    assert pay(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
+    assert pay(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
+
+
+def test_void_ends_an_authorization(api: ApiClient, order: dict[str, Any]) -> None:
+    authorization = pay(api, order, kind="authorization").json()["transaction"]
+
+    void = pay(api, order, kind="void", parent_id=authorization["id"])
+
+    assert (authorization["amount"], void.json()["transaction"]["amount"]) == ("100.00", "100.00")
+    assert (void.status_code, status(api, order)) == (201, "voided")
+    assert pay(api, order, kind="capture", amount="1.00", parent_id=authorization["id"]).status_code == 422
+    assert pay(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
+
+
+def test_a_captured_authorization_cannot_be_voided(api: ApiClient, order: dict[str, Any]) -> None:
+    pay(api, order, kind="authorization")
+    pay(api, order, kind="capture", amount="1.00")
+
+    response = pay(api, order, kind="void")
+
+    assert response.status_code == 422
+    assert status(api, order) == "partially_paid"
+
+
+def test_sales_pay_what_is_owed_and_no_more(api: ApiClient, order: dict[str, Any], shop: Shop) -> None:
+    assert pay(api, order, kind="sale", amount="99.99").status_code == 201
+    assert status(api, order) == "partially_paid"
+    assert pay(api, order, kind="sale", amount="0.02").json() == {
+        "errors": {"amount": ["must be less than or equal to 0.01"]}
+    }
+    assert pay(api, order, kind="sale").json()["transaction"]["amount"] == "0.01"
+
+    assert status(api, order) == "paid"
+    with shop_scope(shop):
+        assert Customer.objects.get().total_spent == Decimal("100.00")
+        assert Event.objects.filter(topic="orders/paid").count() == 1
+        assert Event.objects.filter(topic="order_transactions/create").count() == 2
+
+
+def test_failed_attempts_move_nothing(api: ApiClient, order: dict[str, Any]) -> None:
+    failed = pay(api, order, kind="sale", amount="100.00", status="failure", error_code="card_declined")
+
+    assert failed.json()["transaction"]["error_code"] == "card_declined"
+    assert status(api, order) == "pending"
+    authorization = pay(api, order, kind="authorization", status="failure").json()["transaction"]
+    assert pay(api, order, kind="capture", parent_id=authorization["id"]).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"kind": "refund", "amount": "1.00"}, "kind"),
+        ({"kind": "gift"}, "kind"),
+        ({"kind": "sale", "amount": "0.00"}, "amount"),
+        ({"kind": "sale", "amount": "0.005"}, "amount"),
+        ({"kind": "sale", "amount": "1e1"}, "amount"),
+        ({"kind": "sale", "amount": "-1.00"}, "amount"),
+        ({"kind": "sale", "amount": "1.00", "currency": "EUR"}, "currency"),
+        ({"kind": "sale", "status": "odd"}, "status"),
+        ({"kind": "capture", "amount": "1.00"}, "parent_id"),
+        ({"kind": "void"}, "parent_id"),
+        ({"kind": "capture", "parent_id": 999999}, "parent_id"),
+        ({"kind": "capture", "parent_id": "x"}, "parent_id"),
+        ({"kind": "sale", "receipt": "x"}, "receipt"),
+    ],
+)
+def test_create_refuses_what_cannot_be(
+    api: ApiClient, order: dict[str, Any], shop: Shop, fields: Any, field: str
+) -> None:
+    response = pay(api, order, **fields)
+
+    assert response.status_code == 422, response.content
+    assert list(response.json()["errors"]) == [field]
+    with shop_scope(shop):
+        assert not Transaction.objects.exists()
+
+
+def test_a_transaction_of_another_order_is_no_parent_and_not_found(api: ApiClient, order: dict[str, Any]) -> None:
+    other = place(api)
+    foreign = pay(api, other, kind="authorization").json()["transaction"]
+
+    assert pay(api, order, kind="capture", parent_id=foreign["id"]).status_code == 422
+    assert api.get(f"orders/{order['id']}/transactions/{foreign['id']}.json").status_code == 404
+    assert api.get(f"orders/{order['id']}/transactions.json").json() == {"transactions": []}
+
+
+def test_cancelled_orders_take_no_money(api: ApiClient, order: dict[str, Any]) -> None:
+    api.post(f"orders/{order['id']}/cancel.json")
+
+    assert pay(api, order, kind="sale", amount="1.00").json() == {"errors": {"base": ["The order is cancelled"]}}
+
+
+def test_orders_in_two_currencies_want_to_know_which(api: ApiClient) -> None:
+    order = place(api, presentment_currency="JPY", exchange_rate="151.27")
+
+    assert pay(api, order, kind="sale", amount="100").json() == {"errors": {"currency": ["can't be blank"]}}
+    assert pay(api, order, kind="sale", amount="1.5", currency="JPY").status_code == 422
+    assert pay(api, order, kind="sale", amount="15127", currency="KWD").status_code == 422
+    authorized = pay(api, order, kind="authorization", amount="15127", currency="JPY")
+    assert authorized.status_code == 201
+    mixed = pay(api, order, kind="capture", amount="50.00", currency="USD")
+    assert mixed.json() == {"errors": {"currency": ["must be JPY, that of the authorization"]}}
+    captured = pay(api, order, kind="capture", amount="15127", currency="JPY")
+
+    assert captured.json()["transaction"]["currency"] == "JPY"
+    assert status(api, order) == "paid"
+
+
+def test_a_payment_in_the_buyers_currency_pays_in_spite_of_roundings(api: ApiClient) -> None:
+    lines = [{"title": "Vase", "price": "10.00", "quantity": 1}]
+    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="148.33")
+
+    pay(api, order, kind="sale", amount="1483", currency="JPY")
+
+    assert status(api, order) == "paid"
+
+
+def test_events_of_an_order_are_its_timeline(api: ApiClient, order: dict[str, Any]) -> None:
+    pay(api, order, kind="sale")
+    api.post(f"orders/{order['id']}/close.json")
+
+    body = api.get(f"orders/{order['id']}/events.json").json()
+
+    assert_fits("event", "GET /orders/{id}/events.json", body)
+    assert [event["verb"] for event in body["events"]] == ["create", "update", "paid", "update"]
+    assert body["events"][3]["message"] == "Order closed: #1001"
+    assert body["events"][0]["author"] == f"{api.installation.app.name} (app)"
+    assert {event["subject_type"] for event in body["events"]} == {"Order"}
+    after = api.get(f"orders/{order['id']}/events.json", since_id=body["events"][1]["id"], limit=1).json()["events"]
+    assert after == [body["events"][2]]

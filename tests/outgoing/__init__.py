@@ -1,0 +1,1 @@
+"""Tests of the guarded outgoing HTTP client, on loopback sockets alone."""

@@ -1,0 +1,251 @@
+"""Downloads and calls that go well, and the guard in front of those that must not go out (W2 to W5, W7)."""
+
+import socket
+from collections.abc import Callable
+
+import pytest
+from pytest_django import Settings
+
+from apps.outgoing.client import CALLBACK, Limits, fetch, request
+from apps.outgoing.errors import BadAnswer, BadStatus, FetchFailed, FetchRefused, Unreachable
+
+from .servers import Names, Serve, Silence, answer
+from .test_addresses import PRIVATE_HOSTS
+
+QUICK = Limits(max_bytes=64 * 1024, total_seconds=1, connect_seconds=0.5)
+CLIENTS = [
+    pytest.param(lambda url: fetch(url, limits=QUICK), id="fetch"),
+    pytest.param(lambda url: request("POST", url, body=b"{}", limits=QUICK), id="request"),
+]
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_fetch_stores_the_body_of_any_length_at_its_start(serve: Serve) -> None:
+    body = bytes(range(256)) * 16 * 1024
+    server = serve(answer(body, "Content-Type: image/png"))
+
+    with fetch(server.url + "a.png?v=1", limits=Limits(max_bytes=len(body), total_seconds=5)) as download:
+        assert download.file.read() == body
+
+    assert (download.size, download.content_type, download.url) == (len(body), "image/png", server.url + "a.png?v=1")
+    assert download.file.closed
+    assert server.requests[0].startswith(b"GET /a.png?v=1 HTTP/1.1\r\n")
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_request_sends_what_it_is_given_and_returns_any_status(serve: Serve) -> None:
+    server = serve(answer(b"gone", "X-Reason: closed", status="410 Gone"))
+
+    received = request("POST", server.url + "hook", body=b'{"a":1}', headers={"X-Signature": "s1"})
+
+    assert (received.status, received.ok, received.body, received.truncated) == (410, False, b"gone", False)
+    assert received.headers["x-reason"] == "closed"
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert body == b'{"a":1}'
+    assert b"X-Signature: s1\r\n" in head + b"\r\n"
+    assert b"Accept-Encoding: identity" in head
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 300_000])
+def test_request_keeps_64_kib_of_the_answer(serve: Serve, length: int) -> None:
+    server = serve(answer(b"x" * length))
+
+    received = request("GET", server.url)
+
+    assert CALLBACK.max_bytes == 65_536
+    assert len(received.body) == min(length, 65_536)
+    assert received.truncated == (length > 65_536)
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified", "404 Not Found", "500 Oops"])
+def test_fetch_takes_no_status_but_200(serve: Serve, status: str) -> None:
+    server = serve(answer(status=status))
+
+    with pytest.raises(BadStatus, match=f"^status {status[:3]}$"):
+        fetch(server.url, limits=QUICK)
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_proxies_and_credentials_of_the_environment_are_ignored(
+    serve: Serve, silence: Silence, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    (netrc := tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")  # type: ignore[operator]
+    monkeypatch.setenv("NETRC", str(netrc))
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{silence.port}")
+    server = serve(answer(b"direct"))
+
+    with fetch(server.url, limits=QUICK) as download:
+        assert download.file.read() == b"direct"
+
+    assert not silence.was_broken()
+    assert b"authorization" not in server.requests[0].lower()
+
+
+@pytest.mark.parametrize("call", CLIENTS)
+@pytest.mark.parametrize("host", [*PRIVATE_HOSTS, socket.gethostname()])
+def test_private_hosts_are_never_connected(silence: Silence, call: Callable[[str], object], host: str) -> None:
+    with pytest.raises(FetchRefused) as refusal:
+        call(f"https://{host}:{silence.port}/")
+
+    assert str(refusal.value) == "refused address"
+    assert not silence.was_broken()
+
+
+@pytest.mark.parametrize("call", CLIENTS)
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::"])
+def test_names_of_private_addresses_are_never_connected(
+    silence: Silence, names: Names, call: Callable[[str], object], address: str
+) -> None:
+    names.answers["shop.example"] = [[address]]
+
+    with pytest.raises(FetchRefused) as refusal:
+        call(f"https://shop.example:{silence.port}/")
+
+    assert str(refusal.value) == "refused address"
+    assert not silence.was_broken()
+    assert names.lookups == ["shop.example"]
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("call", CLIENTS)
+def test_the_same_port_is_reached_once_it_is_allowed(silence: Silence, call: Callable[[str], object]) -> None:
+    with pytest.raises(FetchFailed, match="timed out"):
+        call(f"http://127.0.0.1:{silence.port}/")
+
+    assert silence.was_broken()
+
+
+def test_a_name_is_connected_at_the_address_that_was_vetted(serve: Serve, names: Names, settings: Settings) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.2"]
+    vetted = serve(answer(b"vetted"), host="127.0.0.2")
+    names.answers["shop.example"] = [["127.0.0.2"], ["127.0.0.1"]]
+
+    with fetch(f"http://shop.example:{vetted.port}/", limits=QUICK) as download:
+        assert download.file.read() == b"vetted"
+    assert names.lookups == ["shop.example"]  # once, so there was no second answer to connect to
+    with pytest.raises(FetchRefused, match=r"^refused address$"):
+        fetch(f"http://shop.example:{vetted.port}/", limits=QUICK)
+
+    assert len(vetted.requests) == 1
+    assert f"Host: shop.example:{vetted.port}\r\n".encode() in vetted.requests[0]
+
+
+def test_a_name_with_one_private_record_is_not_connected_at_all(
+    silence: Silence, names: Names, settings: Settings
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    names.answers["shop.example"] = [["127.0.0.1", "10.0.0.1"]]
+
+    with pytest.raises(FetchRefused, match=r"^refused address$"):
+        fetch(f"http://shop.example:{silence.port}/", limits=QUICK)
+
+    assert not silence.was_broken()
+
+
+def test_the_next_record_is_tried_where_the_first_does_not_answer(
+    serve: Serve, names: Names, settings: Settings
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.0/8"]
+    server = serve(answer(b"second"), host="127.0.0.2")
+    names.answers["shop.example"] = [["127.0.0.1", "127.0.0.2"]]
+
+    with fetch(f"http://shop.example:{server.port}/", limits=QUICK) as download:
+        assert download.file.read() == b"second"
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+@pytest.mark.parametrize("host", ["127.0.0.2", "[::1]", "[::ffff:127.0.0.2]", "localhost", "127.1", "10.0.0.1"])
+def test_fetch_vets_each_redirect(serve: Serve, silence: Silence, status: str, host: str) -> None:
+    server = serve(answer(b"", f"Location: http://{host}:{silence.port}/", status=status))
+
+    with pytest.raises(FetchRefused, match=r"^refused address$"):
+        fetch(server.url, limits=QUICK)
+
+    assert not silence.was_broken()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://shop.example/", "gopher://x/", "javascript:x"])
+def test_fetch_vets_the_scheme_of_a_redirect(serve: Serve, location: str) -> None:
+    server = serve(answer(b"", f"Location: {location}", status="302 Found"))
+
+    with pytest.raises(FetchRefused, match=r"^the URL must use http or https$"):
+        fetch(server.url, limits=QUICK)
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_fetch_gives_up_in_a_redirect_loop(serve: Serve) -> None:
+    server = serve(answer(b"", "Location: /again", status="302 Found"))
+
+    with pytest.raises(BadAnswer, match=r"^too many redirects$"):
+        fetch(server.url, limits=QUICK)
+
+    assert len(server.requests) == 4
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_fetch_follows_three_redirects_to_other_hosts_and_paths(serve: Serve) -> None:
+    last = serve(answer(b"here"))
+    third = serve(answer(b"", f"Location: {last.url}caf\u00e9 1.png#top", status="308 Permanent Redirect"))
+    second = serve(answer(b"", f"Location: //127.0.0.1:{third.port}/b", status="307 Temporary Redirect"))
+    first = serve(answer(b"", f"Location: {second.url}", status="301 Moved Permanently"))
+
+    with fetch(first.url, limits=QUICK) as download:
+        assert download.file.read() == b"here"
+
+    assert download.url == f"{last.url}caf%C3%A9%201.png"
+    assert third.requests[0].startswith(b"GET /b ")
+    assert all(b"Referer" not in server.requests[0] for server in (second, third, last))
+
+
+@pytest.mark.usefixtures("allow_loopback")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: Silence, status: int) -> None:
+    location = f"Location: http://127.0.0.1:{silence.port}/"
+    server = serve(answer(b"", location, status=f"{status} Moved"))
+
+    received = request("POST", server.url, body=b"{}", headers={"X-Signature": "s1"})
+
+    assert (received.status, received.ok) == (status, False)
+    assert not silence.was_broken()
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://shop.example/", "the URL must use https"),
+        ("//shop.example/", "the URL must use https"),
+        ("https://good\\@127.0.0.1/", "the URL is not a valid URL"),
+        ("https://a:b@shop.example/", "the URL must not contain a user name or password"),
+        ("https://shop.example:22/", "the URL must use port 80, 443, or 1024 and above"),
+    ],
+)
+def test_request_refuses_urls_by_their_text(names: Names, url: str, reason: str) -> None:
+    with pytest.raises(FetchRefused) as refusal:
+        request("POST", url)
+
+    assert str(refusal.value) == reason
+    assert names.lookups == []
+
+
+@pytest.mark.usefixtures("allow_loopback")
+def test_nobody_listening_is_said_shortly(silence: Silence) -> None:
+    silence.close()
+
+    with pytest.raises(Unreachable, match=r"^connection failed$"):
+        fetch(f"http://127.0.0.1:{silence.port}/", limits=QUICK)
+
+
+def test_an_unknown_name_is_said_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_args: object, **_options: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+    with pytest.raises(Unreachable, match=r"^host not found$"):
+        fetch("https://nowhere.example/", limits=QUICK)

@@ -1,0 +1,194 @@
+"""Servers that try to keep us busy: each is cut in time, and none fills the memory (W6)."""
+
+import gzip
+import socket
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from apps.outgoing.client import Limits, fetch, request
+from apps.outgoing.errors import BadAnswer, FetchFailed, TimedOut, TooLarge
+
+from .servers import Behaviour, Serve, Silence, answer, repeat, say
+
+pytestmark = pytest.mark.usefixtures("allow_loopback")
+
+MIB = 1024 * 1024
+BRIEF = Limits(max_bytes=2 * MIB, total_seconds=0.3, connect_seconds=0.2)
+AMPLE = Limits(max_bytes=2 * MIB, total_seconds=5, connect_seconds=1)
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+CALLS = [
+    pytest.param(lambda url, limits: fetch(url, limits=limits), id="fetch"),
+    pytest.param(lambda url, limits: request("POST", url, body=b"{}", limits=limits), id="request"),
+]
+Call = Callable[[str, Limits], object]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param(repeat(b"", b"H", pause=0.05), id="status line"),
+        pytest.param(repeat(OK + b"X: ", b"a", pause=0.05), id="headers"),
+        pytest.param(repeat(OK + b"\r\n", b"a", pause=0.05), id="body"),
+        pytest.param(repeat(CHUNKED, b"1\r\na\r\n", pause=0.05), id="chunks"),
+        pytest.param(repeat(CHUNKED, b"0", pause=0.05), id="chunk size"),
+        pytest.param(repeat(CHUNKED + b"0\r\n", b"T: a\r\n", pause=0.05), id="trailers"),
+        pytest.param(repeat(b"", b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.05), id="interim answers"),
+        pytest.param(lambda stream: stream.recv(1), id="silence"),
+        pytest.param(lambda stream: (stream.sendall(OK + b"\r\nab"), stream.recv(1)), id="silence in the body"),
+    ],
+)
+def test_a_slow_server_is_cut_at_the_total_time(serve: Serve, call: Call, behaviour: Behaviour) -> None:
+    server = serve(behaviour)
+    began = time.monotonic()
+
+    with pytest.raises(TimedOut, match=r"^timed out$"):
+        call(server.url, BRIEF)
+
+    assert time.monotonic() - began < BRIEF.total_seconds + 0.6
+
+
+def test_redirects_share_one_budget_of_time(serve: Serve) -> None:
+    def behave(stream: socket.socket) -> None:
+        time.sleep(0.2)
+        answer(b"", "Location: /", status="302 Found")(stream)
+
+    server = serve(behave)
+
+    with pytest.raises(TimedOut):
+        fetch(server.url, limits=BRIEF)
+
+    assert len(server.requests) == 2
+
+
+def test_a_server_that_does_not_read_is_cut(silence: Silence) -> None:
+    began = time.monotonic()
+
+    with pytest.raises(TimedOut):
+        request("POST", f"http://127.0.0.1:{silence.port}/", body=b"x" * 32 * MIB, limits=BRIEF)
+
+    assert time.monotonic() - began < BRIEF.total_seconds + 0.6
+
+
+def test_a_lookup_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: over.wait(10) or [])
+    began = time.monotonic()
+
+    with pytest.raises(TimedOut):
+        fetch("https://slow.example/", limits=BRIEF)
+
+    assert time.monotonic() - began < BRIEF.total_seconds + 0.6
+    over.set()
+
+
+def test_a_handshake_that_never_ends_is_cut(silence: Silence) -> None:
+    began = time.monotonic()
+
+    with pytest.raises(TimedOut):
+        request("POST", f"https://127.0.0.1:{silence.port}/", limits=BRIEF)
+
+    assert time.monotonic() - began < BRIEF.total_seconds + 0.6
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param(repeat(OK + b"\r\n", b"a" * 65536), id="endless"),
+        pytest.param(repeat(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"), id="endless chunks"),
+        pytest.param(repeat(CHUNKED + b"FFFFFFFFFF\r\n", b"a" * 65536), id="endless chunk"),
+        pytest.param(say(OK + b"Content-Length: 2097153\r\n\r\n"), id="declared"),
+        pytest.param(say(OK + b"Content-Length: 99999999999999999999\r\n\r\n"), id="declared beyond reason"),
+    ],
+)
+def test_fetch_stops_at_the_size_limit(serve: Serve, behaviour: Behaviour) -> None:
+    server = serve(behaviour)
+
+    with pytest.raises(TooLarge, match=r"^larger than 2 MiB$"):
+        fetch(server.url, limits=AMPLE)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(2 * MIB, True), (2 * MIB + 1, False)])
+def test_fetch_takes_a_body_exactly_at_the_limit(serve: Serve, size: int, fits: bool) -> None:
+    server = serve(say(OK + b"\r\n" + b"a" * size))
+
+    if fits:
+        with fetch(server.url, limits=AMPLE) as download:
+            assert download.size == size
+    else:
+        with pytest.raises(TooLarge):
+            fetch(server.url, limits=AMPLE)
+
+
+def test_fetch_takes_a_body_in_tiny_chunks(serve: Serve) -> None:
+    server = serve(say(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n"))
+
+    with fetch(server.url, limits=AMPLE) as download:
+        assert download.size == 200_000
+
+
+def test_fetch_refuses_a_compressed_body_unread(serve: Serve) -> None:
+    bomb = gzip.compress(b"\0" * 64 * MIB)
+    server = serve(answer(bomb, "Content-Encoding: gzip"))
+
+    with pytest.raises(BadAnswer, match=r"^compressed answer$"):
+        fetch(server.url, limits=AMPLE)
+
+
+def test_request_keeps_a_compressed_answer_as_it_came(serve: Serve) -> None:
+    bomb = gzip.compress(b"\0" * 16 * MIB)
+    server = serve(answer(bomb, "Content-Encoding: gzip"))
+
+    received = request("GET", server.url)
+
+    assert received.body == bomb[:65536]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param(say(OK + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(10_000))), id="10 MB headers"),
+        pytest.param(repeat(OK + b"X: ", b"a" * 65536), id="endless header"),
+        pytest.param(repeat(b"", b"a" * 65536), id="endless status line"),
+        pytest.param(repeat(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless interim answers"),
+        pytest.param(repeat(CHUNKED, b"0" * 65536), id="endless chunk size"),
+        pytest.param(repeat(CHUNKED + b"1;", b"a" * 65536), id="endless chunk extension"),
+        pytest.param(repeat(CHUNKED + b"-1\r\n", b"a" * 65536), id="negative chunk without end"),
+        pytest.param(repeat(CHUNKED + b"0\r\n", b"T: a\r\n" * 10_000), id="endless trailers"),
+        pytest.param(say(CHUNKED + b"-5\r\nabcde\r\n0\r\n\r\n"), id="negative chunk"),
+        pytest.param(say(b"SSH-2.0-OpenSSH\r\n"), id="not HTTP"),
+        pytest.param(say(b"\xff" * 100 + b"\r\n\r\n"), id="binary"),
+        pytest.param(say(b""), id="nothing"),
+        pytest.param(say(OK + b"Content-Length: 10\r\n\r\nabc"), id="shorter than declared"),
+        pytest.param(say(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), id="two lengths"),
+    ],
+)
+def test_a_broken_answer_is_refused_without_filling_the_memory(serve: Serve, call: Call, behaviour: Behaviour) -> None:
+    server = serve(behaviour)
+    tracemalloc.start()
+
+    try:
+        with pytest.raises(FetchFailed) as failure:
+            call(server.url, AMPLE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert isinstance(failure.value, BadAnswer)
+    assert len(str(failure.value)) < 40
+    assert peak < 3 * MIB
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(20 * MIB, "larger than 20 MiB"), (64 * 1024, "larger than 64 KiB"), (1000, "larger than 1000 bytes")],
+)
+def test_too_large_names_the_limit_in_a_round_unit(limit: int, words: str) -> None:
+    assert str(TooLarge(limit)) == words

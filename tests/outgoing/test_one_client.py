@@ -1,0 +1,82 @@
+"""No other module opens connections: what leaves the house passes the guard."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOOR = ROOT / "apps" / "outgoing"
+FORBIDDEN = (
+    *["aiohttp", "ftplib", "http.client", "httpcore", "httplib2", "httpx", "pycurl", "requests", "socket"],
+    *["telnetlib", "urllib.request", "urllib3", "websockets"],
+)
+
+
+def imported(source: str) -> Iterator[str]:
+    """Every dotted name that an import statement, or a call of `import_module`, mentions."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(module)), *_],
+            ):
+                yield module
+
+
+def clients(source: str) -> set[str]:
+    """The forbidden modules that a source imports."""
+    return {name for name in FORBIDDEN for found in imported(source) if f"{found}.".startswith(f"{name}.")}
+
+
+def test_no_module_outside_the_door_imports_a_client() -> None:
+    files = [path for folder in ("apps", "backoffice") for path in (ROOT / folder).rglob("*.py")]
+
+    found = {path: clients(path.read_text()) for path in files}
+
+    assert {
+        str(path.relative_to(ROOT)): names for path, names in found.items() if names and DOOR not in path.parents
+    } == {}
+    assert {"socket", "urllib3", "http.client"} <= set().union(*found.values())  # the scan sees the door's own
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import requests",
+        "import urllib.request",
+        "import os, socket as s",
+        "from urllib import request",
+        "from urllib.request import urlopen",
+        "from http import client",
+        "from http.client import HTTPSConnection",
+        "def late():\n    import httpx",
+        "from aiohttp.client import ClientSession",
+        "from urllib3.util import Retry",
+        "import importlib\nimportlib.import_module('requests')",
+        "__import__('socket')",
+    ],
+)
+def test_scan_finds_every_way_to_import_a_client(source: str) -> None:
+    assert clients(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from urllib.parse import urlsplit",
+        "import urllib.parse",
+        "from http import HTTPStatus",
+        "from .requests import Request",
+        "import socketserver_like",
+        "from apps.outgoing.client import request",
+    ],
+)
+def test_scan_leaves_harmless_imports_alone(source: str) -> None:
+    assert not clients(source)

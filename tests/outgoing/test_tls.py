@@ -1,0 +1,126 @@
+"""Certificates are checked against the name, although the connection goes to a pinned address."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pytest_django import Settings
+
+from apps.outgoing.client import Limits, fetch
+from apps.outgoing.connections import tls_context
+from apps.outgoing.errors import TimedOut, TooLarge, Unreachable
+
+from .servers import Names, Serve, answer, repeat
+
+QUICK = Limits(max_bytes=65536, total_seconds=2)
+NOW = datetime.now(UTC)
+DAY = timedelta(days=1)
+Certify = Callable[..., ssl.SSLContext]
+
+
+@pytest.fixture
+def certify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
+    """Make a server's TLS side with a self-signed certificate, which the client may be told to trust."""
+
+    def make(name: str = "shop.example", expires: datetime = NOW + DAY, *, trusted: bool = True) -> ssl.SSLContext:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(NOW - 3 * DAY)
+            .not_valid_after(expires)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        file = tmp_path / "certificate.pem"
+        pem = serialization.Encoding.PEM
+        file.write_bytes(
+            key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+            + certificate.public_bytes(pem)
+        )
+        if trusted:
+            monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def fresh_context(names: Names, settings: Settings) -> Iterator[None]:
+    """Resolve shop.example to an allowed loopback address, and forget the authorities afterwards."""
+    names.answers["shop.example"] = [["127.0.0.1"]]
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    tls_context.cache_clear()
+    yield
+    tls_context.cache_clear()
+
+
+def test_fetch_verifies_the_name_at_the_pinned_address(serve: Serve, certify: Certify) -> None:
+    context = certify()
+    asked: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    server = serve(answer(b"secret"), tls=context)
+
+    with fetch(f"https://shop.example:{server.port}/", limits=QUICK) as download:
+        assert download.file.read() == b"secret"
+
+    assert asked == ["shop.example"]
+    assert f"Host: shop.example:{server.port}\r\n".encode() in server.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expires", "trusted"),
+    [
+        pytest.param("shop.example", NOW + DAY, False, id="self-signed"),
+        pytest.param("shop.example", NOW - DAY, True, id="expired"),
+        pytest.param("other.example", NOW + DAY, True, id="wrong host"),
+    ],
+)
+def test_fetch_refuses_a_certificate_that_does_not_hold(
+    serve: Serve, certify: Certify, name: str, expires: datetime, trusted: bool
+) -> None:
+    server = serve(answer(b"secret"), tls=certify(name, expires, trusted=trusted))
+
+    with pytest.raises(Unreachable, match=r"^certificate not valid$"):
+        fetch(f"https://shop.example:{server.port}/", limits=QUICK)
+
+    assert server.requests == []
+
+
+def test_fetch_refuses_tls_before_1_2(serve: Serve, certify: Certify) -> None:
+    context = certify()
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    with pytest.deprecated_call():
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.deprecated_call():
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    server = serve(answer(b"secret"), tls=context)
+
+    with pytest.raises(Unreachable, match=r"^connection failed$"):
+        fetch(f"https://shop.example:{server.port}/", limits=QUICK)
+
+    assert server.requests == []
+
+
+def test_limits_hold_inside_tls(serve: Serve, certify: Certify) -> None:
+    context = certify()
+    dripping = serve(repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"a", pause=0.05), tls=context)
+    endless = serve(repeat(b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 65536), tls=context)
+
+    with pytest.raises(TimedOut):
+        fetch(f"https://shop.example:{dripping.port}/", limits=Limits(max_bytes=65536, total_seconds=0.4))
+    with pytest.raises(TooLarge):
+        fetch(f"https://shop.example:{endless.port}/", limits=QUICK)

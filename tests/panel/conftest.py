@@ -1,0 +1,73 @@
+"""Fixtures of the panel's tests: people with permissions, and clients that are in a shop."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.addresses import panel_url
+from apps.staff.models import Membership, User
+from tests import factories
+
+PASSWORD = "correct horse battery"
+
+
+class Panel:
+    """A browser that is logged in, and finds its way by the names of the pages."""
+
+    def __init__(self, user: User, shop: Shop, **client: Any) -> None:
+        self.user, self.shop = user, shop
+        self.http = Client(**client)
+        self.http.force_login(user)
+
+    def url(self, name: str = "index", /, *args: object) -> str:
+        return panel_url(self.shop, f"admin:{name}", *args)
+
+    def get(self, name: str = "index", /, *args: object, **query: Any) -> Any:
+        answer = self.http.get(self.url(name, *args), query)
+        if answer.streaming:
+            # A server sends all and closes it; the test client leaves it open where nobody reads.
+            content = b"".join(answer.streaming_content)
+            answer.close()
+            answer.streaming_content = [content]
+        return answer
+
+    def post(self, name: str, /, *args: object, **data: Any) -> Any:
+        return self.http.post(self.url(name, *args), data)
+
+    def form_key(self, name: str, /, *args: object) -> str:
+        """The key of a form that works once, as its page carries it."""
+        return str(self.get(name, *args).context["form_key"])
+
+
+PanelWith = Callable[..., Panel]
+
+
+@pytest.fixture
+def panel_with(shop: Shop) -> PanelWith:
+    """``panel_with("themes", …)``: somebody in the shop who holds just these permission names."""
+
+    def make(*names: str, shop: Shop = shop, owner: bool = False, **client: Any) -> Panel:
+        return Panel(factories.make_member(shop, *names, owner=owner), shop, **client)
+
+    return make
+
+
+@pytest.fixture
+def owner(panel_with: PanelWith) -> Panel:
+    """The account owner."""
+    return panel_with(owner=True)
+
+
+@pytest.fixture
+def operator(shop: Shop) -> Panel:
+    """The operator of the installation, in the shop."""
+    return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
+
+
+def place_of(user: User, shop: Shop) -> Membership:
+    with shop_scope(shop):
+        return Membership.objects.get(user=user)

@@ -1,0 +1,19 @@
+"""Filling the stock grid in."""
+
+from typing import Any
+
+from tests.panel.conftest import Panel
+
+GRID = "inventory_inventoryitem_changelist"
+
+
+def messages_of(response: Any) -> str:
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def cell(item: Any, place: Any, wanted: Any, seen: Any = "") -> dict[str, str]:
+    return {f"cell-{item.pk}-{place.pk}": str(wanted), f"seen-{item.pk}-{place.pk}": str(seen)}
+
+
+def save(panel: Panel, reason: str = "count", **cells: str) -> Any:
+    return panel.http.post(panel.url(GRID), {"reason": reason, **cells}, follow=True)

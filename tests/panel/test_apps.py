@@ -1,0 +1,215 @@
+"""Apps and their tokens: shown once, rotated, revoked, uninstalled."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.content.models import ScriptTag
+from apps.events.models import Event
+from apps.shops import services
+from apps.shops.admin import departures
+from apps.shops.models import AccessToken, App, Installation, Shop, token_digest
+from apps.shops.tenancy import every_shop, shop_scope
+from tests import factories
+from tests.panel.conftest import Panel, PanelWith
+
+TOKEN = re.compile(r"bko_[\w-]{43}")
+
+
+def api_status(token: str) -> int:
+    headers = {"X-Platform-Access-Token": token}
+    return Client(headers=headers).get("/admin/api/2026-07/shop.json").status_code
+
+
+def install(panel: Panel, **data: str) -> str:
+    """Install an app through its form; answers the page that follows."""
+    key = panel.form_key("shops_installation_add")
+    values = {"name": "Warehouse sync", "scope_products": "write", "scope_customers": "read", **data}
+    return panel.post("shops_installation_add", form_key=key, **values).content.decode()
+
+
+def shown_afterwards(panel: Panel, *args: object) -> str:
+    """All that later pages say."""
+    pages = [panel.get("shops_installation_change", *args), panel.get("shops_installation_history", *args)]
+    pages += [panel.get("shops_installation_changelist"), panel.get("events_event_changelist"), panel.get()]
+    return "".join(page.content.decode() for page in pages)
+
+
+def test_a_new_app_gets_a_token_that_is_shown_once(owner: Panel, shop: Shop) -> None:
+    page = install(owner)
+
+    found = set(TOKEN.findall(page))
+    assert len(found) == 1
+    token = found.pop()
+    with shop_scope(shop):
+        installation = Installation.objects.get()
+        row = AccessToken.objects.get()
+    assert installation.scopes == ["read_customers", "write_products"]
+    assert row.digest == token_digest(token)
+    assert row.created_by == f"staff:{owner.user.pk}"
+    assert installation.app.api_secret in page
+    later = shown_afterwards(owner, installation.pk)
+    assert not TOKEN.search(later)
+    assert installation.app.api_secret not in later
+    assert row.prefix in later
+    assert api_status(token) == 200
+
+
+def test_the_page_with_the_token_is_kept_by_no_cache(owner: Panel) -> None:
+    key = owner.form_key("shops_installation_add")
+
+    answer = owner.post("shops_installation_add", form_key=key, name="App")
+
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_sending_the_form_again_installs_nothing_and_shows_no_token(owner: Panel) -> None:
+    key = owner.form_key("shops_installation_add")
+    owner.post("shops_installation_add", form_key=key, name="App")
+
+    again = owner.post("shops_installation_add", form_key=key, name="App")
+
+    assert again.status_code == 302
+    assert App.objects.count() == 1
+
+
+@pytest.mark.parametrize("key", ["", "made-up"])
+def test_a_form_with_a_made_up_key_installs_nothing(owner: Panel, key: str) -> None:
+    owner.post("shops_installation_add", form_key=key, name="App")
+
+    assert not App.objects.exists()
+
+
+def test_installing_without_the_permission_for_tokens_makes_none(panel_with: PanelWith, shop: Shop) -> None:
+    page = install(panel_with("applications"))
+
+    assert not TOKEN.search(page)
+    with every_shop():
+        assert Installation.objects.count() == 1
+        assert not AccessToken.objects.exists()
+
+
+def test_an_app_needs_a_name_and_keeps_what_was_typed(owner: Panel) -> None:
+    page = install(owner, name="", application_url="https://app.example")
+
+    assert "This field is required." in page
+    assert 'value="https://app.example"' in page
+    assert not App.objects.exists()
+
+
+def test_a_further_token_works_beside_the_first(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    first = factories.make_token(installation)
+    key = owner.form_key("shops_installation_change", installation.pk)
+
+    page = owner.post("shops_installation_new_token", installation.pk, form_key=key).content.decode()
+
+    second = TOKEN.findall(page)[0]
+    assert {api_status(first), api_status(second)} == {200}
+
+
+@pytest.mark.parametrize(("overlap", "first_works"), [("24", 200), ("0", 401)])
+def test_rotating_lets_old_tokens_live_for_the_overlap(
+    owner: Panel, shop: Shop, overlap: str, first_works: int
+) -> None:
+    installation = factories.make_installation(shop)
+    first = factories.make_token(installation)
+    key = owner.form_key("shops_installation_change", installation.pk)
+
+    page = owner.post("shops_installation_rotate", installation.pk, form_key=key, overlap=overlap).content.decode()
+
+    assert api_status(TOKEN.findall(page)[0]) == 200
+    assert api_status(first) == first_works
+    with shop_scope(shop):
+        ends = AccessToken.objects.get(digest=token_digest(first)).expires_at
+    assert ends is not None
+    assert ends <= timezone.now() + timedelta(hours=int(overlap))
+
+
+def test_rotating_without_an_overlap_that_we_offer_changes_nothing(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    key = owner.form_key("shops_installation_change", installation.pk)
+
+    owner.post("shops_installation_rotate", installation.pk, form_key=key, overlap="9999")
+
+    with shop_scope(shop):
+        assert not AccessToken.objects.exists()
+
+
+def test_revoking_needs_the_beginning_typed_and_works_at_once(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    token = factories.make_token(installation)
+    with shop_scope(shop):
+        row = AccessToken.objects.get()
+    args = ("shops_installation_revoke", installation.pk, row.pk)
+
+    wrong = owner.post(*args, confirm="bko_nope")
+
+    assert b"Nothing has been revoked" in wrong.content
+    assert api_status(token) == 200
+
+    owner.post(*args, confirm=row.prefix)
+
+    assert api_status(token) == 401
+
+
+def test_a_token_of_another_app_is_not_revoked_through_this_one(owner: Panel, shop: Shop) -> None:
+    here, there = factories.make_installation(shop), factories.make_installation(shop)
+    factories.make_token(there)
+    with shop_scope(shop):
+        row = AccessToken.objects.get()
+
+    answer = owner.post("shops_installation_revoke", here.pk, row.pk, confirm=row.prefix)
+
+    row.refresh_from_db()
+    assert answer.status_code == 404
+    assert row.revoked_at is None
+
+
+def test_changing_scopes_applies_and_is_recorded(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop, ("read_products",))
+
+    owner.post("shops_installation_scopes", installation.pk, scope_orders="write")
+
+    with shop_scope(shop):
+        installation.refresh_from_db()
+        event = Event.objects.get(topic="app/scopes_update")
+    assert installation.scopes == ["write_orders"]
+    assert event.changes == {"scopes": [["read_products"], ["write_orders"]]}
+    assert event.actor == f"staff:{owner.user.pk}"
+
+
+def test_uninstalling_says_what_goes_and_takes_it(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    token = factories.make_token(installation)
+    with shop_scope(shop):
+        factories.ScriptTagFactory.create(shop=shop, app=installation.app)
+        factories.ScriptTagFactory.create(shop=shop, app=installation.app)
+
+    asked = owner.get("shops_installation_delete", installation.pk)
+
+    assert ("script tags", 2) in asked.context["goes"]
+    assert ("access tokens", 1) in asked.context["goes"]
+
+    owner.post("shops_installation_delete", installation.pk)
+
+    with shop_scope(shop):
+        assert not ScriptTag.objects.exists()
+    assert api_status(token) == 401
+    assert owner.get("shops_installation_change", installation.pk).status_code == 404
+
+
+def test_whatever_goes_with_an_app_is_announced() -> None:
+    assert set(services._cleaners) <= departures.names()
+
+
+def test_every_scope_can_be_chosen() -> None:
+    from apps.shops.admin.scope_fields import rows
+    from apps.shops.scopes import SCOPES
+
+    offered = {scope for row in rows() for scope in (row.read, row.write) if scope}
+
+    assert offered == set(SCOPES)

@@ -1,0 +1,503 @@
+"""Blogs, articles, themes, their code and mobile apps in the panel."""
+
+import io
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from apps.content import articles, assets, blogs, contents, themes
+from apps.content.models import Article, Asset, AssetVersion, Blog, FileContent, MobilePlatformApplication, Theme
+from apps.events.models import Event
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
+from tests.media.pictures import plain
+from tests.panel.conftest import Panel, PanelWith
+
+PRINT = ":".join(["AB"] * 32)
+NO_METAFIELDS = {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
+
+
+@pytest.fixture
+def blog(shop: Shop) -> Blog:
+    with shop_scope(shop):
+        return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+
+
+@pytest.fixture
+def article(shop: Shop, blog: Blog) -> Article:
+    attrs = {"title": "Hello", "body_html": "<p>one</p>\n<p>two</p>\n", "published_at": timezone.now(), "tags": "a, b"}
+    with shop_scope(shop):
+        return articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+
+
+@pytest.fixture
+def draft(shop: Shop) -> Theme:
+    with shop_scope(shop):
+        main = Theme.objects.get(role="main")
+        return themes.duplicate(main, name="Draft", actor="system", at=timezone.now())
+
+
+def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
+    """What a browser sends of the article's form."""
+    page = panel.get("content_article_change" if args else "content_article_add", *args)
+    form = page.context["adminform"].form
+    sent: dict[str, Any] = {}
+    for bound in form:
+        value = bound.value()
+        if bound.name == "published_at":
+            if value is not None:
+                local = timezone.localtime(value, panel.shop.tzinfo)
+                sent["published_at_0"], sent["published_at_1"] = f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}"
+        elif value is not None and bound.name not in {"picture", "remove_picture"}:
+            sent[bound.name] = str(value).replace("\n", "\r\n") if isinstance(value, str) else value
+    return sent | NO_METAFIELDS | changed
+
+
+def events(shop: Shop, prefix: str) -> list[tuple[str, str]]:
+    with shop_scope(shop):
+        return list(
+            Event.objects.filter(topic__startswith=prefix, actor__startswith="staff")
+            .order_by("id")
+            .values_list("topic", "actor")
+        )
+
+
+# --- blogs and articles ---
+
+
+def test_staff_open_change_and_delete_a_blog(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("pages")
+    panel.post(
+        "content_blog_add", title="Field notes", commentable="moderate", handle="", template_suffix="", **NO_METAFIELDS
+    )
+    with shop_scope(shop):
+        blog = Blog.objects.get()
+    seen = {"seen_version": blog.version, **NO_METAFIELDS}
+    panel.post("content_blog_change", blog.pk, title="Other", commentable="no", handle="field-notes", **seen)
+    panel.post("content_blog_delete", blog.pk, post="yes")
+
+    assert (blog.title, blog.handle, blog.commentable) == ("Field notes", "field-notes", "moderate")
+    who = f"staff:{panel.user.pk}"
+    assert events(shop, "blogs/") == [("blogs/create", who), ("blogs/update", who), ("blogs/delete", who)]
+
+
+def test_an_article_is_written_scheduled_and_pictured(panel_with: PanelWith, shop: Shop, blog: Blog) -> None:
+    panel = panel_with("pages")
+    picture = SimpleUploadedFile("My snow.png", plain("PNG", (5, 4)), "image/png")
+
+    answer = panel.post(
+        "content_article_add",
+        title="First snow",
+        blog=blog.pk,
+        body_html="<p>Snow</p>\r\n<script>x()</script>",
+        summary_html="",
+        author=panel.user.get_full_name(),
+        tags="winter,Bread",
+        published_at_0="2030-01-02",
+        published_at_1="12:00:00",
+        picture=picture,
+        image_alt="Snow",
+        **NO_METAFIELDS,
+        handle="",
+        template_suffix="",
+    )
+
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    with shop_scope(shop):
+        article = Article.objects.get()
+    assert (article.title, article.handle, article.tags) == ("First snow", "first-snow", "Bread, winter")
+    assert article.body_html == "<p>Snow</p>\n<script>x()</script>"
+    assert article.published_at is not None
+    assert article.published_at.isoformat() == "2030-01-02T17:00:00+00:00"  # the shop is in New York
+    assert (article.user_id, article.image_name, article.image_width) == (panel.user.pk, "My-snow.png", 5)
+    assert events(shop, "articles/") == [("articles/create", f"staff:{panel.user.pk}")]
+
+
+def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
+    panel_with: PanelWith, shop: Shop, article: Article
+) -> None:
+    panel = panel_with("pages")
+    markup = "<table id=x class='y'>\n<td style='a:b'>\r\n<iframe src=x></iframe>\r tail"
+    with shop_scope(shop):
+        Article.objects.filter(pk=article.pk).update(body_html=markup)
+
+    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="z"))
+
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    with shop_scope(shop):
+        saved = Article.objects.get()
+        assert (saved.body_html, saved.tags) == (markup, "z")
+        assert Event.objects.get(topic="articles/update").changes == {"tags": ["a, b", "z"]}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("body_html", "<" * 10_001), ("title", ""), ("handle", "not a handle"), ("tags", "x" * 300)],
+)
+def test_what_does_not_fit_comes_back_on_its_field(
+    panel_with: PanelWith, shop: Shop, article: Article, field: str, value: str
+) -> None:
+    panel = panel_with("pages")
+
+    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, **{field: value}))
+
+    assert answer.status_code == 200
+    assert field in answer.context["adminform"].form.errors
+    assert not events(shop, "articles/update")
+
+
+def test_a_file_that_is_no_picture_is_refused(panel_with: PanelWith, shop: Shop, article: Article) -> None:
+    panel = panel_with("pages")
+    svg = SimpleUploadedFile("a.png", b"<svg onload=alert(1)>", "image/png")
+
+    answer = panel.post("content_article_change", article.pk, **article_form(panel, article.pk, picture=svg))
+
+    assert answer.status_code == 200
+    assert "picture" in answer.context["adminform"].form.errors
+    with shop_scope(shop):
+        assert Article.objects.get().image is None
+
+
+def test_the_second_of_two_people_hears_of_the_first(panel_with: PanelWith, shop: Shop, article: Article) -> None:
+    panel = panel_with("pages")
+    form = article_form(panel, article.pk, title="Mine")
+    with shop_scope(shop):
+        articles.update_article(Article.objects.get(), {"title": "Theirs"}, actor="staff:9", at=timezone.now())
+
+    answer = panel.post("content_article_change", article.pk, **form)
+
+    assert b"changed this" in answer.content
+    with shop_scope(shop):
+        assert Article.objects.get().title == "Theirs"
+
+
+def test_a_preview_is_harmless(panel_with: PanelWith) -> None:
+    panel = panel_with("pages")
+    markup = (
+        "<p onclick='x()'>Hi</p><script>alert(1)</script><svg onload=alert(1)></svg><a href='javascript:x()'>l</a>"
+        "<iframe src=//evil></iframe><form action=//evil><input></form><img src=x onerror=alert(1)>{{7*7}}</title>"
+        "<math><mtext></p><style><img src=x onerror=alert(1)></style></math>"
+    )
+
+    answer = panel.post("content_article_preview", html=markup)
+
+    text = answer.content.decode().partition("<body>")[2]
+    assert answer.status_code == 200
+    assert {"sandbox", "default-src 'none'"} <= set(answer["Content-Security-Policy"].split("; "))
+    assert "<p>Hi</p>" in text
+    assert not [
+        bad for bad in ("script", "onclick", "onload", "onerror=", "javascript:", "<iframe", "<form") if bad in text
+    ]
+    assert panel.post("content_article_preview", html="<" * 10_001).status_code == 422
+    assert panel_with("themes").post("content_article_preview", html="x").status_code == 403
+
+
+# --- themes ---
+
+
+def test_themes_are_shown_as_cards_with_what_may_be_done(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = panel_with("themes")
+    with shop_scope(shop):
+        themes.create_theme(name="Coming", actor="system", at=timezone.now())
+        failed = Theme.objects.create(shop=shop, name="Broken", processing=False, failure="The archive is <damaged>.")
+
+    page = panel.get("content_theme_changelist").content.decode()
+
+    assert [page.index(name) for name in ("Starter", "Broken", "Coming", "Draft")] == sorted(
+        page.index(name) for name in ("Starter", "Broken", "Coming", "Draft")
+    )
+    assert "4 of 20 themes" in page
+    assert "The archive is &lt;damaged&gt;." in page
+    assert panel.url("content_theme_retry", failed.pk) in page
+    assert panel.url("content_theme_publish", draft.pk) in page
+    assert panel.url("content_theme_delete", draft.pk) in page
+
+
+def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("themes")
+    archive = SimpleUploadedFile("theme.zip", zipped(SMALL_THEME), "application/zip")
+    key = panel.form_key("content_theme_add")
+
+    sent = {"name": "Dawn", "role": "main", "archive": archive, "form_key": key}
+    answer = panel.http.post(panel.url("content_theme_add"), sent)
+    archive.seek(0)
+    again = panel.http.post(panel.url("content_theme_add"), sent)
+    with shop_scope(shop):
+        theme = Theme.objects.get(name="Dawn")
+        job = Job.objects.get()
+    waiting = panel.get("content_theme_progress", theme.pk).json()
+    jobs.run(job.key)
+
+    assert (answer.status_code, again.status_code) == (302, 302)
+    assert waiting == {"processing": True, "done": 0, "total": 0}
+    assert panel.get("content_theme_progress", theme.pk).json() == {"processing": False, "done": 4, "total": 4}
+    with shop_scope(shop):
+        assert Theme.objects.get(role="main").pk == theme.pk
+    assert events(shop, "themes/create") == [("themes/create", f"staff:{panel.user.pk}")]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"name": ""}, {"src": "http://127.0.0.1/a.zip"}, {"src": "ftp://x.example/a.zip"}, {"role": "elsewhere"}],
+)
+def test_a_theme_that_does_not_fit_is_not_made(panel_with: PanelWith, shop: Shop, fields: dict[str, str]) -> None:
+    panel = panel_with("themes")
+
+    answer = panel.http.post(panel.url("content_theme_add"), {"name": "Dawn", "role": "unpublished", **fields})
+
+    assert answer.status_code == 200
+    assert list(answer.context["form"].errors) == list(fields)
+    with shop_scope(shop):
+        assert Theme.objects.count() == 1
+
+
+def test_publishing_renaming_duplicating_and_deleting(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = panel_with("themes")
+    with shop_scope(shop):
+        old = Theme.objects.get(role="main")
+
+    asked = panel.get("content_theme_publish", draft.pk)
+    panel.post("content_theme_publish", draft.pk)
+    panel.http.post(panel.url("content_theme_change", draft.pk), {"name": "Dusk"})
+    panel.post("content_theme_duplicate", draft.pk)
+    refused = panel.post("content_theme_delete", draft.pk)
+    panel.post("content_theme_delete", old.pk)
+
+    assert (asked.status_code, refused.status_code) == (200, 302)
+    with shop_scope(shop):
+        assert set(Theme.objects.values_list("name", "role")) == {("Dusk", "main"), ("Copy of Dusk", "unpublished")}
+
+
+def test_a_theme_is_downloaded_as_an_archive(panel_with: PanelWith, other_shop: Shop, draft: Theme) -> None:
+    clerk = panel_with("orders").get("content_theme_download", draft.pk)
+    stranger = panel_with("themes", shop=other_shop).get("content_theme_download", draft.pk)
+    answer = panel_with("themes").get("content_theme_download", draft.pk)
+
+    data = b"".join(answer.streaming_content)
+    answer.close()
+    assert (clerk.status_code, stranger.status_code) == (403, 404)
+    assert answer["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'
+    assert io.BytesIO(data).read(2) == b"PK"
+
+
+def test_a_failed_theme_is_tried_again(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("themes")
+    with shop_scope(shop):
+        theme = Theme.objects.create(shop=shop, name="Broken", processing=False, failure="x", publish_when_ready=True)
+
+    panel.post("content_theme_retry", theme.pk)
+
+    with shop_scope(shop):
+        jobs.run(Job.objects.get().key)
+        assert Theme.objects.get(pk=theme.pk).role == "main"
+
+
+def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
+    with shop_scope(shop):
+        theme = themes.create_theme(name="Late", actor="system", at=timezone.now())
+        job = Job.objects.get()
+        Theme.objects.filter(pk=theme.pk).update(processing=False, failure="x")
+        Job.objects.update(state=Job.State.FAILED)
+        jobs.retry(job)
+    jobs.run(job.key)
+
+    with shop_scope(shop):
+        assert Theme.objects.get(pk=theme.pk).previewable
+
+
+# --- code ---
+
+
+def test_a_file_is_edited_compared_and_restored(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = panel_with("themes")
+    page = panel.get("content_theme_code", draft.pk, key=LAYOUT)
+    before = page.context["text"]
+
+    saved = panel.post(
+        "content_theme_code",
+        draft.pk,
+        key=LAYOUT,
+        expected=page.context["asset"].content.md5,
+        text=before.replace("\n", "\r\n") + "<!-- new -->",
+    )
+    with shop_scope(shop):
+        asset = Asset.objects.select_related("content").get(theme=draft, key=LAYOUT)
+        version = AssetVersion.objects.get(theme=draft)
+    compared = panel.get("content_theme_version", draft.pk, version.pk)
+    panel.post("content_theme_version", draft.pk, version.pk)
+
+    assert saved.status_code == 302
+    assert contents.read(asset.content).decode() == before + "<!-- new -->"
+    assert asset.actor == f"staff:{panel.user.pk}"
+    assert (compared.context["current"], compared.context["earlier"]) == (before + "<!-- new -->", before)
+    with shop_scope(shop):
+        restored = Asset.objects.select_related("content").get(theme=draft, key=LAYOUT)
+        assert contents.read(restored.content).decode() == before
+
+
+def test_a_file_that_somebody_else_saved_is_not_overwritten_unasked(
+    panel_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
+    panel = panel_with("themes")
+    seen = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
+    with shop_scope(shop):
+        assets.save_asset(draft, LAYOUT, contents.store(b"theirs"), actor="app:1", at=timezone.now())
+
+    refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=seen, text="mine")
+    with shop_scope(shop):
+        kept = contents.read(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content)
+    current = refused.context["asset"].content.md5
+    insisted = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected=current, text="mine")
+
+    assert refused.status_code == 409
+    assert (kept, refused.context["theirs"], refused.context["text"]) == (b"theirs", "theirs", "mine")
+    assert insisted.status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("../x.liquid", "x"), ("unknown/x.liquid", "x"), ("config/a.json", "{"), ("", "x")]
+)
+def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
+    panel_with: PanelWith, shop: Shop, draft: Theme, key: str, text: str
+) -> None:
+    with shop_scope(shop):
+        before = FileContent.objects.count()
+
+    answer = panel_with("themes").post("content_theme_code", draft.pk, key=key, expected="", text=text)
+
+    assert answer.status_code == 422
+    assert answer.context["text"] == text
+    with shop_scope(shop):
+        assert FileContent.objects.count() == before
+
+
+def test_binary_files_are_uploaded_shown_replaced_and_deleted(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = panel_with("themes")
+    key = "assets/logo.png"
+    data = plain("PNG", (3, 3))
+    upload = SimpleUploadedFile("logo.png", data, "image/png")
+
+    made = panel.post("content_theme_code", draft.pk, key=key, expected="", file=upload)
+    page = panel.get("content_theme_code", draft.pk, key=key)
+    served = panel.http.get(page.context["picture"])
+    deleted = panel.post("content_theme_delete_file", draft.pk, key=key)
+    layout = panel.post("content_theme_delete_file", draft.pk, key=LAYOUT)
+
+    assert [answer.status_code for answer in (made, deleted, layout)] == [302] * 3
+    assert served.content == data
+    with shop_scope(shop):
+        assert not Asset.objects.filter(theme=draft, key=key).exists()
+        assert AssetVersion.objects.filter(theme=draft, key=key).exists()
+        assert Asset.objects.filter(theme=draft, key=LAYOUT).exists()
+
+
+def test_search_finds_lines_in_files(panel_with: PanelWith, draft: Theme) -> None:
+    page = panel_with("themes").get("content_theme_code", draft.pk, q="CONTENT_FOR_layout")
+
+    assert [(hit.key, hit.text) for hit in page.context["hits"]] == [(LAYOUT, "<main>{{ content_for_layout }}</main>")]
+
+
+def test_theme_text_is_shown_as_text(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    evil = b"</textarea><script>alert(1)</script>{{7*7}}"
+    with shop_scope(shop):
+        assets.save_asset(draft, "snippets/evil.liquid", contents.store(evil), actor="app:1", at=timezone.now())
+
+    page = panel_with("themes").get("content_theme_code", draft.pk, key="snippets/evil.liquid", q="alert").content
+
+    assert b"<script>alert(1)" not in page
+    assert b"{{7*7}}" in page
+
+
+# --- mobile apps ---
+
+
+def test_mobile_apps_are_held_to_their_platform(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("preferences")
+    android = {"platform": "android", "application_id": "example.app", "enabled_universal_or_app_links": "on"}
+
+    wrong = panel.post("content_mobileplatformapplication_add", **android, sha256_cert_fingerprints="AA:BB")
+    ios = panel.post(
+        "content_mobileplatformapplication_add",
+        platform="ios",
+        application_id="X.y",
+        sha256_cert_fingerprints=PRINT,
+    )
+    right = panel.post(
+        "content_mobileplatformapplication_add", **android, sha256_cert_fingerprints=f"{PRINT.lower()}\r\n{PRINT}"
+    )
+
+    assert [answer.status_code for answer in (wrong, ios, right)] == [200, 200, 302]
+    with shop_scope(shop):
+        app = MobilePlatformApplication.objects.get()
+    assert app.sha256_cert_fingerprints == [PRINT]
+    shown = panel.get("content_mobileplatformapplication_change", app.pk)
+    assert b"delegate_permission/common.handle_all_urls" in shown.content
+    assert events(shop, "mobile_platform_applications/")[0][0] == "mobile_platform_applications/create"
+
+
+# --- who may ---
+
+PAGES = [
+    ("content_blog_changelist", "pages", None),
+    ("content_blog_change", "pages", Blog),
+    ("content_article_changelist", "pages", None),
+    ("content_article_change", "pages", Article),
+    ("content_theme_changelist", "themes", None),
+    ("content_theme_add", "themes", None),
+    ("content_theme_change", "themes", Theme),
+    ("content_theme_code", "themes", Theme),
+    ("content_theme_publish", "themes", Theme),
+    ("content_theme_delete", "themes", Theme),
+    ("content_theme_progress", "themes", Theme),
+]
+
+
+@pytest.mark.parametrize(("name", "permission", "model"), PAGES)
+@pytest.mark.usefixtures("article")
+def test_pages_open_for_their_permission_and_their_shop_only(
+    panel_with: PanelWith, other_shop: Shop, name: str, permission: str, model: Any
+) -> None:
+    shop = Shop.objects.get(domain="acme.example")
+    with shop_scope(shop):
+        args = (model.objects.order_by("-id").first().pk,) if model else ()
+    stranger = panel_with(permission, shop=other_shop)
+
+    assert panel_with(permission).get(name, *args).status_code == 200
+    assert panel_with("orders").get(name, *args).status_code == 403
+    assert stranger.get(name, *args).status_code == (404 if model else 200)
+
+
+@pytest.mark.parametrize("name", ["publish", "duplicate", "retry", "delete", "delete_file", "code"])
+def test_nothing_is_done_to_themes_without_permission_or_from_another_shop(
+    panel_with: PanelWith, shop: Shop, other_shop: Shop, draft: Theme, name: str
+) -> None:
+    with shop_scope(shop):
+        before = list(Theme.objects.order_by("id").values_list("pk", "role", "version"))
+    data = {"key": "assets/theme.css", "text": "x", "expected": ""}
+
+    clerk = panel_with("orders").post(f"content_theme_{name}", draft.pk, **data)
+    stranger = panel_with("themes", shop=other_shop).post(f"content_theme_{name}", draft.pk, **data)
+
+    assert (clerk.status_code, stranger.status_code) == (403, 404)
+    with shop_scope(shop):
+        assert list(Theme.objects.order_by("id").values_list("pk", "role", "version")) == before
+
+
+def test_metafields_are_edited_with_their_article(panel_with: PanelWith, shop: Shop, article: Article) -> None:
+    panel = panel_with("pages")
+    field = {"namespace": "reading", "key": "minutes", "type": "number_integer", "value": "7", "description": ""}
+    sent = article_form(panel, article.pk) | {"metafields-TOTAL_FORMS": "1"}
+
+    answer = panel.post(
+        "content_article_change", article.pk, **sent, **{f"metafields-0-{name}": text for name, text in field.items()}
+    )
+
+    assert answer.status_code == 302
+    with shop_scope(shop):
+        assert Metafield.objects.get(owner_resource="article", owner_id=article.pk).value == "7"

@@ -1,0 +1,347 @@
+"""Customers in the panel: found, changed with addresses and consents, invited, disabled, erased."""
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from apps.customers import accounts, personal_data
+from apps.customers.models import Address, Customer
+from apps.events.models import Event
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.customers.factories import make_address, make_customer
+from tests.panel.conftest import Panel, PanelWith
+
+CHANGE, LIST = "customers_customer_change", "customers_customer_changelist"
+EMPTY_SETS = {
+    f"{prefix}-{name}": "0"
+    for prefix in ("addresses", "consent_changes", "metafields")
+    for name in ("TOTAL_FORMS", "INITIAL_FORMS")
+}
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("customers")
+
+
+@pytest.fixture
+def customer(shop: Shop) -> Customer:
+    with shop_scope(shop):
+        return make_customer(first_name="Anna", last_name="Lindqvist", email="anna@example.com", tags="vip")
+
+
+def reload(customer: Customer) -> Customer:
+    with shop_scope(customer.shop):
+        return Customer.objects.get(pk=customer.pk)
+
+
+def form_of(customer: Customer, *rows: dict[str, str], **fields: str) -> dict[str, str]:
+    """What the form of a customer sends, with some fields changed and these address rows."""
+    with shop_scope(customer.shop):
+        customer.refresh_from_db()
+        known = Address.objects.filter(customer=customer).count()
+    sent = {
+        "first_name": customer.first_name,
+        "last_name": customer.last_name,
+        "email": customer.email,
+        "phone": customer.phone,
+        "tags": customer.tags,
+        "note": customer.note,
+        "email_consent": customer.email_marketing_state,
+        "sms_consent": customer.sms_marketing_state,
+        "seen_version": str(customer.version),
+        **EMPTY_SETS,
+        "addresses-TOTAL_FORMS": str(len(rows)),
+        "addresses-INITIAL_FORMS": str(known if rows else 0),
+        **fields,
+    }
+    for index, row in enumerate(rows):
+        sent |= {f"addresses-{index}-{name}": value for name, value in {"customer": str(customer.pk), **row}.items()}
+    return sent
+
+
+def row_of(address: Address, **changes: str) -> dict[str, str]:
+    names = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "province", "phone")
+    sent = {name: getattr(address, name) for name in names}
+    return {"id": str(address.pk), **sent, "country_code": address.country_code, **changes}
+
+
+def messages_of(response: Any) -> str:
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def topics(shop: Shop) -> list[str]:
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith="customers").order_by("id").values_list("topic", flat=True))
+
+
+# --- the list ---
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("lindq", 1), ("ANNA@", 1), ("tag:vip", 1), ("tag:vip bo", 0), ("anna (", 1), ("id:abc", 0), ("%", 0), ("", 2)],
+)
+def test_the_list_finds_by_words_and_by_queries(panel: Panel, customer: Customer, text: str, found: int) -> None:
+    with shop_scope(panel.shop):
+        make_customer(first_name="Bo")
+
+    page = panel.get(LIST, q=text)
+
+    assert page.status_code == 200
+    assert page.context["cl"].result_count == found
+
+
+def test_the_list_shows_what_matters_in_few_queries(
+    panel: Panel, customer: Customer, django_assert_max_num_queries: Any
+) -> None:
+    with shop_scope(panel.shop):
+        for number in range(5):
+            make_customer(first_name=f"Number {number}")
+    panel.get(LIST)
+
+    with django_assert_max_num_queries(12):
+        page = panel.get(LIST).content.decode()
+
+    assert "Anna Lindqvist" in page
+    assert "anna@example.com" in page
+
+
+def test_everybody_with_the_permission_finds_customers_from_anywhere(panel: Panel, customer: Customer) -> None:
+    assert "Anna Lindqvist" in panel.get("search", s="lindq").content.decode()
+
+
+# --- the form ---
+
+
+def test_staff_add_a_customer(panel: Panel, shop: Shop) -> None:
+    sent = {
+        "first_name": "Bo",
+        "email": " Bo@Example.com ",
+        "phone": "415 555 0123",
+        "tags": "b, A",
+        "email_consent": "subscribed",
+        "addresses-TOTAL_FORMS": "1",
+        "addresses-INITIAL_FORMS": "0",
+        "addresses-0-city": "Lund",
+        "addresses-0-country_code": "SE",
+    }
+
+    response = panel.post("customers_customer_add", **sent)
+
+    assert response.status_code == 302, response.context["adminform"].form.errors
+    with shop_scope(shop):
+        made = Customer.objects.get()
+        assert (made.email, made.phone, made.email_marketing_state) == ("Bo@Example.com", "+14155550123", "subscribed")
+        assert made.default_address is not None
+        assert made.default_address.country == "Sweden"
+        assert Event.objects.get(topic="customers/create").actor == f"staff:{panel.user.pk}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"first_name": "", "last_name": "", "email": ""}, "must have a name or email address"),
+        ({"phone": "12"}, "is invalid"),
+        ({"email": "taken@example.com"}, "has already been taken"),
+        ({"email": "TAKEN@example.com"}, "has already been taken"),
+        ({"phone": "(415) 555-0199"}, "has already been taken"),
+        ({"sms_consent": "subscribed"}, "needs a phone"),
+    ],
+)
+def test_what_does_not_fit_comes_back_on_its_field(
+    panel: Panel, customer: Customer, fields: dict[str, str], says: str
+) -> None:
+    with shop_scope(panel.shop):
+        make_customer(email="taken@example.com", phone="+14155550199")
+
+    response = panel.post(CHANGE, customer.pk, **form_of(customer, **fields))
+
+    assert response.status_code == 200
+    assert says in response.content.decode()
+    assert reload(customer).email == "anna@example.com"
+
+
+def test_staff_change_consents_and_the_history_shows_it(panel: Panel, customer: Customer, shop: Shop) -> None:
+    response = panel.post(CHANGE, customer.pk, **form_of(customer, email_consent="subscribed", note="Nice"))
+
+    assert response.status_code == 302, response.context["adminform"].form.errors
+    assert (reload(customer).email_marketing_state, reload(customer).note) == ("subscribed", "Nice")
+    assert topics(shop)[-2:] == ["customers_email_marketing_consent/update", "customers/update"]
+    page = panel.get(CHANGE, customer.pk).content.decode()
+    assert "consent history" in page.lower()
+    assert panel.user.get_full_name() in page
+
+
+def test_of_two_who_change_the_second_is_told(panel: Panel, customer: Customer) -> None:
+    mine = form_of(customer, note="Mine")
+    with shop_scope(panel.shop):
+        make_address(customer)
+
+    refused = panel.post(CHANGE, customer.pk, **mine)
+    forced = panel.post(CHANGE, customer.pk, **mine, _overwrite=str(reload(customer).version))
+
+    assert "changed this" in refused.content.decode()
+    assert forced.status_code == 302
+    assert reload(customer).note == "Mine"
+
+
+def test_staff_change_addresses_within_the_form(panel: Panel, customer: Customer, shop: Shop) -> None:
+    with shop_scope(shop):
+        first, second, third = (make_address(customer, city=city) for city in ("Lund", "Umeå", "Ystad"))
+    rows = [
+        row_of(first, DELETE="on"),
+        row_of(second, is_default="on", city="Kiruna"),
+        row_of(third),
+        {"city": "Toronto", "country_code": "CA", "province": "ontario"},
+    ]
+
+    response = panel.post(CHANGE, customer.pk, **form_of(customer, *rows))
+
+    assert response.status_code == 302, response.context["errors"]
+    with shop_scope(shop):
+        cities = list(Address.objects.order_by("id").values_list("city", "province_code"))
+    assert [city for city, _ in cities] == ["Kiruna", "Ystad", "Toronto"]
+    assert cities[2][1] == "ON"
+    assert reload(customer).default_address_id == second.pk
+
+
+def test_the_default_address_stays_while_others_do(panel: Panel, customer: Customer, shop: Shop) -> None:
+    with shop_scope(shop):
+        first, second = make_address(customer), make_address(customer)
+
+    response = panel.post(CHANGE, customer.pk, **form_of(customer, row_of(first, DELETE="on"), row_of(second)))
+
+    assert response.status_code == 200
+    assert "default address while there are others" in response.content.decode()
+    with shop_scope(shop):
+        assert Address.objects.count() == 2
+
+
+def test_an_address_of_another_customer_cannot_be_smuggled_in(panel: Panel, customer: Customer, shop: Shop) -> None:
+    with shop_scope(shop):
+        mine, foreign = make_address(customer), make_address(make_customer())
+
+    panel.post(CHANGE, customer.pk, **form_of(customer, row_of(foreign, city="Stolen")))
+
+    with shop_scope(shop):
+        foreign.refresh_from_db()
+        mine.refresh_from_db()
+    assert (foreign.city, foreign.customer_id == customer.pk) == ("Lund", False)
+
+
+def test_a_customer_with_orders_is_not_deleted_and_the_page_says_why(panel: Panel, customer: Customer) -> None:
+    with shop_scope(panel.shop):
+        Customer.objects.filter(pk=customer.pk).update(orders_count=1)
+
+    refused = panel.http.post(panel.url("customers_customer_delete", customer.pk), {"post": "yes"}, follow=True)
+
+    assert "book-keeping needs them" in messages_of(refused)
+    assert reload(customer)
+
+
+def test_a_customer_without_orders_is_deleted(panel: Panel, customer: Customer, shop: Shop) -> None:
+    panel.post("customers_customer_delete", customer.pk, post="yes")
+
+    with shop_scope(shop):
+        assert not Customer.objects.exists()
+    assert topics(shop)[-1] == "customers/delete"
+
+
+# --- account ---
+
+
+def test_an_invitation_is_sent_once_per_form(panel: Panel, customer: Customer, shop: Shop) -> None:
+    name = "customers_customer_invite"
+    page = panel.get(name, customer.pk)
+    sent = {"to": "anna@example.com", "subject": "Come in", "form_key": page.context["form_key"]}
+
+    answers = [panel.post(name, customer.pk, **sent) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert reload(customer).state == "invited"
+    with shop_scope(shop):
+        assert Job.objects.filter(task="customers.send_invite").count() == 1
+
+
+def test_a_bad_invitation_comes_back(panel: Panel, customer: Customer, shop: Shop) -> None:
+    name = "customers_customer_invite"
+    page = panel.get(name, customer.pk)
+
+    answer = panel.post(name, customer.pk, to="nobody", subject="", form_key=page.context["form_key"])
+
+    assert answer.status_code == 200
+    assert set(answer.context["form"].errors) == {"to", "subject"}
+    assert reload(customer).state == "disabled"
+
+
+def test_without_accounts_the_page_says_so(panel: Panel, customer: Customer, shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
+
+    invite = panel.get("customers_customer_invite", customer.pk).content.decode()
+    link = panel.http.post(panel.url("customers_customer_activation", customer.pk), follow=True)
+
+    assert "switched off" in invite
+    assert "customer accounts are disabled" in messages_of(link)
+
+
+def test_an_activation_link_is_shown_this_once(panel: Panel, customer: Customer) -> None:
+    asked = panel.get("customers_customer_activation", customer.pk)
+    made = panel.post("customers_customer_activation", customer.pk)
+    again = panel.get("customers_customer_activation", customer.pk)
+
+    assert f"{settings.BASE_URL}/account/activate/acme/{customer.pk}/" in made.content.decode()
+    assert "no-store" in made["Cache-Control"]
+    assert "/account/activate/" not in asked.content.decode() + again.content.decode()
+
+
+def test_an_account_is_disabled_after_asking(panel: Panel, customer: Customer, shop: Shop) -> None:
+    with shop_scope(shop):
+        accounts.send_invite(reload(customer), {}, actor="staff:1", at=timezone.now())
+
+    asked = panel.get("customers_customer_disable", customer.pk)
+    done = panel.http.post(panel.url("customers_customer_disable", customer.pk), follow=True)
+    twice = panel.http.post(panel.url("customers_customer_disable", customer.pk), follow=True)
+
+    assert asked.status_code == 200
+    assert "is disabled" in messages_of(done)
+    assert "has no account" in messages_of(twice)
+    assert reload(customer).state == "disabled"
+
+
+# --- personal data ---
+
+
+def test_the_data_is_handed_over_as_a_file_and_noted(panel: Panel, customer: Customer, shop: Shop) -> None:
+    response = panel.post("customers_customer_data_export", customer.pk)
+
+    assert response["Content-Disposition"] == f'attachment; filename="customer-{customer.pk}.json"'
+    assert json.loads(response.content)["customer"]["email"] == "anna@example.com"
+    assert topics(shop)[-1] == "customers/export"
+
+
+def test_erasing_asks_for_the_number(panel: Panel, customer: Customer, shop: Shop) -> None:
+    wrong = panel.post("customers_customer_data_erase", customer.pk, confirm="0")
+    kept = reload(customer).email
+    panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
+
+    assert "Nothing has been erased" in wrong.content.decode()
+    assert kept == "anna@example.com"
+    assert (reload(customer).email, reload(customer).redacted_at is None) == ("", False)
+    assert "Erased" in panel.get(CHANGE, customer.pk).content.decode()
+
+
+def test_erasing_twice_says_that_nothing_is_left(panel: Panel, customer: Customer, shop: Shop) -> None:
+    with shop_scope(shop):
+        personal_data.redact(customer, actor="staff:1", at=timezone.now())
+
+    answer = panel.http.post(
+        panel.url("customers_customer_data_erase", customer.pk), {"confirm": str(customer.pk)}, follow=True
+    )
+
+    assert "erased already" in messages_of(answer)

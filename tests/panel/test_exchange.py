@@ -1,0 +1,137 @@
+"""Exports and imports in the panel: who may, what they get, and that nothing happens unasked."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.jobs import services as jobs
+from apps.jobs.models import Job
+from apps.orders.exchange import exports, imports
+from apps.orders.models import Export, Import
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+
+
+@pytest.fixture(autouse=True)
+def _files(settings: Any, tmp_path: Path) -> None:
+    default = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "m")}}
+    settings.STORAGES = {**settings.STORAGES, "default": default}
+
+
+def run(shop: Shop, task: str) -> None:
+    with shop_scope(shop):
+        key = Job.objects.filter(task=task).latest("pk").key
+    assert jobs.run(key)
+
+
+def make_export(panel: Panel, **fields: str) -> Export:
+    key = panel.form_key("orders_export_new")
+    panel.post("orders_export_new", form_key=key, **{"kind": "orders", "format": "csv", **fields})
+    run(panel.shop, exports.EXPORT)
+    with shop_scope(panel.shop):
+        return Export.objects.latest("pk")
+
+
+def upload(panel: Panel, content: bytes, name: str = "in.jsonl") -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return panel.post("orders_import_upload", form_key=panel.form_key("orders_import_upload"), file=file)
+
+
+def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith, shop: Shop) -> None:
+    make_order(shop, note="=1+1")
+    panel, colleague = panel_with("export_orders"), panel_with("export_orders")
+
+    export = make_export(panel)
+    page = panel.get("orders_export_change", export.pk)
+    file = panel.http.get(page.context["link"])
+
+    text = b"".join(file.streaming_content).decode()
+    assert "#1001" in text
+    assert "'=1+1" in text
+    assert file["Content-Disposition"].startswith("attachment")
+    assert colleague.http.get(page.context["link"]).status_code == 404
+    assert panel.get("orders_export_file", export.pk, "x" * 43).status_code == 404
+    assert panel.get("orders_export_changelist").status_code == 200
+
+
+def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
+    panel_with: PanelWith, shop: Shop, other_shop: Shop
+) -> None:
+    panel = panel_with("export_orders")
+    export = make_export(panel)
+
+    stranger = panel_with("export_orders", shop=other_shop)
+    assert stranger.get("orders_export_file", export.pk, export.key).status_code == 404
+    with shop_scope(shop):
+        panel.user.memberships.update(permissions=["export_customers"])
+    assert panel.get("orders_export_file", export.pk, export.key).status_code == 403
+
+
+def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
+    clerk, nobody = panel_with("export_customers"), panel_with("orders", "customers")
+
+    shown = clerk.get("orders_export_new")
+    sent = clerk.post("orders_export_new", form_key=shown.context["form_key"], kind="orders", format="csv")
+
+    assert [value for value, _ in shown.context["form"].fields["kind"].choices] == ["customers"]
+    assert sent.status_code == 200
+    assert nobody.get("orders_export_new").status_code == 403
+    with shop_scope(shop):
+        assert not Export.objects.exists()
+
+
+def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("edit_orders")
+    content = b'{"customer": {"email": "ada@example.com"}}\n{"customer": {"email": "<b>no</b>"}}\n'
+
+    upload(panel, content)
+    with shop_scope(shop):
+        kept = Import.objects.get()
+    run(shop, imports.CHECK)
+    checked = panel.get("orders_import_change", kept.pk)
+    with shop_scope(shop):
+        assert not Customer.objects.exists()
+    panel.post("orders_import_confirm", kept.pk, form_key=checked.context["form_key"])
+    run(shop, imports.RUN)
+    done = panel.get("orders_import_change", kept.pk)
+    report = panel.get("orders_import_report", kept.pk)
+
+    assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
+    assert b"Import 2 rows" in checked.content
+    assert done.context["counts"] == checked.context["counts"]
+    assert b"email is invalid" in done.content
+    assert b"2,customers,failed,,email is invalid" in report.content
+    with shop_scope(shop):
+        assert Customer.objects.count() == 1
+
+
+def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("edit_orders")
+
+    refused = upload(panel, b"x", "in.xlsx")
+    upload(panel, b"a,a\n1,2\n", "in.csv")
+    run(shop, imports.CHECK)
+
+    assert b"must end in .csv or .jsonl" in refused.content
+    with shop_scope(shop):
+        kept = Import.objects.get()
+    assert (kept.state, kept.problem) == ("failed", "The first line must name every column once.")
+    assert panel.get("orders_import_changelist").status_code == 200
+
+
+def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
+    clerk, stranger = panel_with("orders"), panel_with("edit_orders", shop=other_shop)
+    with shop_scope(shop):
+        kept = imports.keep(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
+
+    assert clerk.get("orders_import_upload").status_code == 403
+    assert clerk.post("orders_import_confirm", kept.pk).status_code == 403
+    assert stranger.get("orders_import_change", kept.pk).status_code == 404
+    assert stranger.post("orders_import_confirm", kept.pk).status_code == 404

@@ -1,0 +1,215 @@
+"""Lists, search, home and history: what they cost, and that they tell nobody more than they may know."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.paging import BoundedPaginator
+from tests import factories
+from tests.panel.conftest import Panel, PanelWith
+
+NASTY = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{7*7}}'
+LISTS = [
+    "shops_installation_changelist",
+    "content_scripttag_changelist",
+    "events_event_changelist",
+    "jobs_job_changelist",
+    "staff_membership_changelist",
+]
+
+
+def add_rows(shop: Shop, count: int) -> None:
+    for _ in range(count):
+        installation = factories.make_installation(shop, ("read_products",))
+        factories.make_token(installation)
+        factories.make_member(shop, "orders")
+        with shop_scope(shop):
+            factories.ScriptTagFactory.create(shop=shop, app=installation.app)
+            Job.objects.create(shop=shop, task="x.y", actor=f"app:{installation.app_id}")
+            Event.objects.filter(subject_id=installation.pk).update(actor=f"app:{installation.app_id}")
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner: Panel) -> None:
+    costs = []
+    for count in (1, 5):
+        add_rows(owner.shop, count)
+        owner.get(name)
+        with CaptureQueriesContext(connection) as queries:
+            owner.get(name)
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_list_counts_a_whole_table(name: str, owner: Panel) -> None:
+    add_rows(owner.shop, 1)
+
+    with CaptureQueriesContext(connection) as queries:
+        owner.get(name)
+
+    counts = [query["sql"] for query in queries if "COUNT(*)" in query["sql"]]
+    assert counts
+    assert all("LIMIT 10000" in sql for sql in counts)
+
+
+def test_no_screen_groups_by_date() -> None:
+    assert [screen for screen in admin.site._registry.values() if screen.date_hierarchy] == []
+
+
+def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.staff.paging.COUNTED", 2)
+    for _ in range(3):
+        Job.objects.create(shop=in_shop, task="x.y")
+
+    pages = BoundedPaginator(Job.rows().order_by("id"), 1)
+
+    assert (pages.count, pages.is_complete) == (2, False)
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "query", [{"q": "a" * 200}, {"q": "\x00"}, {"p": "999999"}, {"o": "99.-1"}, {"nonsense__x": "1"}, {"q": "%_'\""}]
+)
+def test_strange_questions_are_answered(name: str, query: dict[str, str], owner: Panel) -> None:
+    assert owner.http.get(owner.url(name), query, follow=True).status_code == 200
+
+
+def test_markup_in_data_stays_text(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop, (), name=NASTY)
+    user = factories.make_member(shop, first_name=NASTY[:150], email="nasty@example.com")
+    with shop_scope(shop):
+        job = Job.objects.create(shop=shop, task=NASTY, state=Job.State.FAILED, error=NASTY)
+        event = Event.objects.order_by("-id")[0]
+    Shop.objects.filter(pk=shop.pk).update(name=NASTY)
+    pages = [(name, ()) for name in ["index", *LISTS]]
+    pages += [("shops_installation_change", (installation.pk,)), ("shops_installation_delete", (installation.pk,))]
+    pages += [("jobs_job_change", (job.pk,)), ("events_event_change", (event.pk,)), ("shops_shop_history", (shop.pk,))]
+    pages += [("staff_membership_change", (user.memberships(manager="_base_manager").get().pk,))]
+
+    texts = {name: owner.get(name, *args).content.decode() for name, args in pages}
+
+    assert [name for name, text in texts.items() if "<script>alert" in text or "<img src=x" in text] == []
+
+
+def found(panel: Panel, term: str, **query: Any) -> list[str]:
+    page = panel.get("search", s=term, extended="1", **query)
+    results = page.context["results"] if page.context else []
+    return [result.title for result in results]
+
+
+def test_search_finds_pages_and_rows(owner: Panel) -> None:
+    factories.make_installation(owner.shop, name="Warehouse sync")
+
+    assert found(owner, "warehouse") == ["Warehouse sync"]
+    assert "Audit log" in found(owner, "audit")
+
+
+def test_search_finds_nothing_without_the_permission_to_look(panel_with: PanelWith, shop: Shop) -> None:
+    factories.make_installation(shop, name="Warehouse sync")
+
+    assert found(panel_with("staff_management_create"), "warehouse") == []
+    assert found(panel_with(), "audit") == []
+
+
+def test_search_keeps_to_the_shop_and_forgets_at_once(owner: Panel, other_shop: Shop) -> None:
+    installation = factories.make_installation(other_shop, name="Warehouse sync")
+    assert found(owner, "warehouse") == []
+
+    here = factories.make_installation(owner.shop, name="Warehouse here")
+    assert found(owner, "warehouse") == ["Warehouse here"]
+    with shop_scope(owner.shop):
+        here.uninstalled_at = timezone.now()
+        here.save()
+
+    assert found(owner, "warehouse") == []
+    assert installation.uninstalled_at is None
+
+
+def test_search_gives_few_rows_and_ignores_short_terms(owner: Panel) -> None:
+    for _ in range(8):
+        factories.make_installation(owner.shop, name="Warehouse")
+
+    assert len(found(owner, "warehouse")) == 5
+    assert found(owner, "w") == []
+
+
+def test_home_shows_nothing_to_somebody_without_permissions(panel_with: PanelWith, shop: Shop) -> None:
+    factories.make_member(shop, owner=True, first_name="Kim", last_name="Lee")
+    factories.make_installation(shop, name="Warehouse sync")
+
+    page = panel_with().get()
+
+    assert page.context["cards"] == []
+    assert page.context["recent"] == []
+    assert "Kim Lee" in page.content.decode()
+    assert "Warehouse" not in page.content.decode()
+
+
+def test_the_menu_holds_what_may_be_opened_and_no_more(panel_with: PanelWith) -> None:
+    page = panel_with("themes").get()
+
+    titles = [item["title"] for group in page.context["sidebar_navigation"] for item in group["items"]]
+    assert titles == ["Home", "Themes", "Script tags"]
+
+
+def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        failed = Job.objects.create(shop=shop, task="x.y", state=Job.State.FAILED, error="no")
+        waiting = Job.objects.create(shop=shop, task="x.y")
+
+    owner.post("jobs_job_retry", failed.pk)
+    owner.post("jobs_job_cancel", waiting.pk)
+
+    failed.refresh_from_db()
+    waiting.refresh_from_db()
+    assert (failed.state, waiting.state) == (Job.State.WAITING, Job.State.CANCELLED)
+
+
+def test_bulk_actions_reach_this_shops_rows_only(owner: Panel, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        foreign = Job.objects.create(shop=other_shop, task="x.y")
+    with shop_scope(owner.shop):
+        own = Job.objects.create(shop=owner.shop, task="x.y")
+
+    owner.post("jobs_job_changelist", action="cancel_jobs", _selected_action=[own.pk, foreign.pk], index="0")
+
+    own.refresh_from_db()
+    foreign.refresh_from_db()
+    assert (own.state, foreign.state) == (Job.State.CANCELLED, Job.State.WAITING)
+
+
+@pytest.mark.parametrize(
+    ("query", "narrowed"),
+    [
+        ({"topic": "app/installed"}, {"topic": "app/installed"}),
+        ({"who": "system"}, {"actor": "system"}),
+        ({"who": "app:"}, {"actor": "app:7"}),
+        ({"period": "0"}, {"created_at__year": 2031}),
+    ],
+)
+def test_the_audit_log_is_narrowed(
+    owner: Panel, query: dict[str, str], narrowed: dict[str, Any], time_machine: Any
+) -> None:
+    factories.make_installation(owner.shop)
+    with shop_scope(owner.shop):
+        event = Event.objects.order_by("-id")[0]
+        Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
+        expected = set(Event.objects.filter(**narrowed).values_list("pk", flat=True))
+    time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
+    owner.http.force_login(owner.user)
+
+    page = owner.get("events_event_changelist", **query)
+
+    assert expected
+    assert {event.pk for event in page.context["cl"].result_list} == expected

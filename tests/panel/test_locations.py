@@ -1,0 +1,93 @@
+"""Locations in the panel."""
+
+import pytest
+
+from apps.events.models import Event
+from apps.inventory import locations
+from apps.inventory.models import Location
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.inventory.factories import make_item, make_location, put, topics_of
+from tests.panel.conftest import PanelWith
+from tests.panel.stock_grid import messages_of
+
+ADDRESS = {"name": "Depot", "country_code": "CA", "province": "québec", "priority": "2"}
+
+
+def test_staff_open_and_change_a_location(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("locations")
+
+    opened = panel.post("inventory_location_add", **ADDRESS)
+    with shop_scope(shop):
+        depot = Location.objects.get(name="Depot")
+    changed = panel.post(
+        "inventory_location_change", depot.pk, **ADDRESS, city="Laval", seen_version=str(depot.version)
+    )
+
+    assert (opened.status_code, changed.status_code) == (302, 302)
+    depot.refresh_from_db()
+    assert (depot.province, depot.province_code, depot.city, depot.priority) == ("Quebec", "QC", "Laval", 2)
+    assert topics_of(shop, "locations/") == ["locations/create", "locations/create", "locations/update"]
+    with shop_scope(shop):
+        assert Event.objects.get(topic="locations/update").actor == f"staff:{panel.user.pk}"
+
+
+def test_a_location_of_a_service_is_shown_and_not_changed(panel_with: PanelWith, shop: Shop) -> None:
+    panel, legacy = panel_with("locations"), make_location(shop, legacy=True)
+
+    shown = panel.get("inventory_location_change", legacy.pk)
+    panel.post("inventory_location_change", legacy.pk, **ADDRESS | {"name": "Mine"}, seen_version=str(legacy.version))
+
+    assert "Its service alone changes it" in shown.content.decode()
+    assert 'name="_save"' not in shown.content.decode()
+    legacy.refresh_from_db()
+    assert legacy.name == "Depot"
+
+
+def test_the_page_says_what_stands_in_the_way_and_refuses(panel_with: PanelWith, shop: Shop) -> None:
+    panel, depot = panel_with("locations"), make_location(shop)
+    put(make_item(shop), depot, 3)
+
+    page = panel.get("inventory_location_activation", depot.pk).content.decode()
+    refused = panel.http.post(panel.url("inventory_location_activation", depot.pk), follow=True)
+
+    assert "Stock is left of 1 item." in page
+    assert ">Deactivate</button>" not in page
+    assert "Stock is left of 1 item." in messages_of(refused)
+    depot.refresh_from_db()
+    assert depot.active
+
+
+def test_a_location_is_deactivated_and_activated(panel_with: PanelWith, shop: Shop) -> None:
+    panel, depot = panel_with("locations"), make_location(shop)
+
+    assert ">Deactivate</button>" in panel.get("inventory_location_activation", depot.pk).content.decode()
+    panel.post("inventory_location_activation", depot.pk)
+    depot.refresh_from_db()
+    after_first = depot.active
+    panel.post("inventory_location_activation", depot.pk, active="on")
+    depot.refresh_from_db()
+
+    assert (after_first, depot.active) == (False, True)
+    assert topics_of(shop, "locations/")[-2:] == ["locations/deactivate", "locations/activate"]
+
+
+def test_the_list_names_places_and_units(panel_with: PanelWith, shop: Shop) -> None:
+    depot = make_location(shop)
+    put(make_item(shop), depot, 12)
+
+    page = panel_with("locations").get("inventory_location_changelist").content.decode()
+
+    assert "Montreal, Canada" in page
+    assert ">12<" in page.replace(" ", "").replace("\n", "")
+
+
+def test_objections_of_other_domains_are_shown(
+    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depot = make_location(shop)
+    monkeypatch.setattr(locations, "_objections", {"orders": lambda location: ["Two fulfillment orders are open."]})
+
+    page = panel_with("locations").get("inventory_location_activation", depot.pk).content.decode()
+
+    assert "Two fulfillment orders are open." in page

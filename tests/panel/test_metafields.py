@@ -1,0 +1,223 @@
+"""Metafields in the panel: the shop's own page, and the inline that stands in every owner's form."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.checks import ModelAdminChecks
+from django.http import QueryDict
+from django.test import RequestFactory
+
+from apps.catalog.models import Product
+from apps.events.models import Event
+from apps.metafields import services
+from apps.metafields.inline import MetafieldInline
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.panel import ShopOwnedAdmin
+from tests.metafields.owners import make_owner
+from tests.panel.conftest import Panel, PanelWith
+
+ROW = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold", "description": ""}
+
+
+def made(shop: Shop, **fields: Any) -> Metafield:
+    with shop_scope(shop):
+        (metafield,) = services.set_many(shop, [ROW | fields], actor="system", at=shop.created_at)
+        return metafield
+
+
+def topics_of(shop: Shop, prefix: str) -> list[str]:
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))
+
+
+# --- the shop's own ---
+
+
+def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("preferences")
+
+    panel.post("metafields_metafield_add", **ROW)
+    with shop_scope(shop):
+        metafield = Metafield.objects.get()
+    changes = ROW | {"type": "number_integer", "value": "040", "key": "ignored", "seen_version": str(metafield.version)}
+    panel.post("metafields_metafield_change", metafield.pk, **changes)
+    metafield.refresh_from_db()
+    listed = panel.get("metafields_metafield_changelist").content.decode()
+    panel.post("metafields_metafield_delete", metafield.pk, post="yes")
+
+    assert (metafield.owner_resource, metafield.owner_id) == ("shop", shop.pk)
+    assert (metafield.key, metafield.type, metafield.value) == ("wash", "number_integer", "40")
+    assert "care.wash" in listed
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+    assert [topic.split("/")[1] for topic in topics_of(shop, "shop_metafields/")] == ["create", "update", "delete"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"value": "x", "type": "number_integer"}, "must be a whole number"),
+        ({"type": "nonsense"}, "Select a valid choice"),
+        ({"namespace": "n" * 21}, "at most 20 characters"),
+        ({"value": ""}, "required"),
+    ],
+)
+def test_what_does_not_fit_comes_back_with_its_reason(
+    panel_with: PanelWith, shop: Shop, fields: dict[str, str], says: str
+) -> None:
+    response = panel_with("preferences").post("metafields_metafield_add", **ROW | fields)
+
+    assert response.status_code == 200
+    assert says in response.content.decode()
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+def test_a_second_one_of_the_same_name_is_refused_on_the_form(panel_with: PanelWith, shop: Shop) -> None:
+    made(shop)
+
+    response = panel_with("preferences").post("metafields_metafield_add", **ROW)
+
+    assert response.status_code == 200
+    assert "has already been taken" in response.content.decode()
+
+
+def test_only_the_shops_own_stand_there_and_only_for_who_may(
+    panel_with: PanelWith, shop: Shop, other_shop: Shop
+) -> None:
+    product = make_owner("product", shop)
+    with shop_scope(shop):
+        (of_product,) = services.set_many(product, [ROW], actor="system", at=shop.created_at)
+    foreign = made(other_shop)
+    panel = panel_with("preferences")
+
+    assert panel.get("metafields_metafield_changelist").context["cl"].result_count == 0
+    for metafield in (of_product, foreign):
+        assert panel.get("metafields_metafield_change", metafield.pk).status_code == 404
+        assert panel.post("metafields_metafield_delete", metafield.pk, post="yes").status_code == 404
+    assert panel_with("products").get("metafields_metafield_changelist").status_code == 403
+    assert Metafield._base_manager.count() == 2
+
+
+# --- the inline ---
+
+
+class OwnerAdmin(ShopOwnedAdmin):
+    inlines = (MetafieldInline,)
+
+
+def inline_of(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
+    """The set of forms as the product's page makes it."""
+    request = RequestFactory().get("/")
+    request.user = panel.user
+    inline = MetafieldInline(Product, admin.site)
+    made_class = inline.get_formset(request, product)
+    if data is None:
+        return made_class(instance=product)
+    posted = QueryDict(mutable=True)
+    posted.update(data)
+    return made_class(data=posted, instance=product)
+
+
+def management(total: int, initial: int = 0) -> dict[str, str]:
+    return {"metafields-TOTAL_FORMS": str(total), "metafields-INITIAL_FORMS": str(initial)}
+
+
+def row(index: int, **fields: Any) -> dict[str, str]:
+    return {f"metafields-{index}-{name}": str(value) for name, value in (ROW | fields).items()}
+
+
+def test_the_inline_passes_the_admins_checks() -> None:
+    checks = ModelAdminChecks().check(OwnerAdmin(Product, admin.site))
+
+    assert [check for check in checks if "Metafield" in str(check.obj)] == []
+
+
+def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: PanelWith, shop: Shop) -> None:
+    panel, product = panel_with(owner=True), make_owner("product", shop)
+    with shop_scope(shop):
+        first, second = services.set_many(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
+        # In the order of their names: dry, wash.
+        data = {
+            **management(3, initial=2),
+            **row(0, key="dry", id=second.pk),
+            "metafields-0-DELETE": "on",
+            **row(1, value="Hot", id=first.pk),
+            **row(2, key="iron", type="boolean", value="true"),
+        }
+
+        formset = inline_of(panel, product, data)
+        assert formset.is_valid(), formset.errors
+        left_for_the_caller = formset.save(commit=False)
+        rows = list(Metafield.objects.order_by("key").values_list("key", "value", "owner_resource", "owner_id"))
+
+    assert left_for_the_caller == []
+    assert rows == [("iron", "true", "product", product.pk), ("wash", "Hot", "product", product.pk)]
+    with shop_scope(shop):
+        events = list(Event.objects.filter(topic__startswith="product_metafields/").order_by("id"))[2:]
+    assert [event.topic.split("/")[1] for event in events] == ["delete", "update", "create"]
+    assert {event.actor for event in events} == {f"staff:{panel.user.pk}"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "field", "says"),
+    [
+        ([{"value": "x", "type": "number_integer"}], "value", "must be a whole number"),
+        ([{}, {"value": "Hot"}], "key", "stand here twice"),
+        ([{"key": "k" * 31}], "key", "at most 30 characters"),
+    ],
+)
+def test_the_inline_says_what_does_not_fit(
+    panel_with: PanelWith, shop: Shop, rows: list[dict[str, str]], field: str, says: str
+) -> None:
+    panel, product = panel_with("products"), make_owner("product", shop)
+    data = management(len(rows))
+    for index, fields in enumerate(rows):
+        data |= row(index, **fields)
+
+    with shop_scope(shop):
+        formset = inline_of(panel, product, data)
+        valid = formset.is_valid()
+
+    assert not valid
+    assert says in str(formset.errors[-1].get(field))
+
+
+def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith, shop: Shop) -> None:
+    panel, product, sibling = panel_with(owner=True), make_owner("product", shop), make_owner("product", shop)
+    with shop_scope(shop):
+        (foreign,) = services.set_many(sibling, [ROW], actor="system", at=shop.created_at)
+        forged = {**management(1, initial=1), **row(0, value="Hot", id=foreign.pk)}
+        formset = inline_of(panel, product, forged)
+        assert formset.is_valid()
+        formset.save(commit=False)
+        deleting = inline_of(panel, product, forged | {"metafields-0-DELETE": "on"})
+        assert deleting.is_valid()
+        deleting.save(commit=False)
+
+        rows = list(Metafield.objects.order_by("id").values_list("owner_id", "value"))
+
+    # What was sent is taken for a new one of the product's own.
+    assert rows == [(sibling.pk, "Cold"), (product.pk, "Hot")]
+
+
+def test_the_inline_follows_the_owners_permission(panel_with: PanelWith, shop: Shop) -> None:
+    product = make_owner("product", shop)
+    inline = MetafieldInline(Product, admin.site)
+    request = RequestFactory().get("/")
+
+    def may(panel: Panel) -> list[bool]:
+        request.user = panel.user
+        with shop_scope(shop):
+            return [
+                inline.has_view_permission(request, product),
+                inline.has_add_permission(request, product),
+                inline.has_change_permission(request, product),
+                inline.has_delete_permission(request, product),
+            ]
+
+    assert may(panel_with(owner=True)) == [True] * 4
+    assert may(panel_with("pages")) == [False] * 4

@@ -1,0 +1,198 @@
+"""Orders in the panel: found, read like a story, cancelled, closed, paid, commented."""
+
+from typing import Any
+
+import pytest
+
+from apps.events.models import Event
+from apps.orders.models import Comment, Order
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.orders.factories import available, make_order, make_variant
+from tests.panel.conftest import Panel, PanelWith
+
+LIST, PAGE = "orders_order_changelist", "orders_order_change"
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders", "customers")
+
+
+@pytest.fixture
+def order(shop: Shop) -> Order:
+    address = {"first_name": "Anna", "last_name": "Lindqvist", "address1": "Storgatan 1", "country": "Sweden"}
+    return make_order(
+        shop,
+        email="anna@example.com",
+        customer={"first_name": "Anna", "last_name": "Lindqvist"},
+        shipping_address=address,
+        note="Ring <b>twice</b>",
+        financial_status="authorized",
+    )
+
+
+def reload(order: Order) -> Order:
+    with shop_scope(order.shop):
+        return Order.objects.get(pk=order.pk)
+
+
+def act(panel: Panel, order: Order, name: str, **data: str) -> Any:
+    """Send a form of the order's page, with its key."""
+    key = panel.form_key(PAGE, order.pk)
+    return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
+
+
+def test_the_list_has_views_and_finds_orders(panel: Panel, order: Order, shop: Shop) -> None:
+    closed = make_order(shop)
+    act(panel, closed, "close")
+
+    def names(**query: str) -> list[str]:
+        response = panel.get(LIST, **query)
+        assert response.status_code == 200
+        return [row.name for row in response.context["cl"].result_list]
+
+    assert names() == ["#1001"]
+    assert names(view="closed") == ["#1002"]
+    assert names(view="all") == ["#1002", "#1001"]
+    assert names(view="unpaid") == names(view="unfulfilled") == ["#1001"]
+    assert names(view="cancelled") == []
+    assert names(q="1002") == names(q="#1002") == ["#1002"]
+    assert names(q="lindq") == names(q="anna@example.com") == ["#1001"]
+    assert names(q="nobody") == []
+
+
+def test_the_page_tells_the_story_and_escapes_it(panel: Panel, order: Order) -> None:
+    response = panel.get(PAGE, order.pk)
+
+    text = response.content.decode()
+    assert response.status_code == 200
+    for part in ("Mug", "20.00 USD", "Anna Lindqvist", "Storgatan 1", "Authorization", "Order placed", "Authorized"):
+        assert part in text
+    assert "Ring &lt;b&gt;twice" in text
+    assert "<b>twice" not in text
+
+
+def test_an_order_without_anything_is_shown(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+    with shop_scope(shop):
+        order.line_items.all().delete()
+
+    assert panel.get(PAGE, order.pk).status_code == 200
+
+
+def test_cancel_asks_and_gives_stock_back(panel: Panel, shop: Shop) -> None:
+    variant = make_variant(shop, stock=3)
+    line = {"variant_id": variant.pk, "quantity": 2}
+    order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    asked = panel.get("orders_order_cancel", order.pk)
+
+    act(panel, order, "cancel", reason="inventory", restock="on")
+
+    assert b"2 \xc3\x97 Mug - Blue" in asked.content
+    assert (reload(order).status, reload(order).cancel_reason) == ("cancelled", "inventory")
+    assert available(variant) == 3
+
+
+def test_a_form_works_once(panel: Panel, order: Order) -> None:
+    key = panel.form_key(PAGE, order.pk)
+    for _ in range(2):
+        panel.post("orders_order_capture", order.pk, form_key=key)
+
+    assert reload(order).financial_status == "paid"
+    with shop_scope(order.shop):
+        assert order.transactions.count() == 2
+
+
+def test_actions_close_open_and_pay(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+
+    act(panel, order, "paid")
+    act(panel, order, "close")
+    closed = reload(order)
+    act(panel, order, "open")
+
+    assert (closed.status, closed.financial_status) == ("closed", "paid")
+    assert reload(order).status == "open"
+    assert panel.get("orders_order_close", order.pk).status_code == 405
+    refused = act(panel, order, "paid")
+    assert "must be greater than 0" in refused.content.decode()
+
+
+def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> None:
+    clerk = panel_with("orders")
+
+    act(clerk, order, "comment", comment="Called <i>Anna</i>")
+    empty = act(clerk, order, "comment", comment="  ")
+
+    assert "Called &lt;i&gt;Anna" in clerk.get(PAGE, order.pk).content.decode()
+    assert "comment can&#x27;t be blank" in empty.content.decode()
+    with shop_scope(order.shop):
+        assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
+
+
+def test_edit_saves_through_the_service_and_minds_the_version(panel: Panel, order: Order) -> None:
+    form = {"email": "new@example.com", "phone": "", "po_number": "7", "tags": "vip", "note": "x"}
+    stale = panel.post("orders_order_edit", order.pk, **form, seen_version="1")
+    saved = panel.post("orders_order_edit", order.pk, **form, seen_version=str(reload(order).version))
+
+    assert (stale.status_code, saved.status_code) == (200, 302)
+    assert (reload(order).email, reload(order).tags) == ("new@example.com", "vip")
+    with shop_scope(order.shop):
+        event = Event.objects.get(topic="orders/updated")
+    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.changes["email"] == ["(hidden)", "(hidden)"]
+
+
+def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> None:
+    closed = make_order(shop)
+    act(panel, closed, "close")
+
+    response = panel.http.post(
+        panel.url(LIST) + "?view=all",
+        {"action": "close_orders", "_selected_action": [order.pk, closed.pk]},
+        follow=True,
+    )
+
+    assert "1 orders closed. 1 were closed or cancelled already." in response.content.decode()
+
+
+def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:
+    clerk, nobody, stranger = panel_with("orders"), panel_with("themes"), panel_with("edit_orders", shop=other_shop)
+
+    assert clerk.get(PAGE, order.pk).status_code == 200
+    assert b"Cancel order" not in clerk.get(PAGE, order.pk).content
+    for name in ("edit", "cancel"):
+        assert clerk.get(f"orders_order_{name}", order.pk).status_code == 403
+    for name in ("cancel", "close", "open", "capture", "paid"):
+        assert clerk.post(f"orders_order_{name}", order.pk).status_code == 403
+        assert stranger.post(f"orders_order_{name}", order.pk).status_code == 404
+    assert nobody.get(PAGE, order.pk).status_code == 403
+    assert nobody.get(LIST).status_code == 403
+    assert reload(order).version == order.version
+
+
+def test_delete_goes_through_the_service(panel: Panel, order: Order) -> None:
+    panel.post("orders_order_delete", order.pk, post="yes")
+
+    with shop_scope(order.shop):
+        assert not Order.objects.exists()
+        assert Event.objects.filter(topic="orders/delete").exists()
+
+
+def test_a_customer_page_lists_the_orders(panel: Panel, order: Order) -> None:
+    response = panel.get("customers_customer_change", order.customer_id)
+
+    assert b"#1001" in response.content
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_list_costs_the_same_queries_however_many_rows(
+    panel: Panel, shop: Shop, count: int, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(count):
+        make_order(shop, email=f"c{number}@example.com")
+    panel.get(LIST)
+
+    with django_assert_max_num_queries(14):
+        assert panel.get(LIST).status_code == 200

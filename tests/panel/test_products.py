@@ -1,0 +1,261 @@
+"""Products in the panel: one form for a product and its variants, and a page for its images."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from apps.catalog.images import MAX_IMAGES
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.models import Event
+from apps.inventory.models import InventoryItem
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.catalog.factories import PNG, make_image, make_product
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.stock_grid import messages_of
+
+PRODUCT = {
+    "title": "Canvas bag",
+    "body_html": "",
+    "vendor": "",
+    "product_type": "Bags",
+    "tags": "b, a, B",
+    "status": "active",
+    "published": "on",
+    "option_names": "Colour, Size",
+    "handle": "",
+    "template_suffix": "",
+    "published_scope": "web",
+}
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> Path:
+    """Uploads go to a folder of the test's own."""
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": storage}
+    return tmp_path
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    """Somebody who looks after the products."""
+    return panel_with("products")
+
+
+def variants(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
+    data = {"variants-TOTAL_FORMS": str(len(rows)), "variants-INITIAL_FORMS": str(initial)}
+    for number, row in enumerate(rows):
+        data |= {f"variants-{number}-{name}": value for name, value in row.items()}
+    return data
+
+
+def no_metafields() -> dict[str, str]:
+    return {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
+
+
+def row(option1: str, price: str, **fields: str) -> dict[str, str]:
+    blank = {"option2": "", "option3": "", "compare_at_price": "", "sku": "", "barcode": "", "grams": "0"}
+    return blank | {"option1": option1, "price": price, "inventory_policy": "deny", "tracked": "on"} | fields
+
+
+def version_of(instance: Any) -> str:
+    instance.refresh_from_db()
+    return str(instance.version)
+
+
+def test_a_product_is_made_with_its_variants_in_one_form(panel: Panel, shop: Shop) -> None:
+    rows = variants(
+        row("Sand", "19.90", option2="S", sku="CB-S"), row("Olive", "21", option2="M", compare_at_price="25")
+    )
+
+    answer = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    with shop_scope(shop):
+        product = Product.objects.get()
+        assert (product.handle, product.tags, product.vendor) == ("canvas-bag", "a, b", "Acme")
+        assert [option.name for option in product.options.order_by("position")] == ["Colour", "Size"]
+        made = list(Variant.objects.order_by("position").values_list("title", "price", "inventory_item__sku"))
+        assert made == [("Sand / S", Decimal("19.9"), "CB-S"), ("Olive / M", Decimal(21), "")]
+        event = Event.objects.get(topic="products/create")
+        assert event.actor == f"staff:{panel.user.pk}"
+
+
+def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag", prices=("5.00", "6.00"), tags="a")
+        first, second = Variant.objects.order_by("id")
+    named = PRODUCT | {"title": "Bag", "option_names": "Size", "tags": "a", "product_type": "", "vendor": "Acme"}
+    named |= {"handle": "bag", "seen_version": version_of(product)}
+    rows = variants(
+        row("1", "7.50", id=str(first.pk), product=str(product.pk), sku="NEW"),
+        row("2", "6.00", id=str(second.pk), product=str(product.pk), DELETE="on"),
+        initial=2,
+    )
+
+    answer = panel.post("catalog_product_change", product.pk, **named, **rows, **no_metafields())
+
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    with shop_scope(shop):
+        left = Variant.objects.get()
+        assert (left.pk, left.price, left.inventory_item.sku) == (first.pk, Decimal("7.5"), "NEW")
+        assert InventoryItem.objects.count() == 1
+        assert Event.objects.filter(topic="products/update").count() == 1
+
+
+def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
+    rows = variants(row("Sand", "19.90", option2="S"), row("Sand", "21", option2="S"))
+
+    answer = panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+
+    assert answer.status_code == 200
+    assert "The variant &#x27;Sand / S&#x27; already exists." in answer.content.decode()
+    with shop_scope(shop):
+        assert not Product.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("body_html", "<" * 10_001, "Has too many tags"),
+        ("tags", "x" * 256, "Is too long"),
+        ("option_names", "a, b, c, d", "at most 3 options"),
+        ("title", "", "This field is required"),
+    ],
+)
+def test_what_does_not_fit_is_said_beside_the_field(
+    panel: Panel, shop: Shop, field: str, value: str, said: str
+) -> None:
+    answer = panel.post("catalog_product_add", **PRODUCT | {field: value}, **variants(), **no_metafields())
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    with shop_scope(shop):
+        assert not Product.objects.exists()
+
+
+def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag")
+        seen = version_of(product)
+        Product.objects.filter(pk=product.pk).update(vendor="Other")
+
+    answer = panel.post(
+        "catalog_product_change", product.pk, **PRODUCT, seen_version=seen, **variants(), **no_metafields()
+    )
+
+    assert answer.status_code == 200
+    assert "Nothing has been saved yet" in answer.content.decode()
+    product.refresh_from_db()
+    assert product.title == "Bag"
+
+
+def test_many_variants_are_edited_one_by_one(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag", prices=("1.00",) * 51)
+        variant = Variant.objects.earliest("id")
+
+    page = panel.get("catalog_product_change", product.pk).content.decode()
+    rows = panel.get("catalog_variant_changelist", product__id__exact=product.pk).content.decode()
+    saved = panel.post(
+        "catalog_variant_change",
+        variant.pk,
+        option1="XL",
+        price="9",
+        grams="0",
+        weight="1.5",
+        weight_unit="kg",
+        taxable="on",
+        inventory_policy="continue",
+        sku="S-1",
+    )
+
+    assert "All 51 variants" in page
+    assert "variants-TOTAL_FORMS" not in page
+    assert rows.count("/catalog/variant/") >= 50
+    assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
+    variant.refresh_from_db()
+    assert (variant.option1, variant.title, variant.grams, variant.inventory_policy) == ("XL", "XL", 1500, "continue")
+
+
+def test_a_view_of_the_list_shows_stock_and_pictures(
+    panel: Panel, shop: Shop, django_assert_max_num_queries: Any
+) -> None:
+    with shop_scope(shop):
+        for number in range(3):
+            make_image(make_product(f"Bag {number}", prices=("1.00", "2.00")))
+    panel.get("catalog_product_changelist")
+
+    with django_assert_max_num_queries(10):
+        page = panel.get("catalog_product_changelist").content.decode()
+
+    assert "0 in 2 variants" in page
+    assert page.count("bo-thumb") == 3
+    assert "_96x96.png" in page
+
+
+def test_images_are_added_described_ordered_and_removed(panel: Panel, shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag")
+    files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "abc"]
+
+    added = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+    with shop_scope(shop):
+        first, second, third = ProductImage.objects.order_by("position").values_list("pk", flat=True)
+    saved = panel.http.post(
+        panel.url("catalog_product_images", product.pk),
+        {"image": [third, first, second], f"alt-{first}": " Front ", "remove": [second]},
+    )
+
+    assert "3 images added." in messages_of(added)
+    assert saved.status_code == 302
+    with shop_scope(shop):
+        rows = list(ProductImage.objects.order_by("position").values_list("pk", "position", "alt"))
+    assert rows == [(third, 1, None), (first, 2, "Front")]
+
+
+def test_images_move_by_keyboard_without_scripts(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag")
+        ids = [make_image(product).pk for _ in range(3)]
+
+    for move in (f"{ids[2]}:-1", f"{ids[0]}:-1", "x:1", f"{ids[1]}:9"):
+        listed = ProductImage._base_manager.order_by("position").values_list("pk", flat=True)
+        panel.http.post(panel.url("catalog_product_images", product.pk), {"image": list(listed), "move": move})
+
+    with shop_scope(shop):
+        assert list(ProductImage.objects.order_by("position").values_list("pk", flat=True)) == [ids[0], ids[2], ids[1]]
+
+
+def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(panel: Panel, shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag")
+    files = [SimpleUploadedFile("a.png", PNG), SimpleUploadedFile("b.png", b"<svg/>")]
+
+    answer = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+
+    assert "Nothing has been changed." in messages_of(answer)
+    assert not [path for path in media.rglob("*") if path.is_file()]
+    with shop_scope(shop):
+        assert not ProductImage.objects.exists()
+
+
+def test_no_more_images_than_the_limit(panel: Panel, shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        product = make_product("Bag")
+        ProductImage.objects.bulk_create(
+            ProductImage(shop=shop, product=product, position=n, key=f"{n:032x}", name="a.png", width=1, height=1)
+            for n in range(1, MAX_IMAGES)
+        )
+    files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "ab"]
+
+    answer = panel.http.post(panel.url("catalog_product_images", product.pk), {"files": files}, follow=True)
+
+    assert "at most 250 images" in messages_of(answer)
+    with shop_scope(shop):
+        assert ProductImage.objects.count() == MAX_IMAGES - 1

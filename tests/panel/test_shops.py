@@ -1,0 +1,144 @@
+"""The way into a shop, several shops at once, and the operator's pages."""
+
+import pytest
+from django.test import Client
+
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import Membership
+from tests import factories
+from tests.panel.conftest import Panel, PanelWith
+
+
+def test_the_entrance_leads_to_the_only_shop(panel_with: PanelWith) -> None:
+    assert panel_with().http.get("/admin/").headers["Location"] == "/s/acme/admin/"
+
+
+def test_the_entrance_asks_for_a_login(client: Client, db: None) -> None:
+    assert client.get("/admin/").headers["Location"] == "/accounts/login/?next=/admin/"
+
+
+@pytest.fixture
+def both(panel_with: PanelWith, other_shop: Shop) -> Panel:
+    """Somebody who works in two shops."""
+    panel = panel_with("preferences")
+    with shop_scope(other_shop):
+        Membership.objects.create(shop=other_shop, user=panel.user, permissions=[])
+    return panel
+
+
+def test_with_several_shops_the_entrance_leads_to_the_chooser_and_then_to_the_last_one(both: Panel) -> None:
+    assert both.http.get("/admin/").headers["Location"] == "/admin/shops/"
+
+    both.http.get("/s/stranger/admin/")
+
+    assert both.http.get("/admin/").headers["Location"] == "/s/stranger/admin/"
+
+
+def test_a_last_shop_that_one_left_is_not_led_to(both: Panel, other_shop: Shop) -> None:
+    both.http.get("/s/stranger/admin/")
+    with shop_scope(other_shop):
+        Membership.objects.filter(user=both.user).delete()
+
+    assert both.http.get("/admin/").headers["Location"] == "/s/acme/admin/"
+
+
+def test_the_chooser_lists_ones_own_shops_only(panel_with: PanelWith, other_shop: Shop) -> None:
+    page = panel_with().http.get("/admin/shops/").content.decode()
+
+    assert "/s/acme/admin/" in page
+    assert "stranger" not in page.lower()
+
+
+def test_two_tabs_in_two_shops_stay_apart(both: Panel, shop: Shop, other_shop: Shop) -> None:
+    here = f"/s/acme/admin/shops/shop/{shop.pk}/change/"
+
+    assert both.http.get(here).status_code == 200
+    assert both.http.get("/s/stranger/admin/").context["request"].shop == other_shop
+    answer = both.http.post(here, {"name": "Still Acme"})
+
+    assert answer.status_code == 200
+    assert answer.context["request"].shop == shop
+    assert both.http.get(f"/s/stranger/admin/shops/shop/{other_shop.pk}/change/").status_code == 403
+
+
+def test_links_inside_the_panel_name_the_shop(both: Panel) -> None:
+    page = both.http.get("/s/stranger/admin/").content.decode()
+
+    assert 'href="/s/stranger/admin/"' in page
+    assert 'href="/accounts/profile/"' in page
+    assert "/s/stranger/admin/accounts" not in page
+
+
+def test_the_switcher_offers_the_other_shops(both: Panel) -> None:
+    page = both.http.get("/s/stranger/admin/").content.decode()
+
+    assert 'href="/s/acme/admin/"' in page
+
+
+@pytest.mark.parametrize("path", ["/s/nowhere/admin/", "/s/nowhere/admin/shops/shop/1/change/", "/s/stranger/admin/"])
+def test_an_unknown_shop_and_a_foreign_one_are_alike(panel_with: PanelWith, other_shop: Shop, path: str) -> None:
+    assert panel_with().http.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(("path", "target"), [("/s/acme", "/s/acme/admin/"), ("/s/acme/admin", "/s/acme/admin/")])
+def test_incomplete_addresses_are_completed(panel_with: PanelWith, path: str, target: str) -> None:
+    assert panel_with().http.get(path).headers["Location"] == target
+
+
+def test_the_panel_cannot_be_reached_outside_of_a_shop(owner: Panel) -> None:
+    assert [owner.http.get(f"/admin/{path}").status_code for path in ("shops/shop/", "jobs/job/", "login/")] == [
+        404
+    ] * 3
+
+
+def test_the_time_zone_is_the_shops(owner: Panel) -> None:
+    assert owner.get().context["request"].shop.timezone == "America/New_York"
+    assert 'data-admin-utc-offset="-' in owner.get().content.decode()
+
+
+def test_the_operator_sees_and_enters_every_shop(operator: Panel, other_shop: Shop) -> None:
+    page = operator.http.get("/admin/shops/").content.decode()
+
+    assert "/s/acme/admin/" in page
+    assert "/s/stranger/admin/" in page
+    assert operator.http.get("/s/stranger/admin/").status_code == 200
+
+
+NEW = {
+    "name": "Nova",
+    "domain": "Nova.example",
+    "email": "nova@example.com",
+    "currency": "EUR",
+    "timezone": "Europe/Berlin",
+    "country_code": "DE",
+    "plan": "basic",
+}
+
+
+def test_the_operator_opens_a_shop(operator: Panel) -> None:
+    answer = operator.http.post("/admin/shops/new/", NEW)
+
+    shop = Shop.objects.get(domain="nova.example")
+    assert answer.headers["Location"] == f"/s/{shop.handle}/admin/"
+    assert (shop.currency, shop.timezone) == ("EUR", "Europe/Berlin")
+
+
+def test_a_taken_domain_is_said_on_the_field(operator: Panel) -> None:
+    page = operator.http.post("/admin/shops/new/", NEW | {"domain": "acme.example"})
+
+    assert "domain" in page.context["form"].errors
+    assert Shop.objects.count() == 1
+
+
+def test_staff_open_no_shop(owner: Panel) -> None:
+    answers = [owner.http.get("/admin/shops/new/"), owner.http.post("/admin/shops/new/", NEW)]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert Shop.objects.count() == 1
+
+
+def test_somebody_without_any_shop_is_told_so(client: Client, db: None) -> None:
+    client.force_login(factories.UserFactory.create())
+
+    assert "You work in no shop yet" in client.get("/admin/shops/").content.decode()

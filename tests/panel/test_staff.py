@@ -1,0 +1,214 @@
+"""Who may let whom do what: the rules of granting, and the staff pages."""
+
+import re
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from apps.events.models import Event
+from apps.shops.models import AccessToken, Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import Membership, User
+from apps.staff.permission_labels import LABELS
+from apps.staff.permissions import NAMES
+from tests import factories
+from tests.panel.conftest import PASSWORD, Panel, PanelWith, place_of
+
+MANAGE = (
+    "staff_management_create",
+    "staff_management_update",
+    "staff_management_delete",
+    "staff_management_activation",
+)
+
+
+@pytest.fixture
+def manager(panel_with: PanelWith) -> Panel:
+    """Somebody who manages staff and orders, and no more."""
+    return panel_with(*MANAGE, "orders")
+
+
+def test_every_name_has_words_and_a_group() -> None:
+    assert sorted(LABELS) == sorted(NAMES)
+
+
+def test_granting_what_one_holds_is_saved_and_recorded(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop), shop)
+
+    manager.post("staff_membership_change", place.pk, permissions=["orders"])
+
+    place.refresh_from_db()
+    assert place.permissions == ["orders"]
+    with shop_scope(shop):
+        event = Event.objects.get(topic="staff/update")
+    assert event.changes == {"permissions": [[], ["orders"]]}
+    assert event.actor == f"staff:{manager.user.pk}"
+
+
+@pytest.mark.parametrize("name", ["themes", "staff_audit_log_view"])
+def test_nobody_grants_what_they_lack(manager: Panel, shop: Shop, name: str) -> None:
+    place = place_of(factories.make_member(shop), shop)
+
+    page = manager.post("staff_membership_change", place.pk, permissions=["orders", name])
+
+    place.refresh_from_db()
+    assert b"cannot be granted by somebody who lacks them" in page.content
+    assert place.permissions == []
+
+
+def test_what_one_lacks_stays_as_it_is(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
+
+    manager.post("staff_membership_change", place.pk, permissions=[])
+
+    place.refresh_from_db()
+    assert place.permissions == ["a_name_of_tomorrow", "themes"]
+
+
+def test_nobody_changes_their_own_permissions(manager: Panel, shop: Shop) -> None:
+    place = place_of(manager.user, shop)
+    before = sorted(place.permissions)
+
+    page = manager.post("staff_membership_change", place.pk, permissions=["orders"])
+
+    place.refresh_from_db()
+    assert b"Nobody changes their own permissions" in page.content
+    assert sorted(place.permissions) == before
+
+
+@pytest.mark.parametrize("page", ["change", "delete", "activation"])
+def test_an_owners_place_is_beyond_staff(manager: Panel, shop: Shop, page: str) -> None:
+    place = place_of(factories.make_member(shop, owner=True), shop)
+
+    manager.post(f"staff_membership_{page}", place.pk, permissions=["orders"])
+
+    place.refresh_from_db()
+    assert place.account_owner
+    assert place.permissions == []
+    assert place.user.is_active
+
+
+def test_staff_cannot_make_themselves_or_others_owners(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop), shop)
+
+    manager.post("staff_membership_change", place.pk, permissions=["orders"], account_owner="on")
+
+    place.refresh_from_db()
+    assert not place.account_owner
+
+
+def test_the_last_owner_stays_even_for_the_operator(operator: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop, owner=True), shop)
+
+    page = operator.post("staff_membership_change", place.pk)
+    operator.post("staff_membership_delete", place.pk)
+
+    place.refresh_from_db()
+    assert b"keeps its last owner" in page.content
+    assert place.account_owner
+
+
+def test_the_operator_hands_ownership_on(operator: Panel, shop: Shop) -> None:
+    first = place_of(factories.make_member(shop, owner=True), shop)
+    second = place_of(factories.make_member(shop), shop)
+
+    operator.post("staff_membership_change", second.pk, account_owner="on")
+    operator.post("staff_membership_change", first.pk)
+
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.account_owner, second.account_owner) == (False, True)
+
+
+def test_a_change_applies_from_the_next_request(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("themes")
+    assert panel.get("content_scripttag_changelist").status_code == 200
+
+    with shop_scope(shop):
+        Membership.objects.filter(user=panel.user).update(permissions=[])
+
+    assert panel.get("content_scripttag_changelist").status_code == 403
+
+
+def test_removing_somebody_ends_their_access_and_tokens(owner: Panel, panel_with: PanelWith, shop: Shop) -> None:
+    other = panel_with("themes")
+    factories.make_token(factories.make_installation(shop))
+    with shop_scope(shop):
+        AccessToken.objects.update(user=other.user)
+
+    owner.post("staff_membership_delete", place_of(other.user, shop).pk)
+
+    assert other.get().status_code == 404
+    with shop_scope(shop):
+        assert AccessToken.objects.get().revoked_at is not None
+        assert Event.objects.filter(topic="staff/remove", actor=f"staff:{owner.user.pk}").count() == 1
+
+
+def test_deactivating_somebody_ends_their_session(owner: Panel, panel_with: PanelWith, shop: Shop) -> None:
+    other = panel_with("themes")
+
+    owner.post("staff_membership_activation", place_of(other.user, shop).pk)
+
+    assert other.get().headers["Location"].startswith("/accounts/login/")
+
+
+def test_deactivating_is_left_to_the_operator_where_somebody_works_elsewhere_too(
+    owner: Panel, panel_with: PanelWith, shop: Shop, other_shop: Shop
+) -> None:
+    other = panel_with("themes")
+    with shop_scope(other_shop):
+        Membership.objects.create(shop=other_shop, user=other.user)
+
+    owner.post("staff_membership_activation", place_of(other.user, shop).pk)
+
+    other.user.refresh_from_db()
+    assert other.user.is_active
+
+
+def invited(panel: Panel, **data: object) -> None:
+    values = {"email": "New@Example.com", "first_name": "Nia", "permissions": ["orders"], **data}
+    panel.post("staff_membership_add", **values)
+
+
+def test_an_invited_person_chooses_a_password_and_is_in(manager: Panel, shop: Shop) -> None:
+    invited(manager)
+
+    user = User.objects.get(email="new@example.com")
+    assert place_of(user, shop).permissions == ["orders"]
+    assert [message.to for message in mail.outbox] == [["new@example.com"]]
+    text = str(mail.outbox[0].body)
+    link = re.search(r"http://testserver(/accounts/password/reset/key/\S+)", text)
+    assert link
+    browser = Client()
+    form = browser.get(link[1], follow=True)
+    browser.post(form.redirect_chain[-1][0], {"password1": PASSWORD, "password2": PASSWORD})
+    answer = browser.post("/accounts/login/", {"login": "new@example.com", "password": PASSWORD}, follow=True)
+    assert answer.redirect_chain[-1][0] == "/s/acme/admin/"
+    assert answer.status_code == 200
+
+
+def test_somebody_with_an_account_is_added_without_a_mail(manager: Panel, shop: Shop, other_shop: Shop) -> None:
+    user = factories.make_member(other_shop, email="new@example.com")
+    user.set_password(PASSWORD)
+    user.save()
+
+    invited(manager)
+
+    assert place_of(user, shop).permissions == ["orders"]
+    assert mail.outbox == []
+
+
+def test_inviting_somebody_twice_is_refused_on_the_field(manager: Panel, shop: Shop) -> None:
+    factories.make_member(shop, email="new@example.com")
+
+    page = manager.post("staff_membership_add", email="new@example.com", first_name="Nia")
+
+    assert page.context["form"].errors == {"email": ["works in this shop already"]}
+
+
+def test_inviting_beyond_ones_own_makes_nobody(manager: Panel) -> None:
+    invited(manager, permissions=["themes"])
+
+    assert not User.objects.filter(email="new@example.com").exists()
+    assert mail.outbox == []

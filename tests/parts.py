@@ -1,0 +1,53 @@
+"""The parts that some tests need and a bare machine lacks: PostgreSQL, Redis, RabbitMQ, Chromium.
+
+With ``REQUIRE_PARTS=1`` a missing part fails the test instead of skipping it.
+"""
+
+import os
+import shutil
+import socket
+
+import pytest
+from django.conf import settings
+
+REQUIRED = os.environ.get("REQUIRE_PARTS") == "1"
+
+
+def need(name: str, found: str | None) -> str:
+    """The part, or a skip that names it."""
+    if found is None:
+        (pytest.fail if REQUIRED else pytest.skip)(f"needs {name}")
+    return found
+
+
+def skip_or_fail(item: pytest.Item, part: str) -> None:
+    """Skip a test that needs a missing part; where all parts are required, stop the run."""
+    if REQUIRED:
+        raise pytest.UsageError(f"{item.nodeid} needs {part}")
+    item.add_marker(pytest.mark.skip(reason=f"needs {part}"))
+
+
+def on_postgres() -> bool:
+    """Whether this run's database is PostgreSQL; each run has one database, and CI runs both."""
+    return settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql"
+
+
+def redis_url() -> str | None:
+    """Redis on the loopback interface."""
+    return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if _listens(6379) else None)
+
+
+def rabbitmq_url() -> str | None:
+    """RabbitMQ on the loopback interface."""
+    return os.environ.get("TEST_RABBITMQ_URL") or ("amqp://guest:guest@127.0.0.1:5672//" if _listens(5672) else None)
+
+
+def chromium() -> str | None:
+    """The browser's path."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,135 @@
+"""What a request on customers may cost, counted without a clock: function calls and statements.
+
+Calls are those of Python functions from the outermost layer on, once the process is warm; the ceilings are a tenth
+above what was measured, so that a loop over fields or rows that slips into the hot path is seen at once.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+
+from apps.api import rendering
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from backoffice.middleware import boundary
+from benchmarks.floors.creating import example
+from tests.conftest import VERSION, ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.parts import on_postgres
+
+ROWS = 50
+# SQLite's driver in Django converts each moment in Python.
+CEILINGS = {
+    "list, warm": 565,
+    "list, nothing to re-use": 1_950 if on_postgres() else 2_860,
+    "one": 330,
+    "create": 2_480,
+}
+
+
+@pytest.fixture
+def customers(api: ApiClient, shop: Shop) -> list[int]:
+    """A page of customers with two addresses each."""
+    with shop_scope(shop):
+        found = [make_customer(first_name="Ada") for _ in range(ROWS)]
+        for customer in found:
+            for street in range(2):
+                make_address(customer, address1=f"Storgatan {street}")
+    return [customer.pk for customer in found]
+
+
+def _elsewhere(request: HttpRequest) -> HttpResponseBase:
+    raise Http404(request.path)
+
+
+answer = boundary(_elsewhere)
+
+
+def request_for(api: ApiClient, path: str, body: str = "") -> HttpRequest:
+    """A request as a server hands it over."""
+    make = RequestFactory(headers={"X-Platform-Access-Token": api.token})
+    path = f"/admin/api/{VERSION}/{path}"
+    if body:
+        return make.post(path, body, content_type="application/json")
+    return make.get(path)
+
+
+def calls(send: Callable[[], HttpResponseBase]) -> int:
+    """How many Python functions are called for an answer."""
+    counted = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal counted
+        counted += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        response = send()
+    finally:
+        sys.setprofile(before)
+    assert response.status_code in {200, 201}, response
+    return counted
+
+
+def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> None:
+    bodies = (example(number) for number in range(10))
+    kinds: dict[str, Callable[[], HttpRequest]] = {
+        "list, warm": lambda: request_for(api, "customers.json"),
+        "list, nothing to re-use": lambda: request_for(api, "customers.json"),
+        "one": lambda: request_for(api, f"customers/{customers[7]}.json"),
+        "create": lambda: request_for(api, "customers.json", next(bodies)),
+    }
+
+    found = {}
+    for kind, make in kinds.items():
+        for _ in range(3):
+            answer(make())
+        if kind.endswith("re-use"):
+            rendering.cache.clear()
+        request = make()
+        found[kind] = calls(lambda request=request: answer(request))  # type: ignore[misc]
+
+    assert {kind: number for kind, number in found.items() if number > CEILINGS[kind]} == {}
+
+
+def statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
+    """What a write says to the database; transactions are counted apart from the rest."""
+    with CaptureQueriesContext(connection) as queries:
+        response = api.http.generic(method, api.path(path), json.dumps(body) if body else b"", "application/json")
+    assert response.status_code in {200, 201}, response.content
+    texts = [query["sql"].strip() for query in queries.captured_queries]
+    said = [text for text in texts if not text.startswith(("SAVEPOINT", "RELEASE"))]
+    return said, sum(text.startswith("SAVEPOINT") for text in texts)
+
+
+# By write, how many statements and how many transactions and savepoints it takes.
+WRITES = [
+    # The token; the customer, its address, its default address; the event; shown: the customer and its addresses.
+    ("POST", "customers.json", json.loads(example(1)), 7, 1),
+    ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
+    ("DELETE", "customers/ID.json", None, 10, 2),
+    ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
+    # The token, the tag, the event; shown: the tag.
+    ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 4, 1),
+]
+
+
+@pytest.mark.parametrize("write", WRITES, ids=lambda write: f"{write[0]} {write[1]}")
+def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str, str, Any, int, int]) -> None:
+    method, path, body, number, blocks = write
+    with shop_scope(shop):
+        customer = make_customer()
+    api.get(f"customers/{customer.pk}.json")
+
+    said, opened = statements(api, method, path.replace("ID", str(customer.pk)), body)
+
+    # The outermost block is a savepoint of the test's own transaction.
+    assert (len(said), opened) == (number, blocks), "\n".join(said)

@@ -1,0 +1,272 @@
+"""The grammar: what parses to what, what is refused and where, and what parsing may cost."""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.query import And, Comparator, Kind, Node, Not, Or, QuerySyntaxError, Term, parse, parser, render, terms_of
+
+GOLDEN = (
+    "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
+    "AND variants.taxable:true AND variants.weight:<5 AND variants.price:>=100 AND variants.title:Album*"
+)
+
+
+def equal(field: str | None, value: str, kind: Kind = Kind.EXACT, *, quoted: bool = False) -> Term:
+    return Term(field, Comparator.EQUAL, value, kind, quoted)
+
+
+A, B, C = equal("a", "1"), equal("b", "2"), equal("c", "3")
+
+
+def steps(action: Callable[[], object]) -> int:
+    """Count the Python and C calls that an action makes."""
+    count = 0
+
+    def tick(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(tick)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_parse_reads_the_documented_example() -> None:
+    assert parse(GOLDEN) == And(
+        (
+            equal("id", "", Kind.PRESENT),
+            equal("status", "active"),
+            Or((equal("product_type", "Music"), equal("product_type", "Movies"))),
+            Not(equal("invalid_field", "", Kind.PRESENT)),
+            equal("variants.taxable", "true"),
+            Term("variants.weight", Comparator.LESS, "5"),
+            Term("variants.price", Comparator.GREATER_OR_EQUAL, "100"),
+            equal("variants.title", "Album", Kind.PREFIX),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a:1 AND b:2 OR c:3", And((A, Or((B, C))))),
+        ("a:1 OR b:2 AND c:3", And((Or((A, B)), C))),
+        ("a:1 b:2 OR c:3", And((A, Or((B, C))))),
+        ("(a:1 AND b:2) OR c:3", Or((And((A, B)), C))),
+        ("a:1 (b:2 c:3)", And((A, And((B, C))))),
+        ("((a:1))", A),
+        ("NOT a:1 b:2", And((Not(A), B))),
+        ("-a:1 OR b:2", Or((Not(A), B))),
+        ("-(a:1 OR b:2)", Not(Or((A, B)))),
+        ("NOT (a:1)", Not(A)),
+        (" \ta:1\n", A),
+    ],
+)
+def test_parse_binds_not_before_or_before_and(text: str, tree: Node) -> None:
+    assert parse(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("a:<5", Term("a", Comparator.LESS, "5")),
+        ("a:<=5", Term("a", Comparator.LESS_OR_EQUAL, "5")),
+        ("a:>5", Term("a", Comparator.GREATER, "5")),
+        ("a:>='2026-03-02 10:00'", Term("a", Comparator.GREATER_OR_EQUAL, "2026-03-02 10:00", quoted=True)),
+        ("a:>2026-03-02T10:00:00Z", Term("a", Comparator.GREATER, "2026-03-02T10:00:00Z")),
+        ("variants.title:'The Miseducation of'", equal("variants.title", "The Miseducation of", quoted=True)),
+        ('a:"it\'s \\"so\\""', equal("a", 'it\'s "so"', quoted=True)),
+        ("a:''", equal("a", "", quoted=True)),
+        ("a:'b*'", equal("a", "b*", quoted=True)),
+        (r"a:b\*", equal("a", "b*")),
+        (r"a:b\:\(c\)\\", equal("a", r"b:(c)" + "\\")),
+        (r"a:c\d", equal("a", r"c\d")),
+        (r"a:New\ York*", equal("a", "New York", Kind.PREFIX)),
+        ("a:AND", equal("a", "AND")),
+        ("AND:1", equal("AND", "1")),
+        ("a:-5", equal("a", "-5")),
+        ("a:%_", equal("a", "%_")),
+        ("straße:größe", equal("straße", "größe")),
+        ("O'Brien", equal(None, "O'Brien")),
+        ("bob*", equal(None, "bob", Kind.PREFIX)),
+        ("*", equal(None, "", Kind.PRESENT)),
+        ("'Bob Norman'", equal(None, "Bob Norman", quoted=True)),
+        ('"AND"', equal(None, "AND", quoted=True)),
+        ("ANDy", equal(None, "ANDy")),
+        ("🎉", equal(None, "🎉")),
+    ],
+)
+def test_parse_reads_a_term(text: str, term: Term) -> None:
+    assert parse(text) == term
+
+
+def test_parse_notes_where_terms_start() -> None:
+    assert [term.position for term in terms_of(parse("a:1  -(b:2 OR bob) '🎉'"))] == [0, 7, 14, 19]
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("", 0, "The query is empty."),
+        (" \t ", 0, "The query is empty."),
+        (":::", 0, "':' needs a field name directly before it"),
+        ("a::b", 2, "':' needs"),
+        ("a: b", 1, "':' needs"),
+        ("x a:", 3, "':' needs"),
+        ("bob@example:x", 11, "':' needs"),
+        ("a:=5", 2, "The comparators are"),
+        ("a:<>5", 3, "The comparators are"),
+        ("a:> 5", 1, "':' needs"),
+        ("(a:)", 3, "or a value is missing before it"),
+        ("a:>5*", 3, "'*' may only end a value"),
+        ("a:>*", 3, "'*' may only end a value"),
+        ("b a*a*a*a*b", 2, "'*' may only end a value"),
+        ("a:*b", 2, "'*' may only end a value"),
+        ("'abc", 0, "This quote is never closed"),
+        ("a:'b'c", 2, "This quote is never closed"),
+        (r"a:'b\'", 2, "This quote is never closed"),
+        ("-", 0, "'-' must stand directly before"),
+        ("- a", 0, "'-' must stand directly before"),
+        ("--a", 1, "'-' must stand directly before"),
+        ("NOT -a", 4, "'-' must stand directly before"),
+        ("a)", 1, "This parenthesis closes nothing"),
+        ("()", 1, "This parenthesis closes nothing"),
+        ("(((a)", 1, "This parenthesis is never closed."),
+        ("AND", 0, "A field, a word or a group is expected here."),
+        ("a AND AND b", 6, "A field, a word or a group is expected here."),
+        ("OR a", 0, "A field, a word or a group is expected here."),
+        ("a OR", 4, "The query ends where a term is expected."),
+        ("NOT", 3, "The query ends where a term is expected."),
+        ("a\0b", 1, "not allowed"),
+        ("a \ud800", 2, "not allowed"),
+    ],
+)
+def test_parse_refuses_what_is_no_query_and_says_where(text: str, position: int, message: str) -> None:
+    with pytest.raises(QuerySyntaxError) as refusal:
+        parse(text)
+
+    assert refusal.value.position == position
+    assert message in refusal.value.message
+    assert str(refusal.value) == f"{refusal.value.message} (position {position})"
+
+
+@pytest.mark.parametrize(
+    ("longest", "too_much", "position"),
+    [
+        ("a" * 4096, "a" * 4097, 4096),
+        ("a " * 50, "a " * 51, 100),
+        ("(" * 20 + "a" + ")" * 20, "(" * 21 + "a" + ")" * 21, 20),
+        ("-(" * 20 + "a" + ")" * 20, "(" * 1000, 20),
+    ],
+)
+def test_parse_holds_its_limits_to_the_character(longest: str, too_much: str, position: int) -> None:
+    parse(longest)
+
+    with pytest.raises(QuerySyntaxError, match="maximum is") as refusal:
+        parse(too_much)
+
+    assert refusal.value.position == position
+
+
+def test_parse_caches_by_text() -> None:
+    assert parse("cached:yes") is parse("cached:yes")
+
+
+@given(st.one_of(st.text(), st.text(alphabet="ab:<>=*()'\"\\- ANDORT.%_\n\u2028é")))
+def test_parse_raises_nothing_but_syntax_errors(text: str) -> None:
+    tree = refusal = None
+    try:
+        tree = parse(text)
+    except QuerySyntaxError as error:
+        refusal = error
+
+    if tree is None:
+        assert refusal is not None
+        assert 0 <= refusal.position <= len(text)
+    else:
+        assert parse(render(tree)) == tree
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
+SOLID = WORDS.filter(lambda word: not any(character.isspace() for character in word))
+FIELDS = st.from_regex(r"[a-z0-9_]\w{0,5}(?:\.[a-z][a-z-]{0,3}){0,2}", fullmatch=True)
+TERMS = st.one_of(
+    st.builds(Term, st.none() | FIELDS, st.just(Comparator.EQUAL), WORDS | st.just(""), quoted=st.just(value=True)),
+    st.builds(
+        Term,
+        st.none() | FIELDS,
+        st.just(Comparator.EQUAL),
+        SOLID.filter(lambda word: word not in {"AND", "OR", "NOT"}),
+        st.sampled_from((Kind.EXACT, Kind.PREFIX)),
+    ),
+    st.builds(Term, FIELDS, st.sampled_from(Comparator), SOLID),
+    st.builds(Term, st.none() | FIELDS, st.just(Comparator.EQUAL), st.just(""), st.just(Kind.PRESENT)),
+)
+
+
+def _grow(children: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    groups = st.lists(children, min_size=2, max_size=4).map(tuple)
+    return st.one_of(st.builds(Not, children), st.builds(And, groups), st.builds(Or, groups))
+
+
+@given(st.recursive(TERMS, _grow, max_leaves=20))
+def test_render_and_parse_are_inverse(tree: Node) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parser, "MAX_DEPTH", 1000)
+
+        assert parse.__wrapped__(render(tree)) == tree
+
+
+@pytest.mark.parametrize("unit", ["a ", "a:b OR ", "-a:'b c' ", "NOT (a:>1) AND ", "a.b.c:x* "])
+def test_parse_takes_steps_in_proportion_to_the_terms(unit: str) -> None:
+    uncached = parse.__wrapped__
+    once, twice = (unit * count + "a" for count in (24, 48))
+    uncached(once)
+
+    first, second = steps(lambda: uncached(once)), steps(lambda: uncached(twice))
+
+    assert second <= 2.05 * first
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        "a.",
+        "a:",
+        "\\",
+        "\\'",
+        "'",
+        "'\\'",
+        '"',
+        "(",
+        ")",
+        "*",
+        "a*",
+        "-",
+        "a-",
+        ":",
+        " ",
+        "\\:",
+        "%",
+        "é",
+        "(a+)+$",
+    ],
+)
+@pytest.mark.parametrize("head", ["", "a:", "a:'"])
+def test_parse_reads_long_texts_without_going_back(monkeypatch: pytest.MonkeyPatch, head: str, unit: str) -> None:
+    """A lexer that went back would need 10**12 steps here."""
+    monkeypatch.setattr(parser, "MAX_LENGTH", 10**7)
+    text = head + unit * 1_000_000
+
+    with suppress(QuerySyntaxError):
+        parse.__wrapped__(text)

@@ -1,0 +1,8 @@
+"""Requests about the caller itself."""
+
+from tests.samples import sample
+
+sample("GET shop.json")
+sample("GET /admin/oauth/access_scopes.json")
+sample("DELETE /admin/api_permissions/current.json")
+sample("DELETE api_permissions/current.json")

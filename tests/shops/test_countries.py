@@ -1,0 +1,84 @@
+"""Countries and provinces, completed from names or codes."""
+
+import pytest
+
+from apps.shops.countries import (
+    Country,
+    Province,
+    Region,
+    UnknownCountry,
+    complete,
+    countries,
+    find_country,
+    localized_country_name,
+    provinces,
+)
+
+CANADA = Country("CA", "Canada")
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        ("Canada", "CA"),
+        ("canada", "CA"),
+        ("CA", "CA"),
+        ("can", "CA"),
+        ("Germany", "DE"),
+        ("South Korea", "KR"),
+        ("Korea, Republic of", "KR"),
+        ("Cote d'Ivoire", "CI"),
+        ("Côte d’Ivoire", "CI"),
+        ("Bosnia and Herzegovina", "BA"),
+    ],
+)
+def test_a_country_is_found_by_any_of_its_words(word: str, code: str) -> None:
+    found = find_country(word)
+
+    assert found is not None
+    assert found.code == code
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"country": "Canada", "province": "Quebec"},
+        {"country_code": "CA", "province_code": "QC"},
+        {"country": "CA", "province": "québec"},
+        {"country": "Nowhere", "country_code": "ca", "province": "QC"},
+    ],
+)
+def test_a_region_is_completed_from_names_or_codes(given: dict[str, str]) -> None:
+    assert complete(**given) == Region(CANADA, "Quebec", "QC")
+
+
+def test_a_province_that_nobody_knows_is_kept_as_written() -> None:
+    assert complete(country="Canada", province="Middle Earth") == Region(CANADA, "Middle Earth", None)
+
+
+def test_a_region_needs_no_province() -> None:
+    assert complete(country_code="CA") == Region(CANADA, None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"country": "Atlantis"}, "is not valid"), ({}, "can't be blank"), ({"country": ""}, "can't be blank")],
+)
+def test_an_unknown_country_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UnknownCountry) as refusal:
+        complete(**given)
+
+    assert refusal.value.errors == {"country": [message]}
+
+
+def test_a_name_is_shown_in_the_shops_language_or_else_in_english() -> None:
+    assert localized_country_name("DE", "de") == "Deutschland"
+    assert localized_country_name("DE", "pt-BR") == "Alemanha"
+    assert localized_country_name("DE", "no such language") == "Germany"
+
+
+def test_every_country_has_a_name_and_its_provinces_have_codes() -> None:
+    assert len(countries()) > 240
+    assert all(len(country.code) == 2 and country.name != country.code for country in countries())
+    assert Province("NY", "New York") in provinces("US")
+    assert provinces("XX") == ()
