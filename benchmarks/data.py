@@ -1,0 +1,162 @@
+"""The data that is measured: customers, products and orders of one shop, as the product itself would store them.
+
+``python -m benchmarks.data --customers 10000`` fills the database of ``DATABASE_URL`` (migrated already) and prints a
+JSON object with the shop and an access token. Row ``n`` is the same on every machine and database.
+"""
+
+import argparse
+import json
+import os
+import time
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+
+DOMAIN = "bench.example"
+PRODUCTS, ORDERS = 2_000, 5_000
+BEGIN = 1_700_000_000
+FIRST_NAMES = ("Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Frances", "Ken")
+LAST_NAMES = ("Lovelace", "Hopper", "Turing", "Dijkstra", "Liskov", "Knuth", "Allen")
+CITIES = ("Lund", "Malmö", "Uppsala", "Visby", "Kiruna")
+STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
+
+
+def fill_customers(shop_id: int, first: int, last: int) -> None:
+    """Customers ``first`` to ``last``, each with two addresses, of which the first is the default."""
+    from apps.customers import full_text
+    from apps.customers.models import Address, Customer
+    from benchmarks import bulk
+    from benchmarks.bulk import Rows, moment, pick, quoted, text_of
+
+    first_name, last_name = pick("n", FIRST_NAMES), pick("n", LAST_NAMES)
+    low_first, low_last = (
+        pick("n", [name.lower() for name in FIRST_NAMES]),
+        pick("n", [name.lower() for name in LAST_NAMES]),
+    )
+    number = text_of("n")
+    email = f"{low_first} || '.' || {low_last} || '.' || {number} || '@example.com'"
+    national = text_of("2010000000 + n")
+    # Every beginning of a word of name, e-mail, phone and company; ``apps.customers.search`` says why.
+    search = " || ".join(
+        [
+            f"' ' || {low_first} || ' ' || {low_last} || ' ' || {low_last}",
+            f"' ' || {email} || ' ' || {low_last} || '.' || {number} || '@example.com'",
+            f"' ' || {number} || '@example.com example.com com'",
+            f"' +1' || {national} || ' 1' || {national} || ' ' || {national}",
+            "' northwind traders traders'",
+        ]
+    )
+    created, updated = moment(f"{BEGIN} + n"), moment(f"{BEGIN} + n + 86400")
+    shop = str(shop_id)
+    rows = Rows(first, last)
+    with bulk.loading(Customer, Address):
+        full_text_triggers(drop=True)
+        rows.insert(
+            Customer,
+            id="n",
+            shop_id=shop,
+            created_at=created,
+            updated_at=updated,
+            first_name=first_name,
+            last_name=last_name,
+            email=email,
+            email_key=email,
+            phone=f"'+1' || {national}",
+            verified_email="n % 3 > 0",
+            state=pick("n", ("disabled", "enabled", "invited")),
+            note=f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}",
+            tags=pick("n", ("vip, newsletter", "wholesale", "knitter, loyal")),
+            search_text=search,
+            default_address_id="2 * n - 1",
+            email_marketing_state=pick("n", ("subscribed", "not_subscribed", "unsubscribed")),
+            email_marketing_updated_at=updated,
+            version=f"{BEGIN} + n",
+        )
+        for offset, company in ((1, quoted("Northwind Traders")), (0, "''")):
+            rows.insert(
+                Address,
+                id=f"2 * n - {offset}",
+                shop_id=shop,
+                customer_id="n",
+                created_at=created,
+                updated_at=moment(f"{BEGIN} + n + {offset}"),
+                first_name=first_name,
+                last_name=last_name,
+                company=company,
+                address1=f"{pick(f'n + {offset}', STREETS)} || ' ' || {text_of(f'n % 200 + {offset}')}",
+                address2=quoted("c/o the neighbours"),
+                city=pick(f"n + {offset}", CITIES),
+                country=quoted("Sweden"),
+                country_code=quoted("SE"),
+                zip=text_of("10000 + n % 80000"),
+                phone=quoted("+4646100000"),
+            )
+    full_text.ensure()
+
+
+def full_text_triggers(*, drop: bool) -> None:
+    """Drop the triggers that keep SQLite's full-text index; ``full_text.ensure`` makes them and the index again."""
+    from django.db import connection
+
+    if drop and connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            for event in ("insert", "update", "delete"):
+                cursor.execute(f"DROP TRIGGER IF EXISTS customers_search_{event}")
+
+
+def open_shop() -> tuple[int, str]:
+    """The benchmark's shop, made at the first call, and a fresh access token."""
+    from django.utils import timezone
+
+    from apps.shops import services
+    from apps.shops.models import Shop
+    from apps.shops.scopes import SCOPES
+
+    now = timezone.now()
+    shop = Shop.objects.filter(domain=DOMAIN).first() or services.create_shop(
+        domain=DOMAIN, name="Bench", email="bench@example.com", actor="system", at=now
+    )
+    app = services.create_app(name="Bench")
+    installation = services.install(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
+    return shop.pk, services.issue_token(installation, actor="system", at=now)
+
+
+def grow(customers: int) -> dict[str, Any]:
+    """Bring the shop to so many customers, with products and orders beside them.
+
+    Returns:
+        How to reach the shop, and how long it took.
+    """
+    from apps.customers.models import Customer
+    from apps.shops.tenancy import every_shop
+    from benchmarks.goods import fill_orders, fill_products
+
+    began = time.monotonic()
+    shop_id, token = open_shop()
+    with every_shop():
+        present = Customer.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    if customers > present:
+        fill_customers(shop_id, present + 1, customers)
+    if not present:
+        fill_products(shop_id, PRODUCTS)
+        fill_orders(shop_id, ORDERS, products=PRODUCTS, customers=customers)
+    return {
+        "shop_id": shop_id,
+        "token": token,
+        "customers": customers,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--customers", type=int, default=10_000)
+    options = parser.parse_args()
+    django.setup()
+    print(json.dumps(grow(options.customers)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The benchmark's own databases: made anew, migrated, filled."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+from benchmarks import servers
+from benchmarks.floors import b, documents
+from benchmarks.load import Unmeasurable
+
+NAME = "backoffice_bench"
+DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
+
+
+@dataclass
+class Database:
+    """A filled database and how to reach its shop."""
+
+    environment: dict[str, str]
+    token: str = ""
+    shop_id: int = 0
+    seconds: float = 0.0
+
+    def processor_seconds(self, application: str) -> float:
+        """The processor time of a server's lasting connections; 0 where the database is no process of this machine."""
+        if not self.environment["DATABASE_URL"].startswith("postgres"):
+            return 0.0
+        with psycopg.connect(self.environment["DATABASE_URL"], autocommit=True) as connection:
+            rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", [application])
+            return sum(servers.processor_seconds(row[0]) for row in rows)
+
+    def prepare(self, customers: int) -> None:
+        """Migrate, and bring the tables to so many rows."""
+        self._manage("manage.py", "migrate", "--verbosity", "0")
+        self.grow(customers)
+
+    def grow(self, customers: int) -> None:
+        """Bring the tables to so many rows."""
+        made = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
+        self.token, self.shop_id, self.seconds = made["token"], made["shop_id"], made["seconds"]
+
+    def _manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise Unmeasurable(f"{' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
+        return done.stdout
+
+
+@contextlib.contextmanager
+def postgres(folder: Path) -> Iterator[Database]:
+    """A new database on the server of ``DATABASE_URL`` (or the one on 127.0.0.1), dropped behind the block.
+
+    Raises:
+        Unmeasurable: There is no such server.
+    """
+    url = urlsplit(os.environ.get("DATABASE_URL") or DEFAULT_URL)
+    maintenance = urlunsplit(url._replace(scheme="postgresql", path="/postgres"))
+    try:
+        connection = psycopg.connect(maintenance, autocommit=True, connect_timeout=5)
+    except psycopg.OperationalError as error:
+        raise Unmeasurable(f"The benchmark needs PostgreSQL; set DATABASE_URL. {error}") from None
+    with connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {NAME}")
+        own = urlunsplit(url._replace(scheme="postgresql", path=f"/{NAME}"))
+        try:
+            yield Database({"DATABASE_URL": own, **_common(folder / "postgres")})
+        finally:
+            connection.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
+
+
+def sqlite(folder: Path) -> Database:
+    """A database file of its own."""
+    return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
+
+
+def fill_documents(database: Database) -> None:
+    """Floor B's table of ready documents."""
+    with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute("SET timezone = 'UTC'")
+        for statement in b.FILL.format(shop=database.shop_id).split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.execute("VACUUM ANALYZE bench_documents")
+
+
+def _common(folder: Path) -> dict[str, Any]:
+    return {
+        "BACKOFFICE_DATA_DIR": str(folder),
+        "BACKOFFICE_SECRET_KEY": "benchmark",
+        "BACKOFFICE_BASE_URL": documents.BASE_URL,
+        "BACKOFFICE_RATE_LIMIT": "off",
+        "BACKOFFICE_LOG_LEVEL": "ERROR",
+        "PYTHONWARNINGS": "ignore",
+    }

@@ -1,0 +1,130 @@
+"""Draws where the time of a request goes: ``python -m benchmarks.flame create > docs/images/flame-create.svg``.
+
+Loads one server with one scenario, samples its processes with py-spy, and draws a flame graph: each box is a function,
+as wide as its share of the processor time that Python took, above the function that called it; waiting is not drawn.
+Boxes below half a percent are left out.
+"""
+
+import argparse
+import html
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+
+from benchmarks import databases, load, servers
+from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
+
+WIDTH, HEIGHT = 1200, 17
+LEAST = 0.005
+COLD = "BACKOFFICE_RENDER_CACHE_MB"
+# What runs below the interface's outermost layer says nothing of it.
+ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
+Stacks = Counter[tuple[str, ...]]
+
+
+def sample(scenario: str, seconds: int, *, cold: bool) -> Stacks:
+    """Stacks of the interface's functions, with how often each was met."""
+    kind, path = SCENARIOS[scenario]
+    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
+        database.prepare(ROWS)
+        environment = {**database.environment, **({COLD: "0"} if cold else {})}
+        with servers.started(
+            "flame", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token
+        ) as server:
+            arguments = (server.port, kind, database.token, path)
+            load.run(*arguments, ROWS, 4)
+            background = threading.Thread(target=load.run, args=(*arguments, 1_000_000, seconds + 3))
+            background.start()
+            found = Path(name) / "stacks"
+            command = ["py-spy", "record", "--pid", str(server.process.pid), "--subprocesses", "--rate", "400"]
+            command += ["--duration", str(seconds), "--format", "raw", "--gil", "--full-filenames"]
+            command += ["--output", str(found)]
+            try:
+                subprocess.run(command, check=True, capture_output=True)
+            except FileNotFoundError:
+                raise load.Unmeasurable("The flame graph needs py-spy: pip install py-spy") from None
+            background.join()
+        return read(found.read_text())
+
+
+def read(text: str) -> Stacks:
+    """The stacks of py-spy's raw format, from the outermost layer on, without line numbers and folders."""
+    stacks: Stacks = Counter()
+    for line in text.splitlines():
+        frames, _, count = line.rpartition(" ")
+        names = [_short(frame) for frame in frames.split(";")]
+        outer = [place for place, frame in enumerate(names) if frame.startswith(ROOT)]
+        # Loading modules is what a process does once.
+        if outer and "importlib" not in line:
+            stacks[tuple(names[outer[0] :])] += int(count)
+    return stacks
+
+
+def _short(frame: str) -> str:
+    function, _, place = frame.partition(" (")
+    path = place.rstrip(")").rpartition(":")[0]
+    for folder in ("/site-packages/", "/lib/python3.11/"):
+        path = path.rpartition(folder)[2]
+    root = str(Path(__file__).resolve().parents[1]) + "/"
+    return f"{function} ({path.removeprefix(root)})"
+
+
+def draw(stacks: Stacks, title: str) -> str:
+    """The flame graph as SVG."""
+    total = sum(stacks.values())
+    boxes: Stacks = Counter()
+    for stack, count in stacks.items():
+        for depth in range(1, len(stack) + 1):
+            boxes[stack[:depth]] += count
+    following: dict[tuple[str, ...], float] = {(): 0.0}
+    shapes = []
+    for stack in sorted(boxes, key=lambda stack: (len(stack), stack)):
+        parent, share = stack[:-1], boxes[stack] / total
+        if share < LEAST or parent not in following:
+            continue
+        left = following[parent]
+        following[parent] = left + share
+        following[stack] = left
+        shapes.append((len(stack), left, share, stack[-1]))
+    deepest = max(depth for depth, *_ in shapes)
+    height = (deepest + 2) * HEIGHT
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-size="11">',
+        "<style>text { font-family: monospace }</style>",
+        f'<text x="4" y="13">{html.escape(title)}</text>',
+    ]
+    for depth, left, share, name in shapes:
+        x, width, y = left * WIDTH, share * WIDTH, height - depth * HEIGHT
+        label = html.escape(name[: int(width / 6.7)]) if width > 40 else ""
+        lines.append(
+            f'<g><title>{html.escape(name)}: {share:.1%}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}"'
+            f' height="{HEIGHT - 1}" fill="{_colour(name)}"/><text x="{x + 2:.1f}" y="{y + 12}">{label}</text></g>'
+        )
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _colour(name: str) -> str:
+    """Warm for the product, cold for what it builds on."""
+    if "(apps/" in name or "(backoffice/" in name:
+        return "#f2a65a"
+    return {"psycopg": "#8fb8de", "django": "#9ad1a5"}.get(name.partition("(")[2].partition("/")[0], "#d0d0d0")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenario", choices=sorted(SCENARIOS))
+    parser.add_argument("--cold", action="store_true", help="keep nothing rendered")
+    parser.add_argument("--seconds", type=int, default=8)
+    options = parser.parse_args()
+    stacks = sample(options.scenario, options.seconds, cold=options.cold)
+    if not stacks:
+        raise load.Unmeasurable("py-spy met no request; it may need root")
+    title = f"{options.scenario}{', nothing to re-use' if options.cold else ''}: {sum(stacks.values())} samples"
+    sys.stdout.write(draw(stacks, title))
+
+
+if __name__ == "__main__":
+    main()

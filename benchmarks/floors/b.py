@@ -1,0 +1,41 @@
+"""Floor B: every document stands ready in a table of its own; writes store it in the same transaction."""
+
+from typing import Any
+
+from benchmarks.floors import documents
+from benchmarks.floors.creating import create_customer
+from benchmarks.floors.frame import Resource, connection, fetch, serve
+
+TABLE = "bench_documents"
+FILL = f"""
+DROP TABLE IF EXISTS {TABLE};
+CREATE TABLE {TABLE} (shop_id bigint, kind text, id bigint, body text, PRIMARY KEY (shop_id, kind, id));
+INSERT INTO {TABLE} SELECT {{shop}}, 'customer', x.id, row_to_json(x)::text FROM ({documents.CUSTOMER}) x;
+"""
+_MANY = f"SELECT body FROM {TABLE} WHERE shop_id = %s AND kind = 'customer' ORDER BY id DESC LIMIT 50"
+_ONE = f"SELECT body FROM {TABLE} WHERE shop_id = %s AND kind = 'customer' AND id = %s"
+_STORE = f"""
+INSERT INTO {TABLE} SELECT %s, 'customer', x.id, row_to_json(x)::text
+FROM ({documents.CUSTOMER} WHERE r.shop_id = %s AND r.id = %s) x
+RETURNING body
+"""
+
+
+def list_customers(shop_id: int) -> bytes:
+    rows = connection().execute(_MANY, (shop_id,), prepare=True).fetchall()
+    return b'{"customers":[' + b",".join([row[0] for row in rows]) + b"]}"
+
+
+def one_customer(shop_id: int, pk: int) -> bytes | None:
+    found = fetch(_ONE, shop_id, pk)
+    return b'{"customer":' + found[0] + b"}" if found else None
+
+
+def make_customer(shop_id: int, body: dict[str, Any]) -> bytes:
+    with connection().transaction():
+        pk = create_customer(shop_id, body)
+        found: bytes = fetch(_STORE, shop_id, shop_id, pk)[0]
+        return b'{"customer":' + found + b"}"
+
+
+application = serve(Resource("customers", many=list_customers, one=one_customer, create=make_customer))

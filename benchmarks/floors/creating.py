@@ -1,0 +1,97 @@
+"""Making a customer with one address and its event row without a framework, with every column the product fills."""
+
+import json
+import time
+import uuid
+from typing import Any
+
+from benchmarks.floors.frame import connection
+
+_CUSTOMER = """
+INSERT INTO customers_customer (shop_id, created_at, updated_at, first_name, last_name, email, email_key, phone,
+    verified_email, state, note, tags, tax_exempt, tax_exemptions, multipass_identifier, search_text, orders_count,
+    total_spent, last_order_name, last_order_at, last_order_currency, email_marketing_state,
+    email_marketing_opt_in_level, sms_marketing_state, sms_marketing_opt_in_level, sms_marketing_collected_from,
+    password, activation_nonce, version)
+VALUES (%s, now(), now(), %s, %s, %s, %s, %s, %s, 'disabled', %s, %s, FALSE, '[]', '', %s, 0, 0, '', '1970-01-01', '',
+    'not_subscribed', 'single_opt_in', 'not_subscribed', 'single_opt_in', 'OTHER', '', '', %s) RETURNING id
+"""
+_ADDRESS = """
+INSERT INTO customers_address (shop_id, customer_id, created_at, updated_at, first_name, last_name, company, address1,
+    address2, city, province, province_code, country, country_code, zip, phone)
+VALUES (%s, %s, now(), now(), %s, %s, %s, %s, '', %s, '', '', %s, 'SE', %s, '') RETURNING id
+"""
+_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s"
+_EVENT = """
+INSERT INTO events_event (shop_id, created_at, updated_at, key, topic, subject_type, subject_id, subject_label, actor,
+    message, changes, "group", request_id)
+VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, 'app:1', '', '{}', %s, %s)
+"""
+
+
+def beginnings(text: str) -> str:
+    """Every beginning of a word, each behind a blank; enough for the texts that the benchmark sends."""
+    folded = text.casefold()
+    starts = [0, *(i for i in range(1, len(folded)) if not folded[i - 1].isalnum() and folded[i].isalnum())]
+    return "".join(f" {folded[start:]}" for start in starts)
+
+
+def create_customer(shop_id: int, body: dict[str, Any]) -> int:
+    """Store what a body says, inside the caller's transaction; returns the new id."""
+    given = body["customer"]
+    first, last, email, phone = (given[name] for name in ("first_name", "last_name", "email", "phone"))
+    given_address = given["addresses"][0]
+    search = "".join(map(beginnings, (f"{first} {last}", email, phone, phone[3:], given_address["company"])))
+    execute = connection().execute
+    row: Any = execute(
+        _CUSTOMER,
+        (
+            shop_id,
+            first,
+            last,
+            email,
+            email.lower(),
+            phone,
+            given["verified_email"],
+            given["note"],
+            given["tags"],
+            search,
+            time.time_ns(),
+        ),
+        prepare=True,
+    ).fetchone()
+    customer_id: int = row[0]
+    place = [given_address[name] for name in ("company", "address1", "city", "country", "zip")]
+    row = execute(_ADDRESS, (shop_id, customer_id, first, last, *place), prepare=True).fetchone()
+    execute(_DEFAULT, (row[0], customer_id), prepare=True)
+    identity = uuid.uuid4()
+    execute(
+        _EVENT, (shop_id, uuid.uuid4(), customer_id, f"Customer {customer_id}", identity, str(identity)), prepare=True
+    )
+    return customer_id
+
+
+def example(number: int) -> str:
+    """The body that every variant is sent; ``number`` makes it unique. The load generator writes the same."""
+    return json.dumps(
+        {
+            "customer": {
+                "first_name": "Grace",
+                "last_name": "Hopper",
+                "email": f"grace.hopper.{number}@bench.example",
+                "phone": f"+467{number:08d}",
+                "verified_email": True,
+                "note": "Met at the fair; asked for the catalogue",
+                "tags": "vip, wholesale",
+                "addresses": [
+                    {
+                        "company": "Northwind Traders",
+                        "address1": "Storgatan 1",
+                        "city": "Lund",
+                        "country": "Sweden",
+                        "zip": "22222",
+                    }
+                ],
+            }
+        }
+    )

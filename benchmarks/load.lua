@@ -1,0 +1,52 @@
+-- What wrk sends: wrk -s load.lua URL -- KIND TOKEN PATH NUMBER
+-- KIND is "list" (PATH as it is), "one" (200 ids from all over 1 to NUMBER) or "create" (bodies numbered from NUMBER on).
+
+local threads = 0
+
+function setup(thread)
+  thread:set("place", threads)
+  threads = threads + 1
+end
+
+local function body(number)
+  return string.format(
+    '{"customer":{"first_name":"Grace","last_name":"Hopper","email":"grace.hopper.%d@bench.example",'
+      .. '"phone":"+467%08d","verified_email":true,"note":"Met at the fair; asked for the catalogue",'
+      .. '"tags":"vip, wholesale","addresses":[{"company":"Northwind Traders","address1":"Storgatan 1",'
+      .. '"city":"Lund","country":"Sweden","zip":"22222"}]}}',
+    number, number)
+end
+
+function init(args)
+  local kind, path, number = args[1], args[3], tonumber(args[4])
+  local headers = { ["X-Platform-Access-Token"] = args[2], ["Content-Type"] = "application/json" }
+  if kind == "create" then
+    local last = number + place * 500000
+    request = function()
+      last = last + 1
+      return wrk.format("POST", path, headers, body(last))
+    end
+    return
+  end
+  local requests, turn = {}, 0
+  if kind == "one" then
+    for index = 1, 200 do
+      requests[index] = wrk.format("GET", string.gsub(path, "ID", math.floor(number * index / 200)), headers)
+    end
+  else
+    requests[1] = wrk.format("GET", path, headers)
+  end
+  local count = #requests
+  request = function()
+    turn = turn % count + 1
+    return requests[turn]
+  end
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\nRESULT {"requests":%d,"microseconds":%d,"bytes":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d}\n',
+    summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99), latency.max,
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end

@@ -1,0 +1,112 @@
+"""The load: wrk with 16 connections, the same requests for every variant."""
+
+import http.client
+import json
+import shutil
+import statistics
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+SCRIPT = Path(__file__).with_name("load.lua")
+CONNECTIONS = 16
+HEADER = "X-Platform-Access-Token"
+
+
+class Unmeasurable(SystemExit):
+    """The machine lacks something, or a variant answered wrongly; no figures are better than wrong ones."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run of the load generator.
+
+    Attributes:
+        rate: Answers per second.
+        p50, p99: Milliseconds.
+        web_ms, database_ms: Processor time per answer.
+    """
+
+    rate: float
+    p50: float
+    p99: float
+    requests: int
+    bytes: int
+    web_ms: float = 0.0
+    database_ms: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def need_wrk() -> None:
+    if shutil.which("wrk") is None:
+        raise Unmeasurable("The benchmark needs wrk: apt install wrk")
+
+
+def run(port: int, kind: str, token: str, path: str, number: int, seconds: float) -> Figures:
+    """Load one server for some seconds.
+
+    Raises:
+        Unmeasurable: Not every answer was one of success.
+    """
+    command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
+    command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    result = json.loads(output.rsplit("RESULT ", 1)[1])
+    if result["refused"] or not result["requests"]:
+        raise Unmeasurable(f"{' '.join(command)}\n{output}\n{result['refused']} answers were no success")
+    return Figures(
+        rate=result["requests"] / result["microseconds"] * 1e6,
+        p50=result["p50"] / 1000,
+        p99=result["p99"] / 1000,
+        requests=result["requests"],
+        bytes=result["bytes"] // result["requests"],
+    )
+
+
+class Client:
+    """One lasting connection, for answers and for their time without competition."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self._token = token
+
+    def get(self, path: str) -> Any:
+        """The JSON value at a path.
+
+        Raises:
+            Unmeasurable: The answer is no 200.
+        """
+        return json.loads(self._fetch("GET", path)[1])
+
+    def post(self, path: str, body: str) -> Any:
+        return json.loads(self._fetch("POST", path, body)[1])
+
+    def links(self, path: str) -> str:
+        """The ``Link`` header at a path."""
+        return self._fetch("GET", path)[0].get("Link", "")
+
+    def milliseconds(self, path: str, times: int) -> float:
+        """The median time of an answer, after a few that do not count."""
+        taken = []
+        for turn in range(times + 5):
+            began = time.perf_counter()
+            self._fetch("GET", path)
+            if turn >= 5:
+                taken.append((time.perf_counter() - began) * 1000)
+        return statistics.median(taken)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _fetch(self, method: str, path: str, body: str | None = None) -> tuple[Any, bytes]:
+        headers = {HEADER: self._token, "Content-Type": "application/json"}
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        if response.status not in {200, 201}:
+            raise Unmeasurable(f"{method} {path} answered {response.status}: {content[:300]!r}")
+        return response.headers, content

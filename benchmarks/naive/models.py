@@ -1,0 +1,100 @@
+"""The product's tables, as plain models."""
+
+import time
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+
+class Token(models.Model):
+    digest = models.CharField(max_length=64, unique=True)
+    shop_id = models.BigIntegerField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "shops_accesstoken"
+
+
+class Customer(models.Model):
+    shop_id = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    email = models.EmailField(max_length=255, blank=True)
+    email_key = models.CharField(max_length=320, blank=True)
+    phone = models.CharField(max_length=20, blank=True)
+    verified_email = models.BooleanField(default=False)
+    state = models.CharField(max_length=10, default="disabled")
+    note = models.TextField(blank=True)
+    tags = models.TextField(blank=True)
+    tax_exempt = models.BooleanField(default=False)
+    tax_exemptions = models.JSONField(default=list)
+    multipass_identifier = models.CharField(max_length=255, blank=True)
+    search_text = models.TextField(blank=True)
+    default_address = models.ForeignKey("Address", models.SET_NULL, null=True, related_name="+")
+    orders_count = models.PositiveIntegerField(default=0)
+    total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=0)
+    last_order_id = models.BigIntegerField(null=True)
+    last_order_name = models.CharField(max_length=255, blank=True)
+    last_order_at = models.DateTimeField(default=timezone.now)
+    last_order_currency = models.CharField(max_length=3, blank=True)
+    email_marketing_state = models.CharField(max_length=20, default="not_subscribed")
+    email_marketing_opt_in_level = models.CharField(max_length=20, default="single_opt_in")
+    email_marketing_updated_at = models.DateTimeField(null=True)
+    sms_marketing_state = models.CharField(max_length=20, default="not_subscribed")
+    sms_marketing_opt_in_level = models.CharField(max_length=20, default="single_opt_in")
+    sms_marketing_updated_at = models.DateTimeField(null=True)
+    sms_marketing_collected_from = models.CharField(max_length=50, default="OTHER")
+    password = models.CharField(max_length=128, blank=True)
+    activation_nonce = models.CharField(max_length=43, blank=True)
+    version = models.BigIntegerField(default=time.time_ns)
+
+    class Meta:
+        managed = False
+        db_table = "customers_customer"
+
+
+class Address(models.Model):
+    shop_id = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    customer = models.ForeignKey(Customer, models.CASCADE, related_name="addresses")
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    company = models.CharField(max_length=255, blank=True)
+    address1 = models.CharField(max_length=255, blank=True)
+    address2 = models.CharField(max_length=255, blank=True)
+    city = models.CharField(max_length=255, blank=True)
+    province = models.CharField(max_length=255, blank=True)
+    province_code = models.CharField(max_length=10, blank=True)
+    country = models.CharField(max_length=255, blank=True)
+    country_code = models.CharField(max_length=2, blank=True, default="SE")
+    zip = models.CharField(max_length=255, blank=True)
+    phone = models.CharField(max_length=255, blank=True)
+
+    class Meta:
+        managed = False
+        db_table = "customers_address"
+
+
+class Event(models.Model):
+    shop_id = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    key = models.UUIDField(default=uuid.uuid4, unique=True)
+    topic = models.CharField(max_length=100)
+    subject_type = models.CharField(max_length=60)
+    subject_id = models.BigIntegerField()
+    subject_label = models.CharField(max_length=255)
+    actor = models.CharField(max_length=100)
+    message = models.TextField(blank=True)
+    changes = models.JSONField(default=dict)
+    group = models.UUIDField(default=uuid.uuid4)
+    request_id = models.CharField(max_length=36, blank=True)
+
+    class Meta:
+        managed = False
+        db_table = "events_event"

@@ -1,0 +1,10 @@
+"""The three routes that are measured."""
+
+from django.urls import path
+
+from benchmarks.naive.views import CustomerViewSet
+
+urlpatterns = [
+    path("admin/api/2026-07/customers.json", CustomerViewSet.as_view({"get": "list", "post": "create"})),
+    path("admin/api/2026-07/customers/<int:pk>.json", CustomerViewSet.as_view({"get": "retrieve"})),
+]

@@ -1,0 +1,9 @@
+"""The entry point for gunicorn."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.naive.settings"
+
+application = get_wsgi_application()

@@ -1,0 +1,117 @@
+"""Printing what was measured, against what must be reached."""
+
+import statistics
+from collections.abc import Iterable
+from typing import Any
+
+Results = dict[str, Any]
+
+
+def rate(results: Results, variant: str, scenario: str) -> float | None:
+    """The median rate of a variant; None where it was not measured."""
+    runs = results["variants"].get(variant, {}).get(scenario)
+    return statistics.median(run["rate"] for run in runs) if runs else None
+
+
+def print_rates(results: Results) -> None:
+    """Answers per second of every variant."""
+    scenarios = list(dict.fromkeys(name for found in results["variants"].values() for name in found))
+    print(
+        "\n| answers per second (p99 in ms) | "
+        + " | ".join(scenarios)
+        + " | MB |\n|---|"
+        + "---|" * (len(scenarios) + 1)
+    )
+    for variant, found in results["variants"].items():
+        cells = []
+        for scenario in scenarios:
+            runs = found.get(scenario, [])
+            rates, tails = ([run[name] for run in runs] for name in ("rate", "p99"))
+            cells.append(f"{statistics.median(rates):,.0f} ({statistics.median(tails):.0f})" if runs else "–")
+        print(f"| {variant} | " + " | ".join(cells) + f" | {results['memory_mb'][variant]:.0f} |")
+
+
+def cost(results: Results, variant: str, scenario: str) -> float | None:
+    """Processor milliseconds of an answer, the least of all rounds; None where the database's share is not known."""
+    runs = results["variants"].get(variant, {}).get(scenario)
+    if not runs or variant == "naive":
+        # Its connections do not last, so that nobody can say what they took.
+        return None
+    least: float = min(run["web_ms"] + run["database_ms"] for run in runs)
+    return least
+
+
+def print_costs(results: Results) -> None:
+    """Processor time per answer, of the web processes and of the database: the least of all rounds."""
+    scenarios = list(dict.fromkeys(name for found in results["variants"].values() for name in found))
+    print(f"\n| processor milliseconds per answer, web + database | {' | '.join(scenarios)} |")
+    print("|---|" + "---|" * len(scenarios))
+    for variant, found in results["variants"].items():
+        cells = (_cost(found.get(scenario)) for scenario in scenarios)
+        print(f"| {variant} | {' | '.join(cells)} |")
+
+
+def _cost(runs: list[dict[str, float]] | None) -> str:
+    if not runs:
+        return "–"
+    least = min(runs, key=lambda run: run["web_ms"] + run["database_ms"])
+    return f"{least['web_ms']:.2f} + {least['database_ms']:.2f}"
+
+
+def print_ratios(results: Results) -> None:
+    """The table of ``docs/performance.md``: by rate, and by processor time, which is steadier."""
+    print("\n| | by rate | by processor time | must | stretch | by rate |\n|---|---|---|---|---|---|")
+    for name, value, spent, must, stretch, unit in criteria(results):
+        at_most = unit != "×" or name.startswith(("growth", "page"))
+        good = [bound is None or (value <= bound if at_most else value >= bound) for bound in (must, stretch)]
+        verdict = "must" if must else ""
+        if not good[0]:
+            verdict = "MISSED"
+        elif good[1] and stretch is not None:
+            verdict = "stretch"
+        sign = "≤" if at_most else "≥"
+        bounds = (f"{sign} {bound:g}" if bound is not None else "" for bound in (must, stretch))
+        processor = f"{spent:.2f} ×" if spent else ""
+        print(f"| {name} | {value:.2f} {unit} | {processor} | {' | '.join(bounds)} | {verdict} |")
+
+
+def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float | None, float | None, str]]:
+    """``(name, value, by processor time, must, stretch, unit)`` of what was measured; None where nothing is asked."""
+    comparisons: tuple[tuple[str, str, str, str, float | None, float | None], ...] = (
+        ("list, warm / floor A", "ours", "floor a", "list", 1.5, None),
+        ("list, warm / floor B", "ours", "floor b", "list", None, 0.8),
+        ("list, nothing to re-use / floor A", "cold", "floor a", "list", 0.5, 0.8),
+        ("one / floor A", "ours", "floor a", "one", 0.4, 0.7),
+        ("create / floor A", "ours", "floor a", "create", 0.4, 0.7),
+        ("list / naive", "ours", "naive", "list", 30, 100),
+        ("one / naive", "ours", "naive", "one", 8, 20),
+        ("create / naive", "ours", "naive", "create", 6, 12),
+        ("products, warm / floor A", "ours", "floor a", "products", 1.2, 2.0),
+        ("products, nothing to re-use / floor A", "cold", "floor a", "products", 0.4, 0.7),
+        ("orders, warm / floor A", "ours", "floor a", "orders", 1.2, 2.0),
+        ("orders, nothing to re-use / floor A", "cold", "floor a", "orders", 0.4, 0.7),
+        ("SQLite / PostgreSQL, list", "sqlite", "ours", "list", 0.7, 1.0),
+        ("SQLite / PostgreSQL, one", "sqlite", "ours", "one", 0.7, 1.0),
+    )
+    for name, ours, reference, scenario, must, stretch in comparisons:
+        mine, its = rate(results, ours, scenario), rate(results, reference, scenario)
+        if mine and its:
+            spent, reference_spent = cost(results, ours, scenario), cost(results, reference, scenario)
+            yield (
+                name,
+                mine / its,
+                reference_spent / spent if spent and reference_spent else None,
+                must,
+                stretch,
+                "×",
+            )
+    small, large = results["latency_ms"].get("10000", {}), results["latency_ms"].get("1000000", {})
+    for name in ("list", "one", "search"):
+        if name in large:
+            yield f"growth to a million rows, {name}", large[name] / small[name], None, 1.5, 1.1, "×"
+    if large:
+        ends = sorted((large["page at row 1"], large["page at the newest row"]))
+        yield "page at row 1 / at row 1,000,000", ends[1] / ends[0], None, 1.3, 1.1, "×"
+        yield "exact count of a million rows", large["count"], None, 150, 30, "ms"
+    yield "memory of a web process", results["memory_mb"]["ours"], None, 250, None, "MB"
+    yield "cold start", results["cold_start_s"], None, 2.5, 1.5, "s"

@@ -1,0 +1,131 @@
+"""Measures every variant in one run and prints the ratios: ``python -m benchmarks.run [--quick]``."""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import databases, load, servers
+from benchmarks.databases import Database
+from benchmarks.report import print_costs, print_rates, print_ratios
+from benchmarks.variants import CUSTOMERS, PREFIX, ROWS, SCENARIOS, Variant, check_answers, variants
+
+RESULTS = Path(__file__).with_name("results")
+
+
+def measure(found: dict[str, Variant], *, rounds: int, seconds: float) -> None:
+    """Load all variants in turn, again and again, so that the machine's moods meet all alike."""
+    number = 0
+    for scenario in SCENARIOS:
+        concerned = {name: variant for name, variant in found.items() if scenario in variant.scenarios}
+        for turn in range(rounds + 1):
+            for name, variant in concerned.items():
+                number += 1
+                length = seconds if turn else 1
+                argument = number * 1_000_000 if scenario == "create" else ROWS
+                figures = variant.load(scenario, argument, length)
+                if turn:
+                    variant.figures.setdefault(scenario, []).append(figures)
+                    progress(
+                        f"{scenario:9} {name:8} {figures.rate:9,.0f}/s  p50 {figures.p50:.1f} p99 {figures.p99:.1f} ms"
+                        f"  processor {figures.web_ms:.2f} + {figures.database_ms:.2f} ms"
+                    )
+
+
+def cold_start(database: Database, times: int) -> list[float]:
+    """Seconds from the start of the server with one process to its first answer."""
+    taken = []
+    for _ in range(times):
+        environment = {**database.environment, "WEB_PROCESSES": "1"}
+        with servers.started("start", servers.OURS, servers.free_port(), environment, CUSTOMERS, database.token) as one:
+            taken.append(one.seconds_to_first_answer)
+    return taken
+
+
+def latencies(database: Database, times: int) -> dict[str, float]:
+    """Milliseconds of single requests, one after the other."""
+    with servers.started(
+        "ours", servers.OURS, servers.free_port(), database.environment, CUSTOMERS, database.token
+    ) as ours:
+        client = load.Client(ours.port, database.token)
+        paths = {
+            "list": CUSTOMERS,
+            "one": f"{PREFIX}customers/17.json",
+            "search": f"{PREFIX}customers/search.json?query=email:grace.dijkstra.17@example.com",
+            "count": f"{PREFIX}customers/count.json",
+            "page at the newest row": f"{CUSTOMERS}?fields=id,email",
+            "page at row 1": f"{CUSTOMERS}?fields=id,email&page_info={_token(database, 51)}",
+        }
+        found = {name: client.milliseconds(path, times) for name, path in paths.items()}
+        client.close()
+        return found
+
+
+def _token(database: Database, before: int) -> str:
+    """The page of customers below an id, as the interface's own ``Link`` header would name it."""
+    for name, value in database.environment.items():
+        os.environ[name] = value
+    os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
+    from apps.api.paging import make_token
+
+    return make_token("next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list")
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="under three minutes: fewer rounds, no million rows")
+    parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
+    options = parser.parse_args()
+    load.need_wrk()
+    began = time.monotonic()
+    results: dict[str, Any] = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processors": os.cpu_count(),
+        "machine": f"{platform.processor() or platform.machine()}, Python {platform.python_version()}",
+        "load_before": os.getloadavg(),
+    }
+    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as postgres:
+        sqlite = databases.sqlite(Path(name))
+        for database in (postgres, sqlite):
+            database.prepare(ROWS)
+        databases.fill_documents(postgres)
+        progress(f"data after {time.monotonic() - began:.0f} s")
+        with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as found:
+            check_answers(found)
+            progress(f"servers after {time.monotonic() - began:.0f} s")
+            measure(found, rounds=3 if options.quick else 7, seconds=1 if options.quick else 5)
+            results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in found.items()}
+        results["variants"] = {
+            name: {scenario: [one.as_json() for one in runs] for scenario, runs in variant.figures.items()}
+            for name, variant in found.items()
+        }
+        results["cold_start_s"] = statistics.median(cold_start(postgres, 1 if options.quick else 3))
+        results["latency_ms"] = {f"{ROWS}": latencies(postgres, 50 if options.quick else 300)}
+        if not options.quick:
+            postgres.grow(1_000_000)
+            results["seconds_to_a_million"] = postgres.seconds
+            results["latency_ms"]["1000000"] = latencies(postgres, 300)
+    results["load_after"] = os.getloadavg()
+    results["seconds"] = round(time.monotonic() - began)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{results['at'].replace(':', '')}{'-quick' if options.quick else ''}.json"
+    path.write_text(json.dumps(results, indent=1))
+    print_rates(results)
+    print_costs(results)
+    print_ratios(results)
+    print(f"\n{results['seconds']} s; raw figures in {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Starting and stopping what is measured: each server with two processes on loopback, in a process group of its own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.load import HEADER, Unmeasurable
+
+PROCESSES = 2
+OURS = [sys.executable, "-m", "backoffice.serve"]
+
+
+def floor(name: str) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.floors.serve", name]
+
+
+def naive(port: int) -> list[str]:
+    application = "benchmarks.naive.wsgi:application"
+    return [sys.executable, "-m", "gunicorn", "-w", str(PROCESSES), "-b", f"127.0.0.1:{port}", "--log-level", "warning",
+            application]  # fmt: skip
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@dataclass
+class Running:
+    """A started server."""
+
+    name: str
+    port: int
+    process: subprocess.Popen[bytes]
+    seconds_to_first_answer: float
+
+    def memory(self) -> float:
+        """Megabytes of the largest web process (its private share and its part of what processes share)."""
+        return max(_megabytes(pid) for pid in _children(self.process.pid) or [self.process.pid])
+
+    def processor_seconds(self) -> float:
+        """The processor time that its processes have taken so far, which tells cost also on a busy machine."""
+        return sum(processor_seconds(pid) for pid in [self.process.pid, *_children(self.process.pid)])
+
+
+@contextlib.contextmanager
+def started(
+    name: str, command: Sequence[str], port: int, environment: Mapping[str, str], path: str, token: str
+) -> Iterator[Running]:
+    """A server that answers ``path``; stopped behind the block.
+
+    Raises:
+        Unmeasurable: It does not answer within a minute.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "PORT": str(port), "WEB_PROCESSES": str(PROCESSES), "PGAPPNAME": name, **environment},
+        stderr=subprocess.DEVNULL if not os.environ.get("BENCH_VERBOSE") else None,
+        start_new_session=True,
+    )
+    try:
+        _wait(name, process, port, path, token)
+        yield Running(name, port, process, time.monotonic() - began)
+    finally:
+        _stop(process)
+
+
+def _wait(name: str, process: subprocess.Popen[bytes], port: int, path: str, token: str) -> None:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={HEADER: token})
+    problem: object = None
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(request, timeout=30):
+                return
+        except urllib.error.HTTPError as error:
+            raise Unmeasurable(f"{name} answered {error.code}: {error.read()[:500]!r}") from None
+        except OSError as error:
+            problem = error
+            time.sleep(0.02)
+    raise Unmeasurable(f"{name} does not answer ({problem}); BENCH_VERBOSE=1 shows its errors")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found]
+
+
+def processor_seconds(pid: int) -> float:
+    """User and system time of one process; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _megabytes(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    raise Unmeasurable("The kernel does not tell the memory of processes")

@@ -1,0 +1,125 @@
+"""How long a theme archive takes to become a theme, against ``zipfile.extractall``, and what memory it takes.
+
+Run: ``.venv/bin/python benchmarks/theme_extraction.py [--files 300] [--megabytes 10] [--rounds 15]``
+
+Both sides do their work in turns on the same archive and disk. Compared are the two halves of each round, which other
+work on the machine disturbs alike, and of these ratios the median counts. Ours is the whole way from an
+open archive to rows in the database: vetting, digests, files, assets, the event.
+"""
+
+import argparse
+import io
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+LIMIT = 3.0
+LIMIT_MEMORY = 150
+
+FOLDER = Path(tempfile.mkdtemp(prefix="theme-extraction-"))
+os.environ["BACKOFFICE_DATA_DIR"] = str(FOLDER / "data")
+os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
+os.environ["BACKOFFICE_LOG_LEVEL"] = "ERROR"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+
+def make_archive(files: int, size: int) -> bytes:
+    """Half text that packs well, half pictures that do not."""
+    chance = random.Random(300)
+    words = [bytes(chance.choices(range(97, 123), k=chance.randint(2, 9))) for _ in range(2000)]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("layout/theme.liquid", "<html></html>")
+        for number in range(files - 1):
+            if number % 2:
+                archive.writestr(f"assets/picture-{number}.png", chance.randbytes(size // files))
+            else:
+                text = b" ".join(chance.choices(words, k=size // files // 6))
+                archive.writestr(f"snippets/part-{number}.liquid", text[: size // files])
+    return buffer.getvalue()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=300)
+    parser.add_argument("--megabytes", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        options.make.write_bytes(make_archive(options.files, options.megabytes * 1024 * 1024))
+        return 0
+
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+    from django.utils import timezone
+
+    from apps.content import extraction, themes
+    from apps.content.models import Asset, FileContent, Theme
+    from apps.shops.services import create_shop
+    from apps.shops.tenancy import shop_scope
+
+    call_command("migrate", verbosity=0)
+    shop = create_shop(
+        domain="bench.example", name="Bench", email="owner@bench.example", actor="system", at=timezone.now()
+    )
+    path = FOLDER / "theme.zip"
+    # In a process of its own, so that its memory is not counted as ours.
+    size = ("--files", str(options.files), "--megabytes", str(options.megabytes))
+    subprocess.run([sys.executable, __file__, "--make", str(path), *size], check=True)
+
+    def theirs() -> None:
+        target = FOLDER / "extracted"
+        with zipfile.ZipFile(path) as packed:
+            packed.extractall(target)
+
+    def ours() -> None:
+        with path.open("rb") as file:
+            files = extraction.stage(file, lambda done, total: None)
+        theme = Theme.objects.create(shop=shop, name="Bench")
+        themes.complete(theme.pk, files, actor="system", at=timezone.now())
+
+    def clear() -> None:
+        shutil.rmtree(FOLDER / "extracted", ignore_errors=True)
+        Theme.objects.exclude(role="main").delete()
+        used = Asset.objects.values("content")
+        FileContent.objects.exclude(pk__in=used).delete()
+        shutil.rmtree(FOLDER / "data" / "media" / "shops" / str(shop.pk) / "content", ignore_errors=True)
+        if connection.vendor == "sqlite":
+            # What the clearing wrote is not to be written back while the next round is timed.
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    with shop_scope(shop):
+        pairs = [(timed(theirs), timed(ours), clear()) for _ in range(options.rounds)]
+    base, own = (statistics.median(pair[side] for pair in pairs[1:]) for side in (0, 1))
+    ratio = statistics.median(pair[1] / pair[0] for pair in pairs[1:])
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{options.files} files, {options.megabytes} MB, packed {path.stat().st_size / 2**20:.1f} MiB")
+    print(f"zipfile.extractall {base * 1000:7.1f} ms")
+    print(f"theme extraction   {own * 1000:7.1f} ms   {ratio:.2f}x (at most {LIMIT}x)")
+    print(f"peak memory        {memory:7.1f} MiB  (at most {LIMIT_MEMORY} MiB)")
+    shutil.rmtree(FOLDER)
+    return 0 if ratio <= LIMIT and memory <= LIMIT_MEMORY else 1
+
+
+def timed(work: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
