@@ -136,13 +136,14 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         )
 
     def check(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """The rules of customers, beside what single fields already refused."""
-        cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
+        """Beside single fields that are refused, name what the rules refuse; else the service does."""
+        if not errors:
+            return
+        _, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
         if {"first_name", "last_name", "email"} & errors.keys():
             found.pop("customer", None)
         for field, messages in found.items():
             errors.setdefault(field, messages)
-        attrs |= cleaned
 
 
 class CustomerViewSet(ShopViewSet):
@@ -155,6 +156,7 @@ class CustomerViewSet(ShopViewSet):
     plural = "customers"
     order = ("-id",)
     versions = ("version",)
+    shows_made = True
     answers = {
         "search": {"type": "object", "properties": {"customers": {"type": "array", "items": {"type": "object"}}}},
         "account_activation_url": {
