@@ -129,5 +129,7 @@ def _number(rows: Sequence[Collect]) -> None:
 
 
 def _must_exist(product_ids: Sequence[int]) -> None:
-    if Product.objects.filter(pk__in=product_ids).count() != len(set(product_ids)):
+    # Held, so that none of them goes before the collects are committed.
+    held = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
+    if len(held.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound("must exist")

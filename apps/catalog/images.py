@@ -10,14 +10,14 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.catalog.inputs import ImageInput
-from apps.catalog.locks import Gone, lock_product
+from apps.catalog.locks import lock_product
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.catalog.pictures import Picture, delete_later
 from apps.catalog.places import arranged
 from apps.catalog.variants import UnknownRow, touch
 from apps.events.services import record_event
 from apps.metafields import services as metafields
-from apps.shops.errors import DomainError
+from apps.shops.errors import DomainError, Gone
 
 MAX_IMAGES = 250
 

@@ -11,13 +11,13 @@ from django.db.models import Min
 
 from apps.catalog import options, weights
 from apps.catalog.inputs import OptionInput, VariantInput
-from apps.catalog.locks import Gone, lock_product, lock_stock
+from apps.catalog.locks import lock_product, lock_stock
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.catalog.places import arranged
 from apps.events.services import record_event
 from apps.inventory import services as inventory
 from apps.metafields import services as metafields
-from apps.shops.errors import DomainError
+from apps.shops.errors import DomainError, Gone
 from apps.shops.tenancy import current_shop
 
 MAX_VARIANTS = 2048
