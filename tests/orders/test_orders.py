@@ -527,6 +527,30 @@ def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> 
     assert len(api.get(f"orders/{order['id']}/metafields.json").json()["metafields"]) == 1
 
 
+def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClient, shop: Shop) -> None:
+    order = place(api, shipping_address=ADDRESS)
+
+    def changed(**parts: Any) -> Any:
+        response = api.put(f"orders/{order['id']}.json", {"order": {"shipping_address": parts}})
+        assert response.status_code == 200, response.content
+        return response.json()["order"]["shipping_address"]
+
+    moved = changed(address1="123 Ship Street", city="Shipsville")
+    abroad = changed(country="Germany")
+    again = changed(**abroad)
+    gone = changed(**dict.fromkeys(abroad))
+
+    assert moved == {**order["shipping_address"], "address1": "123 Ship Street", "city": "Shipsville"}
+    assert (abroad["country_code"], abroad["province"], abroad["city"]) == ("DE", None, "Shipsville")
+    assert again == abroad
+    assert gone is None
+    assert changed(city="Bonn")["first_name"] is None
+    refused = api.put(
+        f"orders/{order['id']}.json", {"order": {"shipping_address": {"country": "Narnia"}, "phone": "x"}}
+    )
+    assert "shipping_address.country" in refused.json()["errors"]
+
+
 def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> None:
     order = place(api, email="ada@example.com")
 
