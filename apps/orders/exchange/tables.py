@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from apps.orders.models import Order, Transaction
+from apps.orders.models import Order
 from apps.orders.money import text_of
 
 ADDRESS = ("first_name", "last_name", "company", "address1", "address2", "city", "province", "country", "zip", "phone")
@@ -93,9 +93,7 @@ def customer_row(shown: Mapping[str, Any]) -> dict[str, Any]:
 def order_rows(shown: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """An order of the interface as rows."""
     first = {name: shown[name] for name in ORDER_COLUMNS if name in shown and name != "discount_codes"}
-    paid = sum(
-        (Decimal(row["amount"]) for row in shown["transactions"] if _is_payment(row, shown["currency"])), Decimal(0)
-    )
+    paid = Decimal(shown["current_total_price"]) - Decimal(shown["total_outstanding"])
     shipping = shown["shipping_lines"]
     first |= {
         "order": shown["name"],
@@ -134,9 +132,14 @@ def _line(line: Mapping[str, Any]) -> dict[str, Any]:
 
 def given_codes(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The discount codes as they were given: an order shows what each took off, its applications the percentage."""
-    values = {item["code"]: item["value"] for item in shown.get("discount_applications") or () if item.get("code")}
+    applied = shown.get("discount_applications")
+    values = {
+        item["code"]: item.get("value")
+        for item in (applied if isinstance(applied, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("code"), str)
+    }
     return [
-        {**code, "amount": values.get(code.get("code"), code.get("amount"))}
+        {**code, "amount": values.get(str(code.get("code")), code.get("amount"))}
         if code.get("type") == "percentage"
         else code
         for code in shown.get("discount_codes") or ()
@@ -145,11 +148,6 @@ def given_codes(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _codes(shown: Mapping[str, Any]) -> list[str]:
     return [f"{code['code']}|{code['amount']}|{code['type']}" for code in given_codes(shown)]
-
-
-def _is_payment(row: Mapping[str, Any], currency: str) -> bool:
-    kinds = {Transaction.Kind.SALE, Transaction.Kind.CAPTURE}
-    return row["status"] == "success" and row["kind"] in kinds and row["currency"] == currency
 
 
 def _sum(amounts: Iterable[str]) -> str:
