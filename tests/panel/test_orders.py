@@ -131,6 +131,20 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
         assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
 
 
+@pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
+def test_addresses_with_nul_are_refused(panel: Panel, order: Order, query: str) -> None:
+    assert panel.http.get(f"{panel.url(LIST)}?{query}").status_code == 400
+    assert panel.http.get(f"{panel.url(LIST)}%00/change/").status_code == 400
+
+
+def test_a_comment_with_nul_is_refused(panel: Panel, order: Order) -> None:
+    refused = act(panel, order, "comment", comment="a\0b")
+
+    assert "comment is invalid" in refused.content.decode()
+    with shop_scope(order.shop):
+        assert not Comment.objects.exists()
+
+
 def test_edit_saves_through_the_service_and_minds_the_version(panel: Panel, order: Order) -> None:
     form = {"email": "new@example.com", "phone": "", "po_number": "7", "tags": "vip", "note": "x"}
     stale = panel.post("orders_order_edit", order.pk, **form, seen_version="1")
