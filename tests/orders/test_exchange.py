@@ -24,7 +24,7 @@ from apps.orders.exchange.cells import Writer, guarded, read, unguarded
 from apps.orders.models import Export, Import, ImportedRow, LineItem, Order, Transaction
 from apps.orders.payments import create_transaction
 from apps.orders.services import delete_order
-from apps.orders.transitions import cancel
+from apps.orders.transitions import cancel, close
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
@@ -117,6 +117,7 @@ def filled(shop: Shop) -> None:
     partly = make_order(shop, email="ada@example.com")
     with shop_scope(shop):
         at = timezone.now()
+        close(partly, actor="system", at=at)
         create_transaction(partly, {"kind": "sale", "amount": Decimal("5.00")}, actor="system", at=at)
         seen = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal("151.27"))
         in_yen = {"kind": "sale", "amount": Decimal(1000), "currency": "JPY"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
-from apps.orders.models import Comment, Order
+from apps.orders.models import Comment, Export, Order
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests.orders.factories import available, make_order, make_variant
@@ -169,6 +169,26 @@ def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> 
     )
 
     assert "1 orders closed. 1 were closed or cancelled already." in response.content.decode()
+
+
+def test_the_chosen_orders_are_exported(
+    panel_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_order(shop)
+    form = {"action": "export_orders", "_selected_action": [other.pk]}
+    clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
+
+    refused = clerk.http.post(clerk.url(LIST), form)
+    asked = exporter.http.post(exporter.url(LIST), form)
+    monkeypatch.setattr("apps.orders.admin.orders.MAX_EXPORTED", 0)
+    too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
+
+    with shop_scope(shop):
+        export = Export.objects.get()
+    assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
+    assert asked["Location"] == exporter.url("orders_export_change", export.pk)
+    assert "/export/" not in refused.get("Location", "")
+    assert "Choose at most 0 orders" in too_many.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:

@@ -48,6 +48,7 @@ ORDER_COLUMNS = (
     "shipping_tax",
     "tags",
     "note",
+    "closed_at",
     "cancelled_at",
     "cancel_reason",
     *(f"billing_{name}" for name in ADDRESS),
@@ -184,7 +185,9 @@ def order_body(rows: list[Mapping[str, str]]) -> dict[str, Any]:
     """
     first = rows[0]
     plain = ("email", "phone", "processed_at", "currency", "fulfillment_status", "total_price", "tags", "note")
-    body: dict[str, Any] = {name: first[name] for name in (*plain, "cancelled_at", "cancel_reason") if first.get(name)}
+    body: dict[str, Any] = {
+        name: first[name] for name in (*plain, "closed_at", "cancelled_at", "cancel_reason") if first.get(name)
+    }
     body["name"] = first.get("order", "")
     body["taxes_included"] = first.get("taxes_included", "").strip().lower() in _TRUE
     body["discount_codes"] = [_code(text) for text in first.get("discount_codes", "").split(";") if text.strip()]
