@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.jobs import housekeeping
 from apps.jobs import services as jobs
 from apps.jobs.models import Job
 from apps.orders.exchange import exports, imports
@@ -336,6 +337,34 @@ def test_a_dry_run_shows_every_fate_and_changes_nothing(shop: Shop, tmp_path: Pa
         assert not Order.objects.exists()
         assert not Customer.objects.exists()
         assert not Event.objects.filter(topic__in=("orders/create", "customers/create")).exists()
+
+
+def test_a_dry_run_leaves_no_file(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"first_name": "Bo"}}), tmp_path, dry_run=True)
+
+    assert not list((tmp_path / "m").rglob("*.jsonl"))
+    with shop_scope(shop):
+        assert not Import.objects.exists()
+
+
+def test_files_that_nobody_goes_on_with_do_not_stay(shop: Shop, tmp_path: Path) -> None:
+    def keep(name: str) -> Import:
+        return imports.keep(io.BytesIO(name.encode()), f"{name}.jsonl", actor="system", at=timezone.now())
+
+    with shop_scope(shop):
+        old, fresh = keep("old"), keep("fresh")
+        Import.objects.filter(pk=old.pk).update(
+            state=Import.State.CHECKED, updated_at=timezone.now() - timedelta(days=8)
+        )
+    housekeeping.run_all()
+
+    assert not default_storage.exists(old.place)
+    assert default_storage.exists(fresh.place)
+    with shop_scope(shop):
+        old.refresh_from_db()
+        assert (old.state, old.problem) == ("failed", "Nobody went on with it for 7 days; the file is deleted.")
+        with pytest.raises(imports.NotChecked):
+            imports.confirm(old, actor="system", at=timezone.now())
 
 
 def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_path: Path) -> None:
