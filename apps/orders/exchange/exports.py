@@ -4,6 +4,7 @@ import io
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -129,17 +130,20 @@ def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
         objects = plan.read_ids(ids, context)
         batch = [objects[pk] for pk in ids if pk in objects]
         if export.kind == Kind.ORDERS:
-            _add_transactions(batch, context)
+            _complete(batch, context)
         yield batch
 
 
-def _add_transactions(orders: list[dict[str, Any]], context: Context) -> None:
+def _complete(orders: list[dict[str, Any]], context: Context) -> None:
+    """Add what the interface does not show with an order: its transactions, and its exchange rate."""
+    rates = dict(Order.objects.filter(pk__in=[order["id"] for order in orders]).values_list("pk", "exchange_rate"))
     by_order: dict[int, list[Any]] = {order["id"]: [] for order in orders}
     rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")
     for shown in plan_for(TransactionSerializer, newest()).read(rows, context):
         by_order[shown["order_id"]].append(shown)
     for order in orders:
         order["transactions"] = by_order[order["id"]]
+        order["exchange_rate"] = format(rates.get(order["id"], Decimal(1)).normalize(), "f")
 
 
 def give_up(job: Job) -> None:

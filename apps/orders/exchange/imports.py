@@ -8,7 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import IO, Any
 
 from django.core.files.base import File
@@ -31,6 +31,8 @@ Fate = ImportedRow.Fate
 PREVIEW = 50
 REPORT_EVERY = 50
 MAX_BYTES = 200 * 1024 * 1024
+# Files hold personal data: one that nobody goes on with does not stay.
+KEEP_UNTOUCHED = timedelta(days=7)
 
 
 class FileRefused(DomainError):
@@ -197,6 +199,23 @@ def _note(kept: Import, row: RawRow, outcome: Outcome, *, dry: bool) -> None:
             "source_key": outcome.source_key,
         },
     )
+
+
+def discard(kept: Import) -> None:
+    """Forget a file that was only looked at; one that is being imported stays."""
+    if kept.state != State.IMPORTING:
+        default_storage.delete(kept.place)
+        kept.delete()
+
+
+def clear_left(at: datetime) -> int:
+    """Delete the files of imports that nobody went on with for a week; what became of their rows is kept."""
+    left = list(Import.objects.filter(finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
+    for kept in left:
+        default_storage.delete(kept.place)
+        problem = kept.problem or f"Nobody went on with it for {KEEP_UNTOUCHED.days} days; the file is deleted."
+        Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=problem, finished_at=at)
+    return len(left)
 
 
 def unfinished(digest: str) -> Import | None:

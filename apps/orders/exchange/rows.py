@@ -92,7 +92,7 @@ def _customer(row: RawRow, body: Mapping[str, Any], *, actor: str, at: datetime)
     if known is None:
         addresses = [
             {name: item[name] for name in ADDRESS_COLUMNS if item.get(name)}
-            for item in body.get("addresses") or ()
+            for item in _listed(body.get("addresses"))
             if isinstance(item, dict)
         ]
         attrs = read_body(CustomerSerializer, newest(), {**given, "addresses": addresses})
@@ -143,7 +143,10 @@ def _order(row: RawRow, body: Mapping[str, Any], *, actor: str, at: datetime) ->
     key = source_key_of(row, body)
     known = ImportedRow.objects.filter(source_key=key, dry=False, fate=Fate.NEW).first()
     if known is not None:
-        return Outcome(row.kind, Fate.SKIPPED, known.label, "was imported before")
+        if Order.objects.filter(name=known.label).exists():
+            return Outcome(row.kind, Fate.SKIPPED, known.label, "was imported before")
+        # It was deleted since, and may come again.
+        ImportedRow.objects.filter(pk=known.pk).update(source_key="")
     cancelled_at = body.get("cancelled_at")
     attrs, parts = read_order(newest(), _translated(body))
     attrs |= {"source_name": "import", "source_identifier": key.removeprefix("order:")[:255]}
