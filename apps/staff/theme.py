@@ -7,6 +7,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.dataclasses import SearchResult
 from unfold.decorators import display
 from unfold.sites import UnfoldAdminSite as ThemedSite
+from unfold.views import ChangeList as ThemedChangeList
 from unfold.widgets import UnfoldAdminFileFieldWidget as ThemedFileInput
 from unfold.widgets import UnfoldAdminSelectWidget as ThemedSelect
 from unfold.widgets import UnfoldAdminTextareaWidget as ThemedTextarea
@@ -16,6 +17,7 @@ __all__ = [
     "AutocompleteSelectFilter",
     "SearchResult",
     "ThemedAdmin",
+    "ThemedChangeList",
     "ThemedFileInput",
     "ThemedSelect",
     "ThemedSite",

@@ -119,6 +119,21 @@
     });
   };
 
+  // A drop-down closes by Escape and when one goes elsewhere.
+  const closeDrops = (event) => {
+    document.querySelectorAll("details[data-drop][open]").forEach((drop) => {
+      if (event.type !== "keydown" ? drop.contains(event.target) : event.key !== "Escape") return;
+      const held = drop.contains(document.activeElement);
+      drop.open = false;
+      if (held && event.type === "keydown") drop.querySelector("summary").focus();
+    });
+  };
+  const openDrop = (event) => {
+    if (event.target.matches?.("details[data-drop][open]")) event.target.querySelector("input:not([type=hidden])")?.focus();
+  };
+
+  ["click", "focusin", "keydown"].forEach((name) => document.addEventListener(name, closeDrops));
+  document.addEventListener("toggle", openDrop, true);
   document.addEventListener("submit", sendOnce);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy], [data-set-all], [data-print]");

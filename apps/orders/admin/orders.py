@@ -51,7 +51,6 @@ class OrderAdmin(ShopOwnedAdmin):
     list_display_links = ("name",)
     list_filter = (ViewFilter, "financial_status", "fulfillment_status", "test")
     list_select_related = ("customer",)
-    list_before_template = "panel/orders/views.html"
     search_fields = ("name",)
     search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
     ordering = ("-id",)
