@@ -150,6 +150,14 @@ class PanelAdmin(ThemedAdmin):
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         raise Http404(f"No {opts.verbose_name} {object_id}")
 
+    def formfield_for_dbfield(self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        """The form's field; times say that they are the shop's, wherever the person sits."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field and isinstance(db_field, models.DateTimeField):
+            zone = f"In the shop's time, {self.shop(request).timezone.replace('_', ' ')}."
+            field.help_text = f"{field.help_text} {zone}".strip()
+        return field
+
     def formfield_for_foreignkey(
         self, db_field: Any, request: HttpRequest, **kwargs: Any
     ) -> ModelChoiceField[Any] | None:

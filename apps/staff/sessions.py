@@ -34,7 +34,7 @@ _SYSTEMS = (
 
 def device_of(user_agent: str) -> str:
     """A browser in words, e.g. "Firefox on Linux"; "Unknown device" where it does not say."""
-    browser = next((name for mark, name in _BROWSERS if re.search(rf"\b{mark}/", user_agent)), "")
+    browser = next((name for mark, name in _BROWSERS if re.search(f"{mark}/", user_agent)), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:
         return f"{browser} on {system}"

@@ -59,6 +59,14 @@
     root.querySelectorAll("[data-simplebar] .simplebar-content-wrapper").forEach((box) => box.removeAttribute("aria-label"));
   };
 
+  // The theme takes the first cell of a row for its checkbox, also where there is none.
+  const labelFirstCells = () => {
+    const head = document.querySelector("#result_list thead th .text")?.textContent.trim();
+    document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
+      if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
+    });
+  };
+
   const landmarks = () => {
     const content = document.getElementById("content");
     if (content) {
@@ -149,6 +157,7 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     landmarks();
+    labelFirstCells();
     enhance(document);
     new MutationObserver((changes) => {
       for (const { addedNodes } of changes) addedNodes.forEach((node) => node.nodeType === 1 && enhance(node.parentElement ?? node));

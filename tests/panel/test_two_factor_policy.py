@@ -4,8 +4,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.contrib.auth.hashers import make_password
 from django.test import Client
 
 from apps.events.models import Event
@@ -13,7 +14,8 @@ from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
-from tests.panel.conftest import Panel
+from tests.panel.conftest import PASSWORD, Panel
+from tests.panel.test_login import code_of
 
 DAY = date(2031, 5, 6)
 BEFORE, ON = datetime(2031, 5, 5, 12, tzinfo=UTC), datetime(2031, 5, 6, 12, tzinfo=UTC)
@@ -28,15 +30,13 @@ def at(panel: Panel, moment: datetime, time_machine: Any) -> None:
     panel.http.force_login(panel.user)
 
 
-def with_factor(user: User) -> None:
-    TOTP.activate(user, generate_totp_secret())
-
-
-def prove(panel: Panel) -> None:
-    """As the login does once it has seen the code."""
-    session = panel.http.session
-    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "mfa", "at": 1}]
-    session.save()
+def log_in_with_factor(panel: Panel) -> None:
+    """Through the login, with a code."""
+    User.objects.filter(pk=panel.user.pk).update(password=make_password(PASSWORD))
+    secret = generate_totp_secret()
+    TOTP.activate(panel.user, secret)
+    panel.http.post("/accounts/login/", {"login": panel.user.email, "password": PASSWORD})
+    panel.http.post("/accounts/2fa/authenticate/", {"code": code_of(secret)})
 
 
 def test_from_the_day_on_nothing_opens_without_a_second_factor(owner: Panel, shop: Shop, time_machine: Any) -> None:
@@ -74,25 +74,25 @@ def test_the_day_begins_in_the_shops_time_zone(owner: Panel, shop: Shop, time_ma
     assert owner.get().status_code == 403
 
 
-def test_who_has_a_second_factor_notices_nothing(owner: Panel, shop: Shop, time_machine: Any) -> None:
+@pytest.mark.parametrize("moment", [BEFORE, ON])
+def test_who_has_a_second_factor_notices_nothing(owner: Panel, shop: Shop, time_machine: Any, moment: datetime) -> None:
     require_from(shop, DAY)
-    with_factor(owner.user)
-    for moment in (BEFORE, ON):
-        at(owner, moment, time_machine)
-        prove(owner)
+    time_machine.move_to(moment)
+    owner.http.logout()
+    log_in_with_factor(owner)
 
-        page = owner.get()
+    page = owner.get()
 
-        assert page.status_code == 200
-        assert b"second factor only" not in page.content
+    assert page.status_code == 200
+    assert b"second factor only" not in page.content
 
 
 def test_who_gives_the_second_factor_up_is_asked_again(owner: Panel, shop: Shop, time_machine: Any) -> None:
     require_from(shop, DAY)
-    with_factor(owner.user)
-    at(owner, ON, time_machine)
-    prove(owner)
-    owner.user.authenticator_set.all().delete()
+    time_machine.move_to(ON)
+    owner.http.logout()
+    log_in_with_factor(owner)
+    Authenticator.objects.filter(user=owner.user).delete()
 
     assert owner.get().status_code == 403
 

@@ -159,9 +159,9 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
             user: Any = request.user
             export = exports.start(**form.chosen, user=user, actor=self.actor(request), at=timezone.now())
             return HttpResponseRedirect(self.url("change", export.pk))
-        return self.page(
-            request, "panel/orders/form.html", "Export", form=form, button="Make the file", **_key(request)
-        )
+        title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
+        context = {"form": form, "button": "Make the file", **_key(request)}
+        return self.page(request, "panel/orders/form.html", title, **context)
 
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
         """The form for what is to go out; the audit log has one of its own."""
