@@ -61,6 +61,7 @@ class StaffSite(ThemedSite):
             "title": "Home",
             "greeting": home.greeting(),
             "cards": home.cards(request),
+            "sections": home.sections(request),
             "owner": owner.user if owner else None,
             "recent": home.recent(request),
             **(extra_context or {}),
