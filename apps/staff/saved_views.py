@@ -70,14 +70,11 @@ def save(request: HttpRequest) -> HttpResponse:
         return HttpResponseNotAllowed(["POST"])
     screen = _screen(request, request.POST.get("screen", ""))
     query = canonical(request.POST.get("query", ""))
-    name = request.POST.get("name", "").strip()
-    view = SavedView.rows().filter(screen=_name(screen), user=_user(request), name=name).first()
-    view = view or SavedView(shop=screen.shop(request), screen=_name(screen), user=_user(request))
     if not query or len(query) > LONGEST_QUERY:
         messages.error(request, "Search, filter or sort the list first; then keep it as a view.")
         return HttpResponseRedirect(screen.url("changelist"))
-    view.query = query
-    return _store(request, screen, view, query)
+    view = SavedView(shop=screen.shop(request), screen=_name(screen), user=_user(request), query=query)
+    return _store(request, screen, view)
 
 
 def change(request: HttpRequest, pk: int) -> HttpResponse:
@@ -92,24 +89,26 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         view.delete()
         messages.success(request, f"The view “{view.name}” is removed.")
         return HttpResponseRedirect(f"{screen.url('changelist')}?{ALL_VAR}=1")
-    return _store(request, screen, view, view.query)
+    return _store(request, screen, view)
 
 
-def _store(request: HttpRequest, screen: Any, view: SavedView, query: str) -> HttpResponse:
+def _store(request: HttpRequest, screen: Any, view: SavedView) -> HttpResponse:
+    """Save a view as its form says; a new one takes the place of the person's former one of that name."""
     form = ViewForm(request.POST, instance=view)
     if form.is_valid():
         with transaction.atomic():
             others = SavedView.rows().filter(screen=view.screen, user_id=view.user_id).exclude(pk=view.pk)
-            if others.filter(name=view.name).exists():
+            if view.pk and others.filter(name=view.name).exists():
                 messages.error(request, f"There is a view “{view.name}” already.")
             else:
+                others.filter(name=view.name).delete()
                 if view.is_default:
                     others.update(is_default=False)
                 form.save()
                 messages.success(request, f"The view “{view.name}” is saved.")
     else:
         messages.error(request, "A view needs a name of at most 60 characters.")
-    return HttpResponseRedirect(f"{screen.url('changelist')}?{query}")
+    return HttpResponseRedirect(f"{screen.url('changelist')}?{view.query}")
 
 
 def _screen(request: HttpRequest, name: str) -> Any:
