@@ -17,7 +17,7 @@ from apps.orders.admin.exchange import EXPORTS
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
 from apps.orders.admin.story import tell
 from apps.orders.exchange import exports
-from apps.orders.models import Format, Kind, Order
+from apps.orders.models import ExportKind, Format, Order
 from apps.orders.money import text_of
 from apps.shops.errors import DomainError
 from apps.staff import home
@@ -130,7 +130,7 @@ class OrderAdmin(ShopOwnedAdmin):
             return None
         user: Any = request.user
         export = exports.start(
-            kind=Kind.ORDERS,
+            kind=ExportKind.ORDERS,
             format=Format.CSV,
             filters={"ids": ids},
             user=user,
@@ -141,7 +141,7 @@ class OrderAdmin(ShopOwnedAdmin):
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         """Whether this person may take orders out as a file."""
-        return may(request, EXPORTS[Kind.ORDERS])
+        return may(request, EXPORTS[ExportKind.ORDERS])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Orders are not written by hand."""
