@@ -162,6 +162,8 @@ def test_a_file_is_copied_by_source_key_and_fetched_by_src(
         "x.liquid",
         "assets/" + "a" * 1000,
         "assets/a?b",
+        "assets/a..b.css",
+        ["layout/x"],
     ],
 )
 def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, path: str, key: object) -> None:
@@ -210,13 +212,21 @@ def test_content_that_does_not_belong_into_a_theme_is_refused(
         assert FileContent.objects.count() == before
 
 
-def test_json_must_parse_and_may_begin_with_a_comment(put: Callable[..., object]) -> None:
-    broken = put("config/settings_data.json", value='{"a": }')
-    commented = put("templates/index.json", value='/*\n * Made by hand.\n */\n{"sections": {}}')
+@pytest.mark.parametrize(
+    "text", ['{"a": }', "", "NaN", '{"a": -Infinity}', "[" * 100_000, "{} // more", "\ufeff{}"], ids=lambda t: t[:12]
+)
+def test_json_must_parse(put: Callable[..., object], text: str) -> None:
+    broken = put("config/settings_data.json", value=text)
 
     assert broken.status_code == 422
-    assert "is not valid JSON" in broken.json()["errors"]["asset"][0]
-    assert commented.status_code == 200
+    (message,) = broken.json()["errors"]["asset"]
+    assert message.startswith("config/settings_data.json is not valid JSON: ")
+    assert "recursion" not in message
+
+
+@pytest.mark.parametrize("text", ['/*\n * Made by hand.\n */\n{"sections": {}}', "1" * 5000, "1e999", "null"])
+def test_json_may_begin_with_a_comment_and_hold_any_number(put: Callable[..., object], text: str) -> None:
+    assert put("templates/index.json", value=text).status_code == 200
 
 
 def test_the_layout_stays_and_a_missing_file_is_not_found(api: ApiClient, path: str) -> None:
