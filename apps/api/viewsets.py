@@ -284,7 +284,8 @@ class ShopViewSet(ApiView):
     def perform_destroy(self, instance: Any) -> None:
         """Record the deletion, then delete; a resource with rules calls its service instead."""
         record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
-        instance.delete()
+        if not instance.delete()[0]:
+            raise Http404
 
 
 def changes_of(instance: Any, attrs: Mapping[str, Any]) -> dict[str, list[Any]]:

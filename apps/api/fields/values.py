@@ -30,9 +30,11 @@ class TextField(ApiField, serializers.CharField):
         super().__init__(*args, **kwargs)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Blank text is none where none is allowed."""
+        """Blank text is none where none is allowed; white space alone is blank where there must be a text."""
         if data == "" and not self.allow_blank and self.allow_null:
             return None
+        if isinstance(data, str) and not (self.allow_blank or self.allow_null or data.strip()):
+            self.fail("blank")
         return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> str:

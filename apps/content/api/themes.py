@@ -82,18 +82,19 @@ class ThemeViewSet(ShopViewSet):
 
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
         """Rename the theme, publish it, or both."""
-        if "name" in attrs:
-            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
         role = attrs.get("role")
+        # First, as publishing locks the shop and then rows of themes; renaming before would lock them the other way.
         if role == Theme.Role.MAIN:
             themes.publish(instance, actor=self.actor, at=self.at)
         elif role is not None and role != instance.role:
             raise Unprocessable({"role": ["cannot be taken from the published theme; publish another one"]})
+        if "name" in attrs:
+            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
 
     def destroy(self, request: Any, **_: Any) -> HttpResponse:
         """Delete the theme and answer it, unwrapped."""
         with transaction.atomic():
             instance = self.get_object()
-            shown = self.plan().read_one(instance.pk, self.context)
+            shown = list(self.plan().read_ids([instance.pk], self.context).values())
             themes.delete_theme(instance, actor=self.actor, at=self.at)
-        return self.json(shown)
+        return self.json(shown[0])
