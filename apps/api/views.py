@@ -97,8 +97,9 @@ class ApiView(ViewSet):
             self.open()
             handler: Callable[..., HttpResponse] = getattr(self, method)
             if method == "post" and idempotency.HEADER in request.META:
-                self.prepare()
-                return idempotency.once(request, self.access, lambda: handler(self.request, **self.kwargs), at=self.at)
+                return idempotency.once(
+                    request, self.access, self.prepare, lambda: handler(self.request, **self.kwargs), at=self.at
+                )
             if method in {"post", "put"}:
                 self.prepare()
             return handler(self.request, **self.kwargs)

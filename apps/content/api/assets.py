@@ -10,7 +10,6 @@ from apps.api.access import SAFE, ScopeMissing
 from apps.api.errors import BadRequest
 from apps.api.fields import Column, Computed, DateTimeField
 from apps.api.plans import Context
-from apps.api.reading import tag_of
 from apps.api.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content import assets, contents
@@ -76,7 +75,7 @@ class AssetViewSet(ShopViewSet):
         """All files without their contents, or one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
-        etag = tag_of(("assets", self.version, self.shop.version, self.fields, self.theme.pk, self.theme.version))
+        etag = self._tag(self.theme.pk, self.theme.version)
         if self._is_known(etag):
             return self._not_modified(etag)
         return self.json({"assets": self.plan().read(self.get_queryset().order_by("key"), self.context)}, ETag=etag)
