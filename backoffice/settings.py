@@ -69,6 +69,8 @@ API_RENDER_CACHE_BYTES = env.int("BACKOFFICE_RENDER_CACHE_MB", default=48) * 102
 RATE_LIMIT = _on_or_off("BACKOFFICE_RATE_LIMIT", default=True)
 RATE_LIMIT_SIZE = env.int("BACKOFFICE_RATE_LIMIT_SIZE", default=40)
 RATE_LIMIT_LEAK = env.float("BACKOFFICE_RATE_LIMIT_LEAK", default=2.0)
+if RATE_LIMIT_SIZE < 1 or RATE_LIMIT_LEAK <= 0:
+    raise ImproperlyConfigured("BACKOFFICE_RATE_LIMIT_SIZE must be at least 1 and BACKOFFICE_RATE_LIMIT_LEAK above 0")
 
 # The address under which people reach this installation; links in answers and mails start with it where no request
 # says better.

@@ -11,6 +11,7 @@ from apps.api.errors import BadRequest
 from apps.api.fields import Column, Computed, DateTimeField
 from apps.api.plans import Context
 from apps.api.serializers import ResourceSerializer
+from apps.api.views import ONE
 from apps.api.viewsets import ShopViewSet
 from apps.content import assets, contents
 from apps.content.media_types import media_type
@@ -53,6 +54,27 @@ class AssetViewSet(ShopViewSet):
     plural = "assets"
     parents = {"theme_id": Theme}
     takes_uploads = True
+    bodies = {
+        "put_file": {
+            "type": "object",
+            "required": ["asset"],
+            "properties": {
+                "asset": {
+                    "type": "object",
+                    "required": ["key"],
+                    "properties": {
+                        key: {"type": "string"} for key in ("key", "value", "attachment", "src", "source_key")
+                    },
+                }
+            },
+        }
+    }
+    answers = {
+        # One file, where the query names it.
+        "list_files": {"oneOf": [{"type": "object", "required": [name]} for name in ("assets", "asset")]},
+        "put_file": ONE,
+        "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
+    }
 
     key: str
     content: FileContent
