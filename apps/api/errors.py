@@ -13,7 +13,7 @@ import orjson
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelValidationError
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
 from apps.api.constraints import breach_of, lacks_reference
@@ -144,6 +144,7 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any, Any], HttpResponse]], ...] = (
     ((Http404, exceptions.NotFound), lambda exc, _: error_response("Not Found", 404)),
     (PermissionDenied, lambda exc, _: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
     (exceptions.APIException, _framework_refusal),
+    (UnreadablePostError, lambda exc, _: error_response(reason(408), 408, headers={"Connection": "close"})),
     (RequestDataTooBig, lambda exc, _: error_response(reason(413), 413)),
     (SuspiciousOperation, lambda exc, _: error_response(reason(400), 400)),
 )

@@ -190,7 +190,16 @@ class DecimalField(ApiField, serializers.DecimalField):
 
 
 class JsonField(ApiField, serializers.JSONField):
-    """A JSON value, stored and shown as it is; for read-only columns of our own making."""
+    """A JSON value, stored and shown as it is; for columns that the domain checks or makes.
+
+    Args:
+        schema: Its JSON schema.
+    """
+
+    def __init__(self, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        """Declare what it looks like."""
+        super().__init__(**kwargs)
+        self.schema = schema
 
 
 class TagsField(TextField):

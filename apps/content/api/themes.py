@@ -10,6 +10,7 @@ from apps.api.errors import Unprocessable
 from apps.api.fields import Constant, GlobalId, TextField
 from apps.api.filters import ResourceFilter, TextFilter
 from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.views import BARE
 from apps.api.viewsets import ShopViewSet
 from apps.content import themes
 from apps.content.models import Theme
@@ -74,6 +75,7 @@ class ThemeViewSet(ShopViewSet):
     plural = "themes"
     order = ("name", "id")
     versions = ("version",)
+    answers = {"destroy": BARE}
 
     def perform_create(self, attrs: Attrs) -> Theme:
         """Make the theme; a job copies its files."""

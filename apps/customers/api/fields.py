@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, Rows, TextField
 from apps.api.serializers import check_body
@@ -37,6 +38,10 @@ class TextsField(ApiField):
     def __init__(self, **kwargs: Any) -> None:
         """It may be absent."""
         super().__init__(**{"required": False, "allow_null": True, **kwargs})
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Null means none."""
+        return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: Any) -> list[str]:
         """The texts, once each."""

@@ -60,6 +60,8 @@ class ObjectsField(ApiField):
         needs: Further ORM paths for ``render``.
     """
 
+    many = True
+
     def __init__(
         self,
         members: Mapping[str, ApiField],
@@ -137,6 +139,8 @@ class NestedRows(Rows):
 
 class ObjectField(ApiField):
     """An object whose known members are checked."""
+
+    many = False
 
     def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
         """It may be absent and null."""
