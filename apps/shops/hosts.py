@@ -3,7 +3,6 @@
 from contextlib import suppress
 
 from django.core.cache import cache
-from redis import RedisError
 
 from apps.shops.models import Shop
 
@@ -14,11 +13,11 @@ def is_shop_domain(host: str) -> bool:
     """Whether a shop has this domain; remembered for a few seconds, so that strange hosts cost no queries."""
     key = f"is-shop-domain:{host}"
     known: bool | None = None
-    # A cache that is away costs a query and closes no shop.
-    with suppress(RedisError):
+    # A cache that is away, with whatever error its driver has for it, costs a query and closes no shop.
+    with suppress(Exception):
         known = cache.get(key)
     if known is None:
         known = Shop.objects.filter(domain=host).exists()
-        with suppress(RedisError):
+        with suppress(Exception):
             cache.set(key, known, _REMEMBER_SECONDS)
     return known
