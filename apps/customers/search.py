@@ -72,11 +72,16 @@ class WordStart(Text):
 class Indexed:
     """A text of which the search column has all words: the index narrows, the field decides."""
 
-    field: SearchField
+    exact: SearchField
+
+    @property
+    def is_related(self) -> bool:
+        """Whether the field is one of other rows."""
+        return getattr(self.exact, "is_related", False)
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """The field's condition, behind the index."""
-        exact = self.field.condition(term, zone)
+        exact = self.exact.condition(term, zone)
         if term.kind is Kind.PRESENT or not term.value:
             return exact
         return WordStart("search_text").condition(term, zone) & exact
@@ -208,3 +213,7 @@ ORDERS = {
     "email": ("email_key",),
     "state": ("state",),
 }
+
+# By the first column of an order, everybody in parts that have an index each. What a query finds is sorted instead: all
+# of it may stand at the far end of such an index.
+EVERYBODY = {"email_key": (Q(email_key=""), ~Q(email_key=""))}

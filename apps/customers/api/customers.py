@@ -1,12 +1,14 @@
 """Customers over REST: listed, searched, made, changed, invited."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from babel.numbers import get_currency_precision
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 
@@ -31,7 +33,7 @@ from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsFie
 from apps.customers.api.invites import InviteSerializer
 from apps.customers.models import Customer
 from apps.customers.rules import clean
-from apps.customers.search import ORDERS, SEARCH
+from apps.customers.search import EVERYBODY, ORDERS, SEARCH
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
 from apps.shops.tenancy import current_shop
@@ -180,14 +182,18 @@ class CustomerViewSet(ShopViewSet):
         """A page of the customers that a query finds."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
-        queryset = self.get_queryset()
+        found = [self.get_queryset().filter(each) for each in self._alternatives(page, order)]
+        return self.page_response(found, page, order)
+
+    def _alternatives(self, page: paging.PageRequest, order: paging.Order) -> Sequence[Q]:
+        """What the query asks for, a blank one for everybody."""
         text = page.filters.get("query", "")
-        if text.strip():
-            try:
-                queryset = queryset.filter(SEARCH.compile(parse(text), zone=self.shop.tzinfo))
-            except (QuerySyntaxError, QueryValueError) as error:
-                raise BadRequest({"query": str(error)}) from None
-        return self.page_response(queryset, page, order)
+        if not text.strip():
+            return EVERYBODY.get(order[0].lstrip("-"), (Q(),))
+        try:
+            return SEARCH.alternatives(parse(text), zone=self.shop.tzinfo)
+        except (QuerySyntaxError, QueryValueError) as error:
+            raise BadRequest({"query": str(error)}) from None
 
     def account_activation_url(self, request: Any, **_: Any) -> HttpResponse:
         """Make the link with which the customer activates the account."""
