@@ -11,7 +11,7 @@ from typing import Any
 from apps.customers import consents
 from apps.customers.addresses import clean_address
 from apps.customers.consents import Consent, consent_of
-from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone
+from apps.customers.contacts import clean_contacts
 from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.metafields.services import BadMetafields, Draft, check_many
 from apps.shops.errors import DomainError
@@ -51,8 +51,7 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     """
     cleaned = {name: value for name, value in attrs.items() if not (name in PLAIN and value is None)}
     cleaned |= {name: "" for name in PLAIN if name in attrs and attrs[name] is None}
-    errors: Errors = {}
-    _clean_contacts(cleaned, errors, shop)
+    errors: Errors = clean_contacts(cleaned, shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)
     _clean_metafields(cleaned, errors)
@@ -62,19 +61,6 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
         if cleaned.get("send_email_invite") and not cleaned.get("password"):
             _check_invitable(cleaned, errors, shop)
     return cleaned, errors
-
-
-def _clean_contacts(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
-    try:
-        if cleaned.get("email"):
-            cleaned["email"] = canonical_email(cleaned["email"])
-    except NotAnEmail:
-        errors["email"] = ["is invalid"]
-    try:
-        if cleaned.get("phone"):
-            cleaned["phone"] = canonical_phone(cleaned["phone"], shop.country_code)
-    except NotAPhone:
-        errors["phone"] = ["is invalid"]
 
 
 def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:

@@ -25,11 +25,12 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
+from apps.api.nested import TakenRows
 from apps.api.serializers import Attrs, Errors, ResourceSerializer, read_body
 from apps.api.viewsets import ShopViewSet
 from apps.customers import accounts, services
 from apps.customers.api.addresses import AddressSerializer
-from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TakenRows, TextsField
+from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
 from apps.customers.models import Customer
 from apps.customers.rules import clean
@@ -41,6 +42,7 @@ from apps.shops.tenancy import current_shop
 if TYPE_CHECKING:
     from apps.api.plans import Context
 
+MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
 
@@ -84,7 +86,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     note = BlankableText(max_length=5000)
     multipass_identifier = BlankableText(max_length=255)
     tags = TagsField()
-    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10)
+    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10, most=MAX_ADDRESSES)
     default_address = Row(DefaultAddressSerializer, "default_address")
     tax_exemptions = TextsField()
     email_marketing_consent = ConsentField("email")
