@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
+
 from apps.customers import consents
 from apps.customers.addresses import clean_address
 from apps.customers.consents import Consent, consent_of
-from apps.customers.contacts import clean_contacts
+from apps.customers.contacts import clean_contacts, email_key
 from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.metafields.services import BadMetafields, Draft, check_many
 from apps.shops.errors import DomainError
@@ -61,6 +63,24 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
         if cleaned.get("send_email_invite") and not cleaned.get("password"):
             _check_invitable(cleaned, errors, shop)
     return cleaned, errors
+
+
+def taken(values: Mapping[str, Any], *, besides: Customer | None = None) -> Errors:
+    """Which of a clean e-mail and phone are another customer's.
+
+    The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second
+    only after the first is changed. So it is asked where a form is checked or a write was refused.
+
+    Args:
+        values: ``email`` and ``phone``, as far as they are given.
+        besides: Who may have them.
+    """
+    others = Customer.objects.exclude(pk=besides.pk) if besides else Customer.objects.all()
+    wanted = {
+        "email": Q(email_key=email_key(values.get("email") or "")),
+        "phone": Q(phone=values.get("phone") or ""),
+    }
+    return {field: [TAKEN] for field, same in wanted.items() if values.get(field) and others.filter(same).exists()}
 
 
 def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:

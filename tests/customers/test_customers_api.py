@@ -188,6 +188,34 @@ def test_a_phone_is_taken_in_any_spelling(api: ApiClient, phone: str) -> None:
     assert (response.status_code, response.json()) == (422, {"errors": {"phone": ["has already been taken"]}})
 
 
+def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreign_api: ApiClient) -> None:
+    create(api, email="anna@example.com")
+    create(api, first_name="B", phone="+14155550123")
+    create(foreign_api, email="other@example.com")
+    changed = create(api, email="c@example.com")
+    both = {"email": "ANNA@example.com", "phone": "(415) 555-0123"}
+    taken = ["has already been taken"]
+
+    answers = [
+        api.post("customers.json", {"customer": both}),
+        api.post("customers.json", {"customer": both}, Idempotency_Key="once"),
+        api.put(f"customers/{changed['id']}.json", {"customer": both}),
+    ]
+    beside = api.post("customers.json", {"customer": {**both, "email": "no address", "note": "a" * 5001}})
+    elsewhere = api.post("customers.json", {"customer": {**both, "email": "other@example.com"}})
+
+    expected = (422, {"errors": {"email": taken, "phone": taken}})
+    assert [(answer.status_code, answer.json()) for answer in answers] == [expected] * 3
+    assert beside.json()["errors"] == {
+        "email": ["is invalid"],
+        "phone": taken,
+        "note": ["is too long (maximum is 5000 characters)"],
+    }
+    assert elsewhere.json() == {"errors": {"phone": taken}}
+    assert api.get("customers/count.json").json() == {"count": 3}
+    assert api.get(f"customers/{changed['id']}.json").json()["customer"] == changed
+
+
 def test_another_shop_may_have_the_same_customer(api: ApiClient, foreign_api: ApiClient) -> None:
     create(api, email="anna@example.com", phone="+14155550123")
 

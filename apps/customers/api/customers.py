@@ -1,19 +1,19 @@
 """Customers over REST: listed, searched, made, changed, invited."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from babel.numbers import get_currency_precision
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 
 from apps.api import paging
-from apps.api.errors import BadRequest
+from apps.api.errors import BadRequest, Unprocessable
 from apps.api.fields import (
     BooleanField,
     Column,
@@ -33,7 +33,7 @@ from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
 from apps.customers.models import Customer
-from apps.customers.rules import clean
+from apps.customers.rules import clean, taken
 from apps.customers.search import EVERYBODY, ORDERS, SEARCH
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
@@ -144,6 +144,8 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
         if {"first_name", "last_name", "email"} & errors.keys():
             found.pop("customer", None)
+        if errors or found:
+            found = taken(cleaned, besides=instance) | found
         for field, messages in found.items():
             errors.setdefault(field, messages)
         attrs |= cleaned
@@ -167,6 +169,24 @@ class CustomerViewSet(ShopViewSet):
         },
         "send_invite": {"type": "object", "properties": {"customer_invite": {"type": "object"}}},
     }
+
+    def create(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """Make a customer."""
+        return self._telling_all_taken(super().create, **kwargs)
+
+    def update(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """Change a customer."""
+        return self._telling_all_taken(super().update, **kwargs)
+
+    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
+        """Write; where the database refuses the e-mail or the phone, say so of both. Its error names just one."""
+        try:
+            return write(self.request, **kwargs)
+        except IntegrityError:
+            present = self.get_object() if "id" in kwargs else None
+            if found := taken(self.attributes(present), besides=present):
+                raise Unprocessable(found) from None
+            raise
 
     def perform_create(self, attrs: Attrs) -> Customer:
         """Make a customer, with addresses, consents, account and mails."""
