@@ -124,6 +124,10 @@ def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
         ({"first_name": "a" * 256}, {"first_name": ["is too long (maximum is 255 characters)"]}),
         ({"first_name": "A", "note": "a" * 5001}, {"note": ["is too long (maximum is 5000 characters)"]}),
         ({"first_name": "A", "tax_exemptions": "x"}, {"tax_exemptions": ["is invalid"]}),
+        (
+            {"email": "a@example.com", "accepts_marketing": True, "marketing_opt_in_level": "double"},
+            {"marketing_opt_in_level": ["is not included in the list"]},
+        ),
         ({"first_name": "A", "password": "1234"}, {"password": ["is too short (minimum is 5 characters)"]}),
         ({"first_name": "A", "password": "x" * 73}, {"password": ["is too long (maximum is 72 characters)"]}),
         (
@@ -260,6 +264,17 @@ def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
     assert api.get(f"customers/{other['id']}.json").json()["customer"] == other
 
 
+def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> None:
+    made = create(api, email="a@example.com")
+    fields = [name for name in made if name not in {"email", "verified_email", "tax_exempt"}]
+
+    whole = create(api, email="b@example.com", **dict.fromkeys(fields))
+    answer = api.put(f"customers/{made['id']}.json", {"customer": dict.fromkeys(fields)})
+
+    assert (answer.status_code, answer.json()["customer"]["tax_exemptions"]) == (200, [])
+    assert (whole["tax_exemptions"], whole["tags"], whole["addresses"], whole["note"]) == ([], "", [], None)
+
+
 def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
     customer = create(api, first_name="Anna")
 
@@ -378,7 +393,7 @@ def test_every_change_writes_one_event_without_personal_data(api: ApiClient, sho
         events = list(Event.objects.filter(subject_type="customers.customer").order_by("id"))
     assert [event.topic for event in events] == ["customers/create", "customers/update", "customers/delete"]
     assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
-    assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "x"]}
+    assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "(hidden)"]}
     assert {event.subject_label for event in events} == {f"Customer {customer['id']}"}
 
 

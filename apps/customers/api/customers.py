@@ -16,6 +16,7 @@ from apps.api import paging
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.fields import (
     BooleanField,
+    ChoiceField,
     Column,
     Computed,
     Constant,
@@ -32,7 +33,7 @@ from apps.customers import accounts, services
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
-from apps.customers.models import Customer
+from apps.customers.models import Customer, OptInLevel
 from apps.customers.rules import clean, taken
 from apps.customers.search import EVERYBODY, ORDERS, SEARCH
 from apps.query import QuerySyntaxError, parse
@@ -95,7 +96,9 @@ class CustomerSerializer(ResourceSerializer[Customer]):
 
     accepts_marketing = BooleanField(write_only=True, required=False, allow_null=True)
     accepts_marketing_updated_at = DateTimeField(write_only=True, required=False, allow_null=True)
-    marketing_opt_in_level = TextField(write_only=True, required=False, allow_null=True, max_length=20)
+    marketing_opt_in_level = ChoiceField(
+        choices=OptInLevel.choices, write_only=True, required=False, allow_null=True, allow_blank=True
+    )
     password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     password_confirmation = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     metafields = MetafieldsField()

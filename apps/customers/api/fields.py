@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
 from apps.customers.consents import KINDS, Channel
@@ -34,6 +35,10 @@ class TextsField(ApiField):
     def __init__(self, **kwargs: Any) -> None:
         """It may be absent."""
         super().__init__(**{"required": False, "allow_null": True, **kwargs})
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Null means none."""
+        return [] if data is None else super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> list[str]:
         """The texts, once each."""
