@@ -88,7 +88,7 @@ def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: 
 
 
 def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("edit_orders")
+    panel = panel_with("customers")
     content = b'{"customer": {"email": "ada@example.com"}}\n{"customer": {"email": "<b>no</b>"}}\n'
 
     upload(panel, content)

@@ -32,8 +32,9 @@ grant_custom("export_orders", EXPORTS[Kind.ORDERS])
 grant_custom("export_customers", EXPORTS[Kind.CUSTOMERS])
 grant("export_orders", "v", "orders.export")
 grant("export_customers", "v", "orders.export")
-grant("edit_orders", "va", "orders.import")
-grant("edit_orders", "v", "orders.importedrow")
+for name in ("customers", "edit_orders"):
+    grant(name, "va", "orders.import")
+    grant(name, "v", "orders.importedrow")
 
 
 class ExportForm(forms.Form):

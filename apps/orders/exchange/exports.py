@@ -13,9 +13,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from apps.api.nested import TakenRows
 from apps.api.plans import Context, plan_for
 from apps.api.versions import newest
-from apps.customers.api.customers import CustomerSerializer
+from apps.customers.api.addresses import AddressSerializer
+from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.models import Customer
 from apps.events.services import record_event
 from apps.jobs import services as jobs
@@ -33,6 +35,15 @@ LIFETIME = timedelta(days=2)
 BATCH = 500
 # By kind, the columns that an export can be narrowed by.
 FILTERS = {Kind.ORDERS: ("status", "financial_status"), Kind.CUSTOMERS: ("state",)}
+
+
+class WholeCustomerSerializer(CustomerSerializer):
+    """A customer with all addresses, where the interface shows ten."""
+
+    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
+
+    class Meta(CustomerSerializer.Meta):
+        pass
 
 
 @transaction.atomic
@@ -119,7 +130,7 @@ def _write(export: Export, file: Any) -> Iterator[int]:
 def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
     """The objects as the interface shows them, by keyset; orders with their transactions."""
     context = Context(export.shop, newest())
-    serializer: Any = OrderSerializer if export.kind == Kind.ORDERS else CustomerSerializer
+    serializer: Any = OrderSerializer if export.kind == Kind.ORDERS else WholeCustomerSerializer
     plan, last = plan_for(serializer, newest()), 0
     while True:
         ids = list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH])
