@@ -1,5 +1,6 @@
 """Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -7,10 +8,11 @@ from django.contrib import admin, messages
 from django.core.files.storage import default_storage
 from django.db.models import Count
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
+from apps.customers.admin.customers import further_actions
 from apps.orders.exchange import exports, imports
 from apps.orders.exchange.cells import Writer
 from apps.orders.models import Export, Format, Import, ImportedRow, Kind, Order
@@ -18,6 +20,7 @@ from apps.shops.errors import DomainError
 from apps.staff.access import MissingPermission, may, require
 from apps.staff.menu import Menu
 from apps.staff.once import form_key, posted, spend
+from apps.staff.paging import COUNTED
 from apps.staff.panel import ReadOnly, ShopOwnedAdmin
 from apps.staff.permissions import grant, grant_custom
 from apps.staff.theme import display
@@ -35,6 +38,38 @@ grant("export_customers", "v", "orders.export")
 for name in ("customers", "edit_orders"):
     grant(name, "va", "orders.import")
     grant(name, "v", "orders.importedrow")
+
+
+def _exporter(form: Format) -> Callable[..., HttpResponse | None]:
+    """A bulk action of a list: export what is chosen, or all that the view finds."""
+
+    @admin.action(description=f"Export the chosen as {form.label.partition(',')[0]}", permissions=["export"])
+    def export(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: COUNTED + 1])
+        if not ids:
+            # No ids would mean all.
+            screen.message_user(request, "None of the chosen is there any more.", messages.WARNING)
+            return None
+        if len(ids) > COUNTED:
+            text = f"The file holds the first {COUNTED:,} of them. An export of all is made under Exports."
+            screen.message_user(request, text, messages.WARNING)
+        user: Any = request.user
+        made = exports.start(
+            kind=Kind.ORDERS if screen.model is Order else Kind.CUSTOMERS,
+            format=form,
+            filters={"ids": ids[:COUNTED]},
+            user=user,
+            actor=screen.actor(request),
+            at=timezone.now(),
+        )
+        return HttpResponseRedirect(reverse("admin:orders_export_change", args=(made.pk,)))
+
+    export.__name__ = f"export_{form}"
+    return export
+
+
+EXPORT_ACTIONS = tuple(map(_exporter, Format))
+further_actions.extend(EXPORT_ACTIONS)
 
 
 class ExportForm(forms.Form):

@@ -13,9 +13,10 @@ from apps.customers.admin.customers import further_inlines
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
 from apps.orders import payments, services, transitions
+from apps.orders.admin.exchange import EXPORT_ACTIONS, EXPORTS
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
 from apps.orders.admin.story import tell
-from apps.orders.models import Order
+from apps.orders.models import Kind, Order
 from apps.orders.money import text_of
 from apps.shops.errors import DomainError
 from apps.staff import home
@@ -53,7 +54,7 @@ class OrderAdmin(ShopOwnedAdmin):
     search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
-    actions = ("close_orders",)
+    actions = ("close_orders", *EXPORT_ACTIONS)
     fields = ("email", "phone", "po_number", "tags", "note")
 
     # --- the list ---
@@ -117,6 +118,10 @@ class OrderAdmin(ShopOwnedAdmin):
         skipped = queryset.count() - len(chosen)
         also = f" {skipped} were closed or cancelled already." if skipped else ""
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        """Whether the person may take orders out."""
+        return may(request, EXPORTS[Kind.ORDERS])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Orders are not written by hand."""

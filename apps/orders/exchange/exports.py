@@ -69,7 +69,8 @@ def start(
     known = {name: filters[name] for name in ("ids", *FILTERS[Kind(kind)]) if filters.get(name)}
     export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user=user, created_at=at)
     export.save(force_insert=True)
-    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, known]})
+    told = known | ({"ids": len(known["ids"])} if "ids" in known else {})
+    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, told]})
     jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
     return export
 
