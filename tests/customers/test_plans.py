@@ -92,17 +92,19 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(cro
         # Few of each, many of one, many of both, few beside something else, and opposites.
         "email:person01234 OR city:City123": {"customers_customer_search", "customers_address_search"},
         "state:invited OR city:City123": {"customers_customer_by_order", "customers_address_search"},
-        "state:invited OR country:SE": {"customers_customer_by_order", "customers_address_"},
+        "state:invited OR country:SE": {"customers_customer_by_order"},
         "company:nobody OR tag:tag123": {"customers_customer_search"},
         "(city:City123 OR note:word333) created_at:>2020-01-01": {"customers_address_search"},
-        "-country:SE": {"customers_customer_by_order", "customers_address_"},
-        "-(country:SE OR tag:tag123)": {"customers_customer_by_order", "customers_address_"},
+        "-country:SE": {"customers_customer_by_order"},
+        "-(country:SE OR tag:tag123)": {"customers_customer_by_order"},
     }
 
     with shop_scope(crowd):
         with connection.cursor() as cursor:
             for index in ("customers_customer_search", "customers_address_search"):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
+            # With so few rows reading them all to look up a hundred ids is a choice; it counts where they come from.
+            cursor.execute("SET LOCAL enable_seqscan = off")
         told = {query: plan(searched(crowd, query)) for query in expected}
         counts = {query: len(searched(crowd, query)) for query in expected}
 
