@@ -29,4 +29,5 @@ urlpatterns = [
     path("docs/api/", pages.browser, name="api-docs"),
     path("docs/api/deprecations/", pages.deprecations, name="api-deprecations"),
     path("account/", include("apps.customers.account_urls")),
+    path("", include("apps.orders.order_status_urls")),
 ]

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
+from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.request import split_domain_port, validate_host
 from django.urls import resolve
@@ -48,7 +48,13 @@ def boundary(get_response: GetResponse) -> GetResponse:
 
 
 def _page(request: HttpRequest, get_response: GetResponse) -> HttpResponseBase:
-    """A page of the panel or a public one; the probes answer under any host."""
+    """A page of the panel or a public one; the probes answer under any host.
+
+    Raises:
+        BadRequest: The address holds a NUL character, which no database keeps and PostgreSQL does not even take.
+    """
+    if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+        raise BadRequest("The address holds a NUL character.")
     if request.path_info not in _PROBES:
         check_host(request)
     return get_response(request)

@@ -5,6 +5,7 @@ Without any variable set the product runs on SQLite, a broker made of files and 
 """
 
 import secrets
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,6 +54,14 @@ def _on_or_off(name: str, *, default: bool) -> bool:
     if value not in {"on", "off"}:
         raise ImproperlyConfigured(f"{name} must be on or off, not {value!r}")
     return value == "on"
+
+
+def _day(name: str) -> date | None:
+    value = env.str(name, default="")
+    try:
+        return date.fromisoformat(value) if value else None
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a day such as 2026-12-31, not {value!r}") from None
 
 
 # --- the product -----------------------------------------------------------------------------------------------------
@@ -126,6 +135,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.usersessions",
     "apps.shops",
     "apps.outgoing",
     "apps.api",
@@ -248,6 +258,8 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Backoffice"
+# From this day on, everybody in the panel needs a second factor; a shop may ask for it sooner (Shop.two_factor_from).
+TWO_FACTOR_FROM = _day("BACKOFFICE_TWO_FACTOR_FROM")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -23,7 +23,7 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, Any]]:
     if not url:
         local = {"location": str(folder)}
         return {
-            "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": local},
+            "default": {"BACKEND": "apps.media.storage.WholeFiles", "OPTIONS": local},
             "contents": {"BACKEND": "apps.content.storage.ContentFolder", "OPTIONS": local},
         }
     parts = urlsplit(url)

@@ -17,7 +17,7 @@ from benchmarks import servers
 from benchmarks.floors import b, documents
 from benchmarks.load import Unmeasurable
 
-NAME = "backoffice_bench"
+NAME = f"backoffice_bench_{os.getpid()}"
 DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
 
 

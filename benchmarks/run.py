@@ -104,7 +104,7 @@ def main() -> None:
         with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as found:
             check_answers(found)
             progress(f"servers after {time.monotonic() - began:.0f} s")
-            measure(found, rounds=3 if options.quick else 7, seconds=1 if options.quick else 5)
+            measure(found, rounds=3 if options.quick else 5, seconds=1 if options.quick else 4)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in found.items()}
         results["variants"] = {
             name: {scenario: [one.as_json() for one in runs] for scenario, runs in variant.figures.items()}

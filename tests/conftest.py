@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +64,28 @@ def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.mktemp("files")
     with override_settings(STORAGES={**settings.STORAGES, **file_storages("", folder)}):
         yield
+
+
+@pytest.fixture
+def bucket() -> Iterator[None]:
+    """Files lie in an empty bucket of an S3-compatible service, named by ``STORAGE_URL``."""
+    # Imported here, as loading them takes longer than most tests.
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    s3 = boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
+    )
+    s3.create_bucket(Bucket="backoffice-files")
+    url = f"s3://key:secret@backoffice-files/shop-files?endpoint_url={endpoint}&region=us-east-1&addressing_style=path"
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages(url, Path("/nowhere"))}):
+        yield
+    s3.close()
+    server.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -43,6 +43,11 @@ def breach_of(exc: IntegrityError) -> Breach | None:
     return None
 
 
+def lacks_reference(exc: IntegrityError) -> bool:
+    """Whether a row refers to one that was deleted since it was looked at, or the other way round."""
+    return getattr(exc.__cause__, "sqlstate", None) == "23503" or str(exc) == "FOREIGN KEY constraint failed"
+
+
 def _columns_of_pg_name(table: str | None, detail: str | None) -> frozenset[str]:
     """The columns that PostgreSQL names in its detail, ``Key (a, b)=(…) already exists``."""
     match = re.match(r"Key \(([\w, ]+)\)=", detail or "")

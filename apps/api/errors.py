@@ -16,7 +16,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from apps.api.constraints import breach_of
+from apps.api.constraints import breach_of, lacks_reference
 from apps.shops.errors import DomainError
 
 logger = logging.getLogger(__name__)
@@ -108,8 +108,14 @@ def _messages_of(exc: ModelValidationError) -> dict[str, list[str]]:
 
 
 def _integrity_response(exc: IntegrityError, context: Any) -> HttpResponse:
-    """A breach of a named constraint is a refusal that names its field; anything else is a defect."""
+    """A breach of a named constraint is a refusal that names its field; anything else is a defect.
+
+    Rows are locked where one that is referred to may go meanwhile; where two requests still meet, the later may retry.
+    """
     breach = breach_of(exc)
+    if breach is None and lacks_reference(exc):
+        logger.warning("A row that a request refers to was deleted meanwhile: %s", exc)
+        return error_response(reason(409), 409, headers={"Retry-After": "1.0"})
     if breach is None:
         logger.error("The database refused a row", exc_info=exc)
         return error_response(reason(500), 500)

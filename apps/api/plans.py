@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from apps.api.fields import ApiField, Row, Rows
 from apps.api.serializers import ResourceSerializer, declaration
 from apps.api.statements import Ids, Statement
 from apps.shops.models import Shop
+from apps.shops.tenancy import ShopOwned
 
 Object = dict[str, Any]
 Build = Callable[[Sequence[Any], "Context", Sequence[dict[int, list[Any]]]], Any]
@@ -151,6 +153,15 @@ class Child:
             found.setdefault(row[place], []).append(built)
         return found
 
+    def of(self, parent: ShopOwned, context: Context) -> dict[int, list[Any]]:
+        """The related values of one parent: from the rows that were written with it, else from the database."""
+        rows = parent.written.get(self.rows.relation)
+        if rows is None or self.plan is None or self.rows.where:
+            return self.load([parent.pk], context)
+        for name in reversed(self.rows.order):
+            rows = sorted(rows, key=attrgetter(name.lstrip("-")), reverse=name.startswith("-"))
+        return {parent.pk: [self.plan.of(row, context) for row in rows[: self.rows.limit]]}
+
 
 class Plan:
     """A compiled way to read one resource.
@@ -171,6 +182,7 @@ class Plan:
         exec(source, namespace)  # noqa: S102 - text of our own declarations
         self.model: type[Model] = serializer.Meta.model
         self.columns = tuple(code.columns)
+        self._getters = [_getter(path) for path in self.columns]
         self._build: Build = namespace["build"]
         self._children = code.children
         for child in self._children:
@@ -198,6 +210,25 @@ class Plan:
     def read_one(self, pk: int, context: Context) -> Any:
         """One object; raises ``KeyError`` where the current shop has none."""
         return self.read_ids([pk], context)[pk]
+
+    def of(self, instance: Any, context: Context) -> Any:
+        """The object of a row that was just written, whose instance has all values as they are stored."""
+        row = [get(instance) for get in self._getters]
+        return self._build(row, context, [child.of(instance, context) for child in self._children])
+
+
+def _getter(path: str) -> Callable[[Any], Any]:
+    """Reads a column's ORM path from an instance; None where there is no related row."""
+    names = path.split("__")
+    if len(names) == 1:
+        return attrgetter(path)
+
+    def get(instance: Any) -> Any:
+        for name in names:
+            instance = getattr(instance, name) if instance is not None else None
+        return instance
+
+    return get
 
 
 def _all_rows(model: Any) -> QuerySet[Any, Any]:

@@ -41,6 +41,8 @@ class ShopViewSet(ApiView):
         order: ORM orderings of a list; the last is unique.
         versions: Columns that move with everything the resource shows; with them its objects are kept rendered.
         parents: By path argument, the model that must have the row; the argument is also a column of ``model``.
+        shows_made: Whether the instance that a create makes has every value as it is stored, with the related rows that
+            are shown; the answer is then made of it, and nothing is read back.
         topics: By action, the topic that plain creates, updates and deletes record.
     """
 
@@ -52,6 +54,7 @@ class ShopViewSet(ApiView):
     order: ClassVar[paging.Order] = ("id",)
     versions: ClassVar[tuple[str, ...]] = ()
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
+    shows_made: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Note the resource's singular name."""
@@ -236,7 +239,10 @@ class ShopViewSet(ApiView):
     def created(self, instance: Any) -> HttpResponse:
         """201 with the row and where it is found."""
         path = self.request.path.removesuffix(".json")
-        return self.object_response(instance.pk, 201, Location=f"{settings.BASE_URL}{path}/{instance.pk}.json")
+        location = f"{settings.BASE_URL}{path}/{instance.pk}.json"
+        if self.shows_made:
+            return self.json({self.singular: self.plan().of(instance, self.context)}, 201, Location=location)
+        return self.object_response(instance.pk, 201, Location=location)
 
     def perform_create(self, attrs: dict[str, Any]) -> Any:
         """Save a new row and record that it was made; a resource with rules calls its service instead."""

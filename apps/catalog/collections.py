@@ -99,8 +99,10 @@ def update_collection(
     for name, value in attrs.items():
         setattr(row, name, value)
     _set_picture(row, parts, at)
-    row.handle = row.handle or handle_of(row.title, FALLBACK_HANDLE)
-    row.save(update_fields=[*attrs, *NO_PICTURE, "handle"])
+    if row.handle:
+        row.save(update_fields=[*attrs, *NO_PICTURE])
+    else:
+        save_with_handle(row, handle_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, *NO_PICTURE, "handle"])
     _finish(row, parts, actor=actor, at=at)
     record_event("collections/update", row, actor=actor, at=at, changes=changes)
     return row

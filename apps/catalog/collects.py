@@ -9,6 +9,7 @@ from django.db.models import F
 
 from apps.catalog.locks import lock_collection
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
+from apps.catalog.places import arranged
 from apps.events.services import record_event
 from apps.shops.errors import DomainError
 
@@ -84,6 +85,7 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
     _must_exist([item.product_id for item in placements if item.product_id is not None])
     rows = list(Collect.objects.filter(collection=collection).order_by("position", "id"))
     by_id = {row.pk: row for row in rows}
+    asked: dict[int, tuple[Collect, int, int | None]] = {}
     by_product = {row.product_id: row for row in rows}
     for item in placements:
         row = by_id.get(item.id or 0) or by_product.get(item.product_id or 0)
@@ -96,9 +98,8 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
             by_product[item.product_id] = row
             rows.append(row)
         if item.position is not None:
-            rows.remove(row)
-            rows.insert(max(item.position - 1, 0), row)
-    _number(rows)
+            asked[id(row)] = (row, item.position, row.position if row.pk else None)
+    _number(arranged(rows, asked.values()))
 
 
 def reorder(collection: Collection, product_ids: Sequence[int]) -> None:
@@ -128,5 +129,7 @@ def _number(rows: Sequence[Collect]) -> None:
 
 
 def _must_exist(product_ids: Sequence[int]) -> None:
-    if Product.objects.filter(pk__in=product_ids).count() != len(set(product_ids)):
+    # Held, so that none of them goes before the collects are committed.
+    held = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
+    if len(held.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound("must exist")

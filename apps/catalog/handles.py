@@ -5,7 +5,7 @@ so a thousand products of one title cost a dozen lookups each, not a thousand.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.db import IntegrityError, models, transaction
 from slugify import slugify
@@ -26,23 +26,26 @@ def as_handle(text: str) -> str:
     return slugify(text[:1000], entities=False, decimal=False, hexadecimal=False)
 
 
-def save_with_handle(instance: models.Model, base: str) -> None:
-    """Insert a row under its handle, numbered where another row of the shop has it.
+def save_with_handle(instance: models.Model, base: str, *, update_fields: Collection[str] | None = None) -> None:
+    """Save a row under its handle, numbered where another row of the shop has it.
 
     Args:
-        instance: A new row with ``shop`` and ``handle`` fields; its handle is set here.
+        instance: A row with ``shop`` and ``handle`` fields; its handle is set here.
         base: The handle it should have.
+        update_fields: The columns of a row that exists; None inserts a new one.
     """
+    new = update_fields is None
     candidate = base
     for attempt in range(_ROUNDS):
         setattr(instance, "handle", candidate)  # noqa: B010 - the models share no base that declares it
         try:
             with transaction.atomic():
-                instance.save(force_insert=True)
+                instance.save(force_insert=new, update_fields=update_fields)
         except IntegrityError:
             if not _taken(instance, candidate):
                 raise
-            instance.pk = None
+            if new:
+                instance.pk = None
             candidate = _free(instance, base) if attempt < _ROUNDS - 2 else f"{base}-{secrets.randbelow(10**12)}"
         else:
             return

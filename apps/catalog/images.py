@@ -10,13 +10,14 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.catalog.inputs import ImageInput
-from apps.catalog.locks import Gone, lock_product
+from apps.catalog.locks import lock_product
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.catalog.pictures import Picture, delete_later
+from apps.catalog.places import arranged
 from apps.catalog.variants import UnknownRow, touch
 from apps.events.services import record_event
 from apps.metafields import services as metafields
-from apps.shops.errors import DomainError
+from apps.shops.errors import DomainError, Gone
 
 MAX_IMAGES = 250
 
@@ -112,14 +113,15 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
     if len(wanted) > MAX_IMAGES:
         raise _too_many()
     current = {row.pk: row for row in ProductImage.objects.filter(product=product)}
-    ordered: list[tuple[ProductImage, ImageInput]] = []
+    rows: list[ProductImage] = []
     for index, item in enumerate(wanted):
         if item.id is not None and item.id not in current:
             raise UnknownRow({f"images.{index}.id": ["is invalid"]})
         row = current.pop(item.id) if item.id is not None else _built(product, item, index + 1, at)
-        place = len(ordered) if item.position is None else max(item.position - 1, 0)
-        ordered.insert(place, (row, item))
-    for row, item in ordered:
+        rows.append(row)
+    pairs = list(zip(rows, wanted, strict=True))
+    ordered = arranged(rows, [(row, item.position, row.position if row.pk else None) for row, item in pairs])
+    for row, item in pairs:
         if row.pk and item.attrs:
             for name, value in item.attrs.items():
                 setattr(row, name, value)
@@ -127,8 +129,8 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
     if current:
         ProductImage.objects.filter(pk__in=current).delete()
         delete_later(product.shop_id, [row.key for row in current.values()])
-    _number([row for row, _ in ordered])
-    for row, item in ordered:
+    _number(ordered)
+    for row, item in pairs:
         _attach(product, row, item, actor=actor, at=at)
 
 

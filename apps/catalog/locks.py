@@ -10,14 +10,7 @@ from django.db.models import Q
 
 from apps.catalog.models import Collection, Product
 from apps.inventory.models import InventoryItem, InventoryLevel
-from apps.shops.errors import DomainError
-
-
-class Gone(DomainError):
-    """The row was deleted meanwhile."""
-
-    code = "gone"
-    status = 404
+from apps.shops.errors import Gone
 
 
 def lock_product(product_id: int) -> Product:

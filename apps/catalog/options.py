@@ -1,7 +1,7 @@
 """Options and their values: every variant has one value of each option, and no two variants have the same."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from apps.catalog.inputs import OptionInput
 from apps.catalog.models import Product, ProductOption, Variant
@@ -30,6 +30,40 @@ def check_inputs(wanted: Sequence[OptionInput]) -> None:
         raise OptionsRefused(f"has too many options (maximum is {MAX_OPTIONS})")
     if len({option.name.casefold() for option in wanted}) < len(wanted):
         raise OptionsRefused("has two options of one name")
+
+
+def options_of(product: Product) -> list[ProductOption]:
+    """The options of a product, in their order."""
+    return list(ProductOption.objects.filter(product=product).order_by("position", "id"))
+
+
+def matched(existing: Sequence[ProductOption], wanted: Sequence[OptionInput]) -> list[ProductOption | None]:
+    """Which row each wanted option is: that of its id, else that of its name, else the next that is left; or a new one.
+
+    Args:
+        existing: The options of a product, in their order.
+        wanted: The options as they should be.
+    """
+    left = {option.pk: option for option in existing}
+    found: list[ProductOption | None] = [left.pop(item.id or 0, None) for item in wanted]
+    for index, item in enumerate(wanted):
+        if found[index] is None:
+            same = next((pk for pk, option in left.items() if option.name.casefold() == item.name.casefold()), 0)
+            found[index] = left.pop(same, None)
+    return [option or (left.pop(next(iter(left))) if left else None) for option in found]
+
+
+def carry_values(variants: Iterable[Variant], existing: Sequence[ProductOption], wanted: Sequence[OptionInput]) -> None:
+    """Let the values that variants have follow the options that change their places, and go with those that go."""
+    places = {option.pk: place for place, option in enumerate(existing)}
+    sources = [places[option.pk] if option is not None else None for option in matched(existing, wanted)]
+    if sources == list(range(len(existing))):
+        return
+    for variant in variants:
+        values = [getattr(variant, column) for column in COLUMNS]
+        for index, column in enumerate(COLUMNS):
+            source = sources[index] if index < len(sources) else None
+            setattr(variant, column, None if source is None else values[source])
 
 
 def fill_values(variants: Sequence[Variant], wanted: Sequence[OptionInput]) -> None:
@@ -86,14 +120,12 @@ def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Se
         wanted: The options as they should be; None for as they are.
         variants: All its variants.
     """
-    existing = list(ProductOption.objects.filter(product=product).order_by("position", "id"))
+    existing = options_of(product)
     if wanted is None:
         wanted = [OptionInput(option.name, list(option.values), option.pk) for option in existing]
     wanted = wanted or [OptionInput(DEFAULT_NAME)]
-    by_id = {option.pk: option for option in existing}
-    unused = [option for option in existing if option.pk not in {item.id for item in wanted}]
-    for index, item in enumerate(wanted):
-        option = by_id.get(item.id or 0) or (unused.pop(0) if unused else None)
+    rows = matched(existing, wanted)
+    for index, (item, option) in enumerate(zip(wanted, rows, strict=True)):
         values = _values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
         if option is None:
             ProductOption.objects.create(
@@ -102,7 +134,8 @@ def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Se
         elif (option.name, option.position, option.values) != (item.name, index + 1, values):
             option.name, option.position, option.values = item.name, index + 1, values
             option.save(update_fields=["name", "position", "values"])
-    ProductOption.objects.filter(pk__in=[option.pk for option in unused]).delete()
+    kept = {option.pk for option in rows if option is not None}
+    ProductOption.objects.filter(pk__in=[option.pk for option in existing if option.pk not in kept]).delete()
 
 
 def _values(listed: Sequence[str], used: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.media.gif import read_structure
 from apps.media.images import MAX_BYTES, ImageFormat, ImageRefused, identify
 from apps.media.names import normalise_filename
+from apps.media.storage import names_in
 from apps.outgoing.client import IMAGE, Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.errors import DomainError
@@ -125,6 +126,11 @@ def folder_of(shop_id: int, key: str) -> str:
     return f"images/{shop_id}/{key[:2]}/{key}"
 
 
+def sizes_of(shop_id: int, key: str) -> str:
+    """Where the smaller versions of a picture lie in storage."""
+    return f"{folder_of(shop_id, key)}/sizes"
+
+
 def path_of(shop_id: int, key: str, name: str) -> str:
     """Where a picture lies in storage."""
     return f"{folder_of(shop_id, key)}/{name}"
@@ -161,11 +167,7 @@ def _delete_all(shop_id: int, keys: Iterable[str]) -> None:
 def delete_files(shop_id: int, key: str) -> None:
     """Delete a picture and its smaller versions now."""
     folder = folder_of(shop_id, key)
-    for place in (f"{folder}/sizes", folder):
-        try:
-            names = default_storage.listdir(place)[1]
-        except FileNotFoundError:
-            continue
-        for name in names:
+    for place in (sizes_of(shop_id, key), folder):
+        for name in names_in(default_storage, place):
             default_storage.delete(f"{place}/{name}")
         default_storage.delete(place)

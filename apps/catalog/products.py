@@ -73,8 +73,10 @@ def update_product(product: Product, attrs: Attrs, parts: Parts, *, actor: str, 
     changes = changes_between(row, attrs)
     for name, value in attrs.items():
         setattr(row, name, value)
-    row.handle = row.handle or handle_of(row.title, FALLBACK_HANDLE)
-    row.save(update_fields=[*attrs, "handle"])
+    if row.handle:
+        row.save(update_fields=[*attrs])
+    else:
+        save_with_handle(row, handle_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, "handle"])
     if "tags" in changes:
         write_tags(row)
     if parts.images is not None:

@@ -11,12 +11,13 @@ from django.db.models import Min
 
 from apps.catalog import options, weights
 from apps.catalog.inputs import OptionInput, VariantInput
-from apps.catalog.locks import Gone, lock_product, lock_stock
+from apps.catalog.locks import lock_product, lock_stock
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.catalog.places import arranged
 from apps.events.services import record_event
 from apps.inventory import services as inventory
 from apps.metafields import services as metafields
-from apps.shops.errors import DomainError
+from apps.shops.errors import DomainError, Gone
 from apps.shops.tenancy import current_shop
 
 MAX_VARIANTS = 2048
@@ -53,7 +54,7 @@ def create_variant(product_id: int, wanted: VariantInput, *, actor: str, at: dat
     product = lock_product(product_id)
     current = list(Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id"))
     made = _built(product, wanted)
-    variants = _placed(current, [made], {id(made): wanted.attrs.get("position")})
+    variants = arranged([*current, made], [(made, wanted.attrs.get("position"), None)])
     _check_images(product, [wanted], prefix="")
     options.check_variants(variants, max(_option_count(product), 1), prefix="")
     _save(product, variants, [made], {id(made): wanted}, actor=actor, at=at)
@@ -79,9 +80,7 @@ def update_variant(variant: Variant, wanted: VariantInput, *, actor: str, at: da
     if changed is None:
         raise Gone("Not Found")
     _assign(changed, wanted)
-    others = [row for row in current if row is not changed]
-    place = wanted.attrs.get("position") or current.index(changed) + 1
-    variants = _placed(others, [changed], {id(changed): place})
+    variants = arranged(current, [(changed, wanted.attrs.get("position"), None)])
     _check_images(product, [wanted], prefix="")
     options.check_variants(variants, max(_option_count(product), 1), prefix="")
     _save(product, variants, [changed], {id(changed): wanted}, actor=actor, at=at)
@@ -138,17 +137,17 @@ def replace(
     }
     if wanted_options is not None:
         options.check_inputs(wanted_options)
+        options.carry_values(current.values(), options.options_of(product), wanted_options)
     if not wanted:
         wanted = [VariantInput(id=pk) for pk in sorted(current, key=lambda pk: current[pk].position)]
     if not wanted:
         wanted = [VariantInput(attrs=options.first_combination(wanted_options or []))]
-    rows, by_row, places = [], {}, {}
+    rows, by_row = [], {}
     for index, item in enumerate(wanted):
         row = _row_for(product, item, index, current)
         rows.append(row)
         by_row[id(row)] = item
-        places[id(row)] = item.attrs.get("position")
-    variants = _placed([], rows, places)
+    variants = arranged(rows, [(row, by_row[id(row)].attrs.get("position"), _place(row)) for row in rows])
     if wanted_options is not None:
         options.fill_values(variants, wanted_options)
     _check_images(product, wanted, prefix="variants.{}.")
@@ -183,13 +182,8 @@ def _assign(variant: Variant, wanted: VariantInput) -> None:
         setattr(variant, name, value)
 
 
-def _placed(settled: Sequence[Variant], rows: Sequence[Variant], places: Mapping[int, int | None]) -> list[Variant]:
-    """All variants in their order: rows go where they ask to, else to the end."""
-    ordered = list(settled)
-    for row in rows:
-        place = places.get(id(row))
-        ordered.insert(len(ordered) if place is None else max(place - 1, 0), row)
-    return ordered
+def _place(variant: Variant) -> int | None:
+    return variant.position if variant.pk else None
 
 
 def _option_count(product: Product) -> int:

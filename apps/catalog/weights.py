@@ -22,7 +22,8 @@ def to_grams(weight: Decimal, unit: str) -> int:
 def settle(attrs: dict[str, Any], *, weight: Decimal, unit: str) -> None:
     """Complete the attributes of a variant whose weight changes.
 
-    A weight or a unit decides the grams; grams alone decide the weight, in the unit that the variant has.
+    A weight decides the grams; without one, grams decide the weight, in the unit that is named or that the variant has;
+    a unit alone leaves the number as it is, so that it decides the grams.
 
     Args:
         attrs: The changed columns; completed in place.
@@ -30,7 +31,7 @@ def settle(attrs: dict[str, Any], *, weight: Decimal, unit: str) -> None:
         unit: The unit that it had.
     """
     unit = attrs.get("weight_unit", unit)
-    if "weight" in attrs or "weight_unit" in attrs:
-        attrs["grams"] = to_grams(attrs.get("weight", weight), unit)
-    elif "grams" in attrs:
+    if "grams" in attrs and "weight" not in attrs:
         attrs["weight"] = (attrs["grams"] / GRAMS[Shop.WeightUnit(unit)]).quantize(_PLACES, ROUND_HALF_UP)
+    elif "weight" in attrs or "weight_unit" in attrs:
+        attrs["grams"] = to_grams(attrs.get("weight", weight), unit)

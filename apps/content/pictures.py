@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from django.core.files.base import ContentFile
-
 from apps.content import contents
 from apps.content.models import FileContent
 from apps.content.storage import content_storage
+from apps.media import renditions
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.media.gif import read_structure
 from apps.media.images import MAX_BYTES, ImageFormat, ImageRefused, identify
@@ -21,8 +20,6 @@ from apps.media.transform import transform
 from apps.outgoing.client import IMAGE, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.errors import DomainError
-
-MAX_RENDITIONS = 50
 
 
 class PictureRefused(DomainError):
@@ -100,18 +97,7 @@ def format_of(name: str) -> ImageFormat:
 
 
 def rendition(content: FileContent, wish: Transformation) -> bytes:
-    """A stored picture made smaller; made on the first read and kept, up to a number of versions per picture."""
-    storage, folder = content_storage(), content.renditions
-    try:
-        kept = storage.listdir(folder)[1]
-    except FileNotFoundError:
-        kept = []
-    name = f"{folder}/{wish}"
-    if str(wish) in kept:
-        with storage.open(name) as file:
-            data: bytes = file.read()
-        return data
-    data = transform(contents.read(content), wish)
-    if len(kept) < MAX_RENDITIONS:
-        storage.save(name, ContentFile(data))
-    return data
+    """A stored picture made smaller; made on the first read and kept."""
+    return renditions.rendition(
+        content_storage(), content.renditions, str(wish), lambda: transform(contents.read(content), wish)
+    )

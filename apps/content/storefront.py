@@ -111,7 +111,7 @@ def article_image(request: HttpRequest, article_id: int, name: str) -> HttpRespo
         return HttpResponse(status=304, headers={"ETag": etag})
     try:
         body = pictures.rendition(article.image, parsed[1])
-    except ImageRefused:
+    except (ImageRefused, FileNotFoundError):
         raise Http404 from None
     return _answer(request, body, kind, etag=etag, fresh=LONG if current else SHORT)
 
@@ -137,7 +137,11 @@ def _content(request: HttpRequest, content: FileContent, kind: str, *, current: 
     etag = tag_of(content.sha256)
     if request.headers.get("If-None-Match") == etag:
         return HttpResponse(status=304, headers={"ETag": etag})
-    return _answer(request, contents.read(content), kind, etag=etag, fresh=LONG if current else SHORT)
+    try:
+        body = contents.read(content)
+    except FileNotFoundError:
+        raise Http404 from None
+    return _answer(request, body, kind, etag=etag, fresh=LONG if current else SHORT)
 
 
 def _answer(request: HttpRequest, body: bytes, kind: str, *, etag: str, fresh: timedelta) -> HttpResponse:

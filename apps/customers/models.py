@@ -4,6 +4,7 @@ Blank text stands for "none"; the interface shows it as null. No card data is ev
 """
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from django.contrib.auth import hashers
 from django.db import models
@@ -67,7 +68,7 @@ class Customer(ShopOwned):
     )
 
     orders_count = models.PositiveIntegerField(default=0, editable=False)
-    total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=0, editable=False)
+    total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=Decimal(0), editable=False)
     last_order_id = models.BigIntegerField(null=True, blank=True, editable=False)
     last_order_name = models.CharField(max_length=255, blank=True, editable=False)
     last_order_at = models.DateTimeField(default=NEVER, editable=False)

@@ -41,6 +41,8 @@ _SEPARATORS = " @.-_+'’/,"
 
 def fold(text: str) -> str:
     """Text without case, accents and runs of blanks."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
     return " ".join(plain.casefold().split())
 

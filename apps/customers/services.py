@@ -82,8 +82,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     given = cleaned["addresses"]
     customer.search_text = search_text(customer, [item["company"] for item in given if item.get("company")])
     customer.save(force_insert=True)
-    if given:
-        _add_addresses(customer, given, at)
+    _add_addresses(customer, given, at)
     for channel in noted:
         consents.note(customer, channel, actor=actor, at=at, silent=True)
     metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at)
@@ -121,6 +120,9 @@ def _put_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) 
 def _add_addresses(customer: Customer, given: list[dict[str, Any]], at: datetime) -> None:
     """Store a new customer's addresses; the first one is the default."""
     rows: list[Address] = [addresses.build(customer, item, at) for item in given]
+    customer.written = {"addresses": rows}
+    if not rows:
+        return
     if len(rows) == 1:
         rows[0].save(force_insert=True)
     else:

@@ -88,8 +88,10 @@ def write_cells(
         LocationInactive: A location is deactivated.
         NotShared: An item lies at a location that does not share its items.
     """
-    known = _levels(cells)
     items = InventoryItem.objects.in_bulk({item for item, _ in cells})
+    # Items before levels, as everybody does who connects.
+    services.lock_items({item for (item, _), cell in cells.items() if cell.seen is None and item in items})
+    known = _levels(cells)
     places = Location.objects.filter(legacy=False).in_bulk({place for _, place in cells})
     refused: dict[Key, str] = {}
     moves = []

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from apps.events.services import record_event
 from apps.inventory.models import InventoryLevel, Location, StockMovement
-from apps.inventory.services import disconnect
+from apps.inventory.services import disconnect, lock_items
 from apps.shops.countries import complete
 from apps.shops.errors import DomainError, TransitionRefused
 from apps.shops.models import Shop
@@ -165,7 +165,11 @@ def close_service_location(location: Location, *, actor: str, at: datetime) -> b
     Returns:
         Whether the location was removed; one with a history is only deactivated.
     """
-    for level in InventoryLevel.objects.filter(location=location).select_related("item").order_by("item_id"):
+    levels = InventoryLevel.objects.filter(location=location)
+    # All before the first is let go of, whose product would be held while the next one's level is waited for.
+    lock_items(levels.values_list("item_id", flat=True))
+    list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
+    for level in levels.select_related("item").order_by("item_id"):
         disconnect(level.item, location, actor=actor, at=at)
     if StockMovement.objects.filter(location=location).exists():
         if Location.objects.get(pk=location.pk).active:

@@ -4,7 +4,7 @@ Each function is one transaction, leaves a row in the ledger for every changed l
 that change together go through one call of ``apps.inventory.stock.apply``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ from apps.inventory import stock
 from apps.inventory.listeners import tell_items, tell_stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
 from apps.inventory.stock import Move, NotStocked, QuantityOutOfRange, total_available
-from apps.shops.errors import DomainError
+from apps.shops.errors import DomainError, Gone
 from apps.shops.models import Shop
 from apps.shops.tenancy import current_shop
 
@@ -29,6 +29,7 @@ __all__ = [
     "create_items",
     "delete_items",
     "disconnect",
+    "lock_items",
     "primary_location",
     "put_back",
     "set_available",
@@ -62,6 +63,7 @@ def set_available(
     """Set a level to what was counted; the location stocks the item from then on.
 
     Raises:
+        Gone: The item was deleted meanwhile.
         QuantityOutOfRange: The number is below zero or too large.
         LocationInactive: The location is deactivated.
         NotShared: The item lies at a location that does not share its items.
@@ -166,12 +168,13 @@ def connect(
         relocate: Where the item cannot lie at both, take it off its other locations.
 
     Raises:
+        Gone: The item was deleted meanwhile.
         LocationInactive: The location is deactivated.
         NotShared: The item lies at another location, one of the two does not share its items, and it must not be
             relocated.
     """
     # Two locations connected at once would each see no other.
-    InventoryItem.objects.select_for_update(no_key=True).get(pk=item.pk)
+    lock_items([item.pk])
     known = InventoryLevel.objects.filter(item=item, location=location).first()
     if known is not None:
         return known
@@ -195,8 +198,11 @@ def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datet
     """Let a location stock an item no longer; what is left there leaves the books.
 
     Raises:
+        Gone: The item was deleted meanwhile.
         NotStocked: The location does not stock the item.
     """
+    # Whoever holds the item may rely on its levels' being there.
+    lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
         raise NotStocked("The item is not stocked at this location.")
@@ -209,6 +215,20 @@ def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datet
         stock.write_movements([move], levels, reason=Reason.DISCONNECTED, actor=actor, at=at)
     level.delete()
     tell_stock({item.pk: -left})
+
+
+def lock_items(item_ids: Iterable[int]) -> None:
+    """Hold items, so that no level of theirs comes or goes, before any level is locked.
+
+    Rows that refer to them may still be added: movements.
+
+    Raises:
+        Gone: One was deleted meanwhile.
+    """
+    wanted = set(item_ids)
+    held = InventoryItem.objects.select_for_update(no_key=True).filter(pk__in=wanted).order_by("pk")
+    if len(held.values_list("pk", flat=True)) < len(wanted):
+        raise Gone("Not Found")
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """The one writer of stock: applies movements to levels, all or none, each with its row in the ledger.
 
-Locks are taken in one order by everybody: levels by item and location, then what the listeners change. The guard
+Locks are taken in one order by everybody: items where levels come or go, levels by item and location, then what the
+listeners change. The guard
 against negative stock stands inside the UPDATE, so of two takers of the last piece one finds no row.
 """
 

@@ -8,9 +8,7 @@ from django.template.loader import render_to_string
 from apps.jobs import services as jobs
 from apps.jobs.models import Job
 from apps.orders.models import Order
-from apps.orders.money import text_of
-from apps.orders.pricing import gross
-from apps.orders.reading import lines_of
+from apps.orders.order_status import story_of
 from apps.shops.tenancy import current_shop
 
 RECEIPT = "orders.receipt"
@@ -24,14 +22,7 @@ def send(job: Job, **arguments: Any) -> None:
     if order is None:
         return
     shop = current_shop()
-    lines = [
-        {"name": line.name, "quantity": line.quantity, "price": text_of(gross(line), order.currency)}
-        for line in lines_of(order)
-    ]
-    text = render_to_string(
-        f"{job.task.replace('.', '/')}.txt",
-        {"shop": shop, "order": order, "lines": lines, "total": text_of(order.total_price, order.currency)},
-    )
+    text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **story_of(order)})
     subject = " ".join(_SUBJECTS[job.task].format(name=order.name, shop=shop.name).split())
     EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email]).send()
 

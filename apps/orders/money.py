@@ -13,6 +13,8 @@ from babel.core import UnknownLocaleError
 from babel.numbers import get_currency_precision, list_currencies
 
 MAX_PLACES = 3
+# Amounts are below it: with three decimals they have the fifteen digits that every database keeps exactly.
+MAX_AMOUNT = Decimal(10) ** 12
 ZERO = Decimal(0)
 
 

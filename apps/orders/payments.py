@@ -15,7 +15,7 @@ from apps.catalog.sales import count_units
 from apps.events.services import record_event
 from apps.orders import buyers, statuses
 from apps.orders.models import LineItem, Order, Transaction
-from apps.orders.money import ZERO, fits, rounded, text_of
+from apps.orders.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.orders.reading import lines_of, lock, transactions_of
 from apps.shops.errors import DomainError
 from apps.shops.tenancy import current_shop
@@ -24,6 +24,8 @@ Kind = Transaction.Kind
 Status = Transaction.Status
 Attrs = Mapping[str, Any]
 NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
+TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
+MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
 
 
 class PaymentRefused(DomainError):
@@ -51,8 +53,8 @@ def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) 
     if order.cancelled_at is not None and attrs.get("kind") != Kind.VOID:
         raise PaymentRefused("The order is cancelled", field="base")
     row = draft(order, known, attrs, at=at)
-    if row.kind == Kind.SALE and row.status in {Status.SUCCESS, Status.PENDING}:
-        _refuse_overpayment(order, row)
+    if row.kind in TAKES_MONEY and row.status in {Status.SUCCESS, Status.PENDING}:
+        _refuse_overpayment(order, known, row)
     save([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
     settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=f"{row} ({row.get_status_display()})")
@@ -90,7 +92,7 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datet
         gateway=attrs.get("gateway") or (parent.gateway if parent else "manual"),
         amount=amount,
         currency=currency,
-        shop_amount=_in_shop_currency(order, amount, currency),
+        shop_amount=_in_shop_currency(order, known, amount, currency),
         authorization=attrs.get("authorization") or "",
         message=attrs.get("message") or "",
         error_code=attrs.get("error_code") or "",
@@ -124,13 +126,13 @@ def _captures(known: Sequence[Transaction]) -> list[Transaction]:
 
 
 def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
-    """The authorization that is captured or voided: the one named, else the newest that is open."""
-    wanted = attrs.get("parent_id")
+    """The authorization that is captured or voided: the one named by id or by its code, else the newest open one."""
+    wanted, code = attrs.get("parent_id"), attrs.get("authorization")
     if wanted is None:
         is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]
         if not is_open:
             raise PaymentRefused("must be an open authorization of the order", field="parent_id")
-        return is_open[-1]
+        return next((row for row in is_open if code and row.authorization == code), is_open[-1])
     for row in known:
         if row.pk == wanted and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
             if not row.unsettled:
@@ -160,11 +162,8 @@ def _amount(
         assert parent is not None
         return parent.unsettled
     if given is None:
-        if parent is not None:
-            return parent.unsettled
-        paid = sum((row.shop_amount for row in known if _is_payment(row)), ZERO)
-        owed = max(order.total_price - paid, ZERO)
-        given = owed if currency == order.currency else order.presentment(owed)
+        rest = owed(order, known, currency)
+        given = rest if parent is None else min(parent.unsettled, rest)
     elif not fits(given, currency):
         raise PaymentRefused("is invalid")
     if given == 0 and order.total_price:
@@ -174,17 +173,44 @@ def _amount(
     return given
 
 
-def _is_payment(row: Transaction) -> bool:
-    return row.status == Status.SUCCESS and row.kind in {Kind.SALE, Kind.CAPTURE}
+def owed(order: Order, known: Sequence[Transaction], currency: str) -> Decimal:
+    """What is still to be paid of an order, in one of its currencies; nothing where too much was paid.
+
+    What was paid in the buyer's currency alone is counted in it: the roundings of single payments do not add up.
+    """
+    done = [row for row in known if row.status == Status.SUCCESS and row.kind in MOVES_MONEY]
+    if currency != order.currency and all(row.currency == currency for row in done):
+        whole, moved = order.presentment(order.current_total_price), [(row.kind, row.amount) for row in done]
+        return max(whole - _balance(moved), ZERO)
+    rest = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in done]), ZERO)
+    return rest if currency == order.currency else order.presentment(rest)
 
 
-def _in_shop_currency(order: Order, amount: Decimal, currency: str) -> Decimal:
-    return amount if currency == order.currency else rounded(amount / order.exchange_rate, order.currency)
+def _balance(moved: Sequence[tuple[str, Decimal]]) -> Decimal:
+    return sum((-amount if kind == Kind.REFUND else amount for kind, amount in moved), ZERO)
 
 
-def _refuse_overpayment(order: Order, row: Transaction) -> None:
-    owed = max(order.outstanding, ZERO)
-    limit = owed if row.currency == order.currency else order.presentment(owed)
+def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
+    """What an amount comes to in the order's currency.
+
+    All that was owed in the buyer's currency is all that was owed; less than that is less, whatever the rounding says.
+
+    Raises:
+        PaymentRefused: It is more than can be kept.
+    """
+    if currency == order.currency:
+        return amount
+    converted = rounded(amount / order.exchange_rate, order.currency)
+    if converted >= MAX_AMOUNT:
+        raise PaymentRefused("is invalid")
+    whole, rest = owed(order, known, currency), owed(order, known, order.currency)
+    if amount == whole:
+        return rest
+    return min(converted, max(rest - quantum_of(order.currency), ZERO)) if amount < whole else converted
+
+
+def _refuse_overpayment(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
+    limit = owed(order, known, row.currency)
     if row.amount > limit:
         raise PaymentRefused(f"must be less than or equal to {text_of(limit, row.currency)}")
 

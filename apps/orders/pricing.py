@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from apps.orders.models import LineItem, Order, ShippingLine
-from apps.orders.money import ZERO, fits, portion, rounded, split, text_of
+from apps.orders.money import MAX_AMOUNT, ZERO, fits, portion, rounded, split, text_of
 
 Errors = dict[str, list[str]]
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
@@ -47,6 +47,8 @@ def price(
     errors |= _tax(order, lines, shipping, taxes)
     if not errors:
         _total(order, lines, shipping)
+        if max(order.total_price, order.total_line_items_price) >= MAX_AMOUNT:
+            errors["total_price"] = [f"must be less than {MAX_AMOUNT}"]
     return errors
 
 
@@ -219,12 +221,17 @@ def _tax_line(order: Order, base: Decimal, tax: Mapping[str, Any]) -> dict[str, 
 
 
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Mapping[str, Any]]) -> None:
-    """Give the taxable lines their shares of taxes that are known for the whole order only."""
-    taxed = [line for line in lines if line.taxable] or list(lines)
-    weights = [net(line) for line in taxed]
+    """Give the taxable lines their shares of taxes that are known for the whole order only.
+
+    A price that is given counts even where nothing is taxable, and every line has its share of it.
+    """
+    taxable = [] if order.tax_exempt else [line for line in lines if line.taxable]
+    base = sum((net(line) for line in taxable), ZERO)
+    shared = taxable or list(lines)
     for tax in taxes:
-        whole = _tax_line(order, sum(weights, ZERO), tax)
-        for line, part in zip(taxed, split(Decimal(whole["price"]), weights, order.currency), strict=True):
+        whole = Decimal(_tax_line(order, base, tax)["price"])
+        parts = split(whole, [net(line) for line in shared], order.currency)
+        for line, part in zip(shared, parts, strict=True):
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
 
 

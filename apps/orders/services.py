@@ -148,11 +148,13 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     The text is a row of its own, for it may name people, and events are never erased.
 
     Raises:
-        CommentRefused: It is blank, or longer than 5,000 characters.
+        CommentRefused: It is blank, longer than 5,000 characters, or no text.
     """
     said = text.strip()
     if not said:
         raise CommentRefused("can't be blank")
+    if "\0" in said:
+        raise CommentRefused("is invalid")
     if len(said) > 5000:
         raise CommentRefused("is too long (maximum is 5000 characters)")
     row: Comment = Comment.objects.create(shop=current_shop(), order=order, body=said, actor=actor, created_at=at)

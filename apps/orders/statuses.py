@@ -24,32 +24,19 @@ def status_of(order: Order) -> Order.Status:
 
 
 def financial_status_of(order: Order, transactions: Sequence[Transaction]) -> Financial:
-    """How far an order is paid.
-
-    Paid is who has paid the total in either of the order's currencies, for a payment in the one that the buyer saw may
-    miss the other by a rounding.
-    """
+    """How far an order is paid, in its own currency."""
     done = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     paid = _sum(done, Kind.SALE, Kind.CAPTURE)
     refunded = _sum(done, Kind.REFUND)
     if refunded:
         return Financial.REFUNDED if refunded >= paid else Financial.PARTIALLY_REFUNDED
-    if paid >= order.total_price or _paid_in_presentment(order, done):
+    if paid >= order.total_price:
         return Financial.PAID
     if paid:
         return Financial.PARTIALLY_PAID
     if any(row.unsettled for row in done):
         return Financial.AUTHORIZED
     return Financial.VOIDED if any(row.kind == Kind.VOID for row in done) else Financial.PENDING
-
-
-def _paid_in_presentment(order: Order, done: Iterable[Transaction]) -> bool:
-    if not order.is_multi_currency:
-        return False
-    payments = [row for row in done if row.kind in {Kind.SALE, Kind.CAPTURE}]
-    if not payments or any(row.currency != order.presentment_currency for row in payments):
-        return False
-    return sum((row.amount for row in payments), ZERO) >= order.presentment(order.total_price)
 
 
 def fulfillment_status_of(order: Order, lines: Sequence[LineItem]) -> Fulfillment:

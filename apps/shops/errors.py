@@ -46,6 +46,13 @@ class DomainError(Exception):
         )
 
 
+class Gone(DomainError):
+    """The row was deleted meanwhile."""
+
+    code = "gone"
+    status = 404
+
+
 class TransitionRefused(DomainError):
     """The state does not allow the move."""
 

@@ -72,6 +72,12 @@ class Shop(Timestamped):
     plan = models.CharField(max_length=20, choices=Plan, default=Plan.BASIC)
     customer_accounts = models.CharField(max_length=20, choices=CustomerAccounts, default=CustomerAccounts.OPTIONAL)
     taxes_included = models.BooleanField(default=False)
+    two_factor_from = models.DateField(
+        "second factor required from",
+        null=True,
+        blank=True,
+        help_text="From this day on, staff enter this shop with a second factor only. Until then they are reminded.",
+    )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
     version = VersionField()
 
@@ -123,6 +129,7 @@ class Installation(ShopOwned):
 
     class Meta:
         ordering = ("app__name", "id")
+        verbose_name = "app"
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "app"),

@@ -1,13 +1,16 @@
 """Running SQL text that is the same each time: prepared on PostgreSQL, through Django's cursor elsewhere."""
 
 import time
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import NoneType
 from typing import Any
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import BooleanField, CharField, Field, Model, TextField
+from django.db.models import BooleanField, CharField, DateField, DateTimeField, Field, Model, TextField, UUIDField
 
 
 def execute(sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -72,36 +75,76 @@ def insert(
     Returns:
         The returned columns; None where a value is an expression, which only the ORM can write.
     """
-    statement = _statement(type(instance), tuple(fields), tuple(returning))
+    # Fields live as long as their model, and hashing them takes longer than their addresses.
+    key = (type(instance), *map(id, fields), *map(id, returning))
+    if key not in _INSERTS:
+        _INSERTS[key] = _Insert.of(type(instance), fields, returning)
+    statement = _INSERTS[key]
     if statement is None:
         return None
-    text, plain = statement
     here = connections[DEFAULT_DB_ALIAS]
     values = []
-    for field, as_is in zip(fields, plain, strict=True):
-        value = field.pre_save(instance, add=True)
-        if as_is and (value is None or type(value) is str or type(value) is bool):
+    for name, move, plain, prepare in statement.columns:
+        value = getattr(instance, name) if move is None else move(instance, True)
+        if type(value) in plain and (type(value) is not datetime or value.tzinfo):
             values.append(value)
         elif hasattr(value, "resolve_expression"):
             return None
         else:
-            values.append(field.get_db_prep_save(value, here))
-    return execute(text, values)
+            values.append(prepare(value, here))
+    return execute(statement.text, values)
 
 
-@cache
-def _statement(
-    model: type[Model], fields: tuple[Field[Any, Any], ...], returning: tuple[Field[Any, Any], ...]
-) -> tuple[str, list[bool]] | None:
-    """The text of an insert, and which fields store texts and truth values as they are."""
-    if any(hasattr(field, "get_placeholder") for field in fields):
+Column = tuple[str, Callable[[Model, bool], Any] | None, frozenset[type], Callable[[Any, Any], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Insert:
+    """The insert of a model's row.
+
+    Attributes:
+        text: The SQL.
+        columns: By column the attribute; what gives its value where that is made at each save; the types that the
+            driver takes as they are; and what prepares values of other types.
+    """
+
+    text: str
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(
+        cls, model: type[Model], fields: Sequence[Field[Any, Any]], returning: Sequence[Field[Any, Any]]
+    ) -> "_Insert | None":
+        """The statement; None where a field writes SQL of its own."""
+        if any(hasattr(field, "get_placeholder") for field in fields):
+            return None
+        quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
+        names = ", ".join(quote(str(field.column)) for field in fields)
+        marks = ", ".join(["%s"] * len(fields))
+        back = ", ".join(quote(str(field.column)) for field in returning)
+        table = quote(model._meta.db_table)
+        text = f"INSERT INTO {table} ({names}) VALUES ({marks}) RETURNING {back}"  # noqa: S608 - names
+        return cls(
+            text, tuple((field.attname, _moving(field), _plain(field), field.get_db_prep_save) for field in fields)
+        )
+
+
+_INSERTS: dict[tuple[Any, ...], _Insert | None] = {}
+
+
+def _moving(field: Field[Any, Any]) -> Callable[[Model, bool], Any] | None:
+    """What gives the value of a field that changes with each save."""
+    if isinstance(field, DateField) and not (field.auto_now or field.auto_now_add):
         return None
-    quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
-    names = ", ".join(quote(str(field.column)) for field in fields)
-    marks = ", ".join(["%s"] * len(fields))
-    back = ", ".join(quote(str(field.column)) for field in returning)
-    text = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks}) RETURNING {back}"  # noqa: S608 - names
-    return text, [
-        isinstance(field, CharField | TextField | BooleanField) and type(field).__module__.startswith("django.")
-        for field in fields
-    ]
+    return None if type(field).pre_save is Field.pre_save else field.pre_save
+
+
+def _plain(field: Field[Any, Any]) -> frozenset[type]:
+    """The types of a field's values that the driver takes as they are."""
+    kinds = {CharField: str, TextField: str, BooleanField: bool}
+    if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
+        kinds |= {DateTimeField: datetime, UUIDField: UUID}
+    if not type(field).__module__.startswith("django."):
+        return frozenset()
+    found = {kind for field_class, kind in kinds.items() if isinstance(field, field_class)}
+    return frozenset({*found, NoneType} if found else ())

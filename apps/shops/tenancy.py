@@ -6,6 +6,7 @@ they raise ``ScopeError``. Code that must see all shops (the operator's commands
 """
 
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -109,7 +110,13 @@ class Timestamped(models.Model):
 
 
 class ShopOwned(Timestamped):
-    """A row that belongs to one shop."""
+    """A row that belongs to one shop.
+
+    Attributes:
+        written: By relation, all related rows that a service wrote together with this new one.
+    """
+
+    written: Mapping[str, Sequence[models.Model]] = {}
 
     shop: "models.ForeignKey[Shop, Shop]" = models.ForeignKey(
         "shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False

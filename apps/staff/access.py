@@ -1,6 +1,7 @@
 """Who may enter, and what somebody lacks who may not."""
 
 from collections.abc import Callable
+from datetime import date
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponseBase
 from apps.shops.models import Shop
 from apps.shops.tenancy import every_shop
 from apps.staff.models import Membership, User
+from apps.staff.sessions import note_visit
 
 P = ParamSpec("P")
 
@@ -65,6 +67,21 @@ def lacks_second_factor(request: HttpRequest) -> bool:
     return bool(is_mfa_enabled(request.user))
 
 
+def two_factor_day(shop: Shop | None) -> date | None:
+    """The day from which a second factor is required: the installation's or the shop's, whichever is sooner."""
+    days = (settings.TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
+    return min((day for day in days if day), default=None)
+
+
+def two_factor_still_due(user: User, shop: Shop | None) -> date | None:
+    """The day from which this person cannot go on without a second factor; None where they have one or need none.
+
+    Whether the day has come, the caller asks in the shop's time zone.
+    """
+    day = two_factor_day(shop)
+    return day if day and not is_mfa_enabled(user) else None
+
+
 def staff_only(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
@@ -73,6 +90,7 @@ def staff_only(
     @wraps(view)
     def checked(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if isinstance(request.user, User) and not lacks_second_factor(request):
+            note_visit(request)
             return view(request, *args, **kwargs)
         if request.user.is_authenticated:
             logout(request)

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from apps.staff import sessions
 from apps.staff.access import shops_of, staff_only
 from apps.staff.models import User
 from apps.staff.once import posted
@@ -60,5 +61,14 @@ def profile(request: HttpRequest) -> HttpResponse:
         form.save()
         messages.success(request, "Your profile is saved.")
         return redirect("profile")
-    context = {"form": form, "two_factor": is_mfa_enabled(user), "shops": shops_of(user)[:20]}
+    context = {
+        "form": form,
+        "two_factor": is_mfa_enabled(user),
+        "sessions": sessions.sessions_of(request),
+        "shops": shops_of(user)[:20],
+    }
     return render(request, "outside/profile.html", context)
+
+
+end_session = staff_only(sessions.end)
+end_others = staff_only(sessions.end_others)

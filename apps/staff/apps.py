@@ -11,10 +11,13 @@ class StaffConfig(AppConfig):
     label = "staff"
 
     def ready(self) -> None:
-        """Add topics."""
+        """Add topics, and let expired sessions go."""
+        from apps.jobs import housekeeping
         from apps.staff import topics
+        from apps.staff.sessions import clear_expired
 
         topics.register_all()
+        housekeeping.register("expired sessions", clear_expired)
 
 
 class PanelConfig(AdminConfig):

@@ -15,11 +15,12 @@ from django.utils import timezone
 from apps.shops import services
 from apps.shops.errors import DomainError
 from apps.shops.models import Shop
-from apps.staff.access import shops_of, staff_only
+from apps.staff.access import shops_of, staff_only, two_factor_still_due
 from apps.staff.actors import actor_of
 from apps.staff.addresses import panel_prefix
 from apps.staff.models import User
 from apps.staff.once import posted
+from apps.staff.views import second_factor_required
 
 PER_PAGE = 30
 
@@ -73,6 +74,9 @@ def new_shop(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     if not user.is_superuser:
         raise PermissionDenied("Shops are opened by the operator.")
+    day = two_factor_still_due(user, None)
+    if day and day <= timezone.localdate():
+        return second_factor_required(request, day)
     form = NewShopForm(posted(request))
     if request.method == "POST" and form.is_valid():
         shop = _open(form, user)

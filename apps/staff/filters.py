@@ -11,6 +11,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 
+# Days back from the beginning of today.
+PERIODS = {"0": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+
 
 class SelectFilter(admin.SimpleListFilter):
     """A filter whose choices are too many for a list of links."""
@@ -37,12 +40,12 @@ class PeriodFilter(SelectFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Periods up to now."""
-        return [("0", "Today"), ("7", "Last 7 days"), ("30", "Last 30 days"), ("365", "Last 365 days")]
+        return list(PERIODS.items())
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         """Only since the chosen day began."""
         value = self.value()
-        if value not in {"0", "7", "30", "365"}:
+        if value not in PERIODS:
             return queryset
         return queryset.filter(**{f"{self.field}__gte": midnight() - timedelta(days=int(value))})
 

@@ -9,6 +9,28 @@ from apps.events.models import Event
 from apps.shops.errors import DomainError
 from apps.shops.tenancy import ShopOwned, current_shop
 from apps.staff.actors import name_of
+from apps.staff.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
+
+# The theme dresses the fields of models only; those that a form declares get the same clothes.
+_CLOTHES: dict[type[forms.Widget], type[forms.Widget]] = {
+    forms.TextInput: ThemedTextInput,
+    forms.EmailInput: ThemedEmailInput,
+    forms.Textarea: ThemedTextarea,
+    forms.CheckboxInput: ThemedSwitch,
+    forms.Select: ThemedSelect,
+}
+
+
+def _dress(field: forms.Field) -> None:
+    """Give a field the theme's widget in place of a plain one."""
+    plain = field.widget
+    themed = _CLOTHES.get(type(plain))
+    if themed is None:
+        return
+    field.widget = themed(attrs=plain.attrs)
+    field.widget.is_required = plain.is_required
+    if isinstance(plain, forms.Select):
+        field.widget.choices = plain.choices
 
 
 class ShopOwnedForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -18,6 +40,8 @@ class ShopOwnedForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         if isinstance(self.instance, ShopOwned) and self.instance._state.adding:
             self.instance.shop = current_shop()
+        for field in self.fields.values():
+            _dress(field)
 
     def _get_validation_exclusions(self) -> set[str]:
         excluded = cast("set[str]", super()._get_validation_exclusions())  # type: ignore[misc]

@@ -1,10 +1,11 @@
 """The home page: a greeting, and cards for what the person may see.
 
-Domains add cards with ``add_card``; a card whose permission is missing is not computed at all.
+Domains add cards with ``add_card`` and sections with ``add_section``; one whose permission is missing is not computed.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -39,12 +40,32 @@ class Card:
     query: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the home page below the cards: a template, which finds its values as ``section``."""
+
+    template: str
+    permission: str
+    values: Callable[[HttpRequest], dict[str, Any]]
+
+
 _cards: list[Card] = []
+_sections: list[Section] = []
 
 
 def add_card(card: Card) -> None:
     """Add a card; ``figure`` is asked in the shop's scope, only for those who hold the permission."""
     _cards.append(card)
+
+
+def add_section(section: Section) -> None:
+    """Add a section; like a card it is made only for those who hold the permission."""
+    _sections.append(section)
+
+
+def sections(request: HttpRequest) -> list[tuple[str, dict[str, Any]]]:
+    """The templates of this person's sections, with their values."""
+    return [(section.template, section.values(request)) for section in _sections if may(request, section.permission)]
 
 
 def cards(request: HttpRequest) -> list[tuple[Card, Figure]]:

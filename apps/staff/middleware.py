@@ -12,9 +12,11 @@ from django.utils import timezone
 from apps.events.context import cause
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
-from apps.staff.access import lacks_second_factor, shops_of
+from apps.staff.access import lacks_second_factor, shops_of, two_factor_still_due
 from apps.staff.addresses import PANEL_URLS, inside
 from apps.staff.models import User
+from apps.staff.sessions import note_visit
+from apps.staff.views import second_factor_required
 
 _PANEL = re.compile(r"\A/s/(?P<handle>[-\w]+)/admin(?P<rest>/.*)\Z")
 _INCOMPLETE = re.compile(r"\A/s/(?P<handle>[-\w]+)(/|/admin)?\Z")
@@ -49,6 +51,7 @@ class ShopMiddleware:
         if shop is None:
             raise Http404("You work in no shop of this name.")
         _remember(request.user, shop)
+        note_visit(request)
         request.shop = shop  # type: ignore[attr-defined]
         request.urlconf = PANEL_URLS
         request.path_info = rest
@@ -60,6 +63,10 @@ class ShopMiddleware:
             timezone.override(shop.tzinfo),
             cause(request_id=request_id, address=address),
         ):
+            day = two_factor_still_due(request.user, shop)
+            if day and day <= timezone.localdate():
+                return second_factor_required(request, day)
+            request.two_factor_due = day  # type: ignore[attr-defined]
             return self.get_response(request)
 
 

@@ -13,10 +13,10 @@ How a domain adds one, in its ``admin.py``::
 
 The bases see to the rest: only the shop's rows (another shop's are 404), the shop on new rows and inline rows, events
 with the actor, refusals of services as messages on the form, the "changed meanwhile" check where the model has a
-``version``, fifty rows a page and no count beyond ten thousand. Where saving is more than writing the row, override
-``save_model`` to call the service with ``actor=self.actor(request)`` and set ``topics = ""``, for services record their
-own events. Inline rows derive
-from the bases in ``apps.staff.inlines``. Never use ``date_hierarchy``: it reads the whole table.
+``version``, pages of 25, 50 or 100 rows and no count beyond ten thousand, views that people keep of a list. Where
+saving is more than writing the row, override ``save_model`` to call the service with ``actor=self.actor(request)`` and
+set ``topics = ""``, for services record their own events. Inline rows derive from the bases in ``apps.staff.inlines``.
+Never use ``date_hierarchy``: it reads the whole table.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,9 +40,11 @@ from apps.events.services import record_event
 from apps.shops.errors import DomainError
 from apps.shops.models import Shop
 from apps.shops.tenancy import ShopOwned
+from apps.staff import saved_views
 from apps.staff.actors import actor_of, names_of
 from apps.staff.changes import changes_of, sentence
 from apps.staff.forms import PanelForm
+from apps.staff.lists import PanelChangeList
 from apps.staff.menu import Menu
 from apps.staff.models import User
 from apps.staff.paging import BoundedPaginator
@@ -114,8 +116,14 @@ class PanelAdmin(ThemedAdmin):
         """What the header of a page below the list needs."""
         return {"heading_link": self.url("changelist"), "model_admin": self}
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PanelChangeList]:
+        """The kind of list."""
+        return PanelChangeList
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """The list, under the name that the menu gives it."""
+        """The list, under the name that the menu gives it, with the view that the person wants to begin with."""
+        if query := saved_views.landing(request, self):
+            return HttpResponseRedirect(f"{request.path}?{query}")
         return super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
 
     # --- only what is this shop's ---
@@ -141,6 +149,14 @@ class PanelAdmin(ThemedAdmin):
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         raise Http404(f"No {opts.verbose_name} {object_id}")
+
+    def formfield_for_dbfield(self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        """The form's field; times say that they are the shop's, wherever the person sits."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field and isinstance(db_field, models.DateTimeField):
+            zone = f"In the shop's time, {self.shop(request).timezone.replace('_', ' ')}."
+            field.help_text = f"{field.help_text} {zone}".strip()
+        return field
 
     def formfield_for_foreignkey(
         self, db_field: Any, request: HttpRequest, **kwargs: Any

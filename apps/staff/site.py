@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 
-from apps.staff import home, search
+from apps.staff import home, saved_views, search
 from apps.staff.addresses import outside_url
 from apps.staff.models import Membership
 from apps.staff.theme import ThemedSite
@@ -42,8 +42,12 @@ class StaffSite(ThemedSite):
         return bool(request.user.is_active and getattr(request, "shop", None) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Django's, without the redirect to "view on site", which would look beyond the shop."""
-        return [url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"]
+        """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
+        return [
+            path("views/", self.admin_view(saved_views.save), name="save_view"),
+            path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
+            *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
+        ]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Nothing: the menu is the list, and this one costs four questions per model on every page."""
@@ -57,6 +61,7 @@ class StaffSite(ThemedSite):
             "title": "Home",
             "greeting": home.greeting(),
             "cards": home.cards(request),
+            "sections": home.sections(request),
             "owner": owner.user if owner else None,
             "recent": home.recent(request),
             **(extra_context or {}),

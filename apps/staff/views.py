@@ -1,5 +1,6 @@
 """The panel's error pages. They stand on their own: they must work where everything else does not."""
 
+from datetime import date
 from typing import Any
 
 from django.contrib.auth import get_permission_codename
@@ -7,11 +8,12 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from apps.events.services import record_event
 from apps.staff.access import MissingPermission
 from apps.staff.actors import actor_of
-from apps.staff.addresses import panel_prefix
+from apps.staff.addresses import outside_url, panel_prefix
 from apps.staff.models import Membership, User
 from apps.staff.permission_labels import granting_in_words
 
@@ -39,6 +41,18 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
         missing=granting_in_words(_lacking(request, exception)),
         owner=owner.user if owner else None,
     )
+
+
+def second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
+    """403: this shop, or the whole installation, lets nobody in without a second factor since a day."""
+    if getattr(request, "shop", None) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
+        _note_refusal(request)
+    text = (
+        f"Since {date_format(day)} a second factor is required here: a code from your phone besides your password."
+        " Set it up now; it takes two minutes."
+    )
+    set_up = outside_url("mfa_activate_totp")
+    return _page(request, 403, "Set up two-factor authentication", text, set_up=set_up)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

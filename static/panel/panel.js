@@ -59,6 +59,14 @@
     root.querySelectorAll("[data-simplebar] .simplebar-content-wrapper").forEach((box) => box.removeAttribute("aria-label"));
   };
 
+  // The theme takes the first cell of a row for its checkbox, also where there is none.
+  const labelFirstCells = () => {
+    const head = document.querySelector("#result_list thead th .text")?.textContent.trim();
+    document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
+      if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
+    });
+  };
+
   const landmarks = () => {
     const content = document.getElementById("content");
     if (content) {
@@ -119,6 +127,21 @@
     });
   };
 
+  // A drop-down closes by Escape and when one goes elsewhere.
+  const closeDrops = (event) => {
+    document.querySelectorAll("details[data-drop][open]").forEach((drop) => {
+      if (event.type !== "keydown" ? drop.contains(event.target) : event.key !== "Escape") return;
+      const held = drop.contains(document.activeElement);
+      drop.open = false;
+      if (held && event.type === "keydown") drop.querySelector("summary").focus();
+    });
+  };
+  const openDrop = (event) => {
+    if (event.target.matches?.("details[data-drop][open]")) event.target.querySelector("input:not([type=hidden])")?.focus();
+  };
+
+  ["click", "focusin", "keydown"].forEach((name) => document.addEventListener(name, closeDrops));
+  document.addEventListener("toggle", openDrop, true);
   document.addEventListener("submit", sendOnce);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy], [data-set-all], [data-print]");
@@ -134,6 +157,7 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     landmarks();
+    labelFirstCells();
     enhance(document);
     new MutationObserver((changes) => {
       for (const { addedNodes } of changes) addedNodes.forEach((node) => node.nodeType === 1 && enhance(node.parentElement ?? node));

@@ -175,3 +175,28 @@ def test_nothing_that_was_typed_runs(open_window: Open, live_shop: Shop, owner: 
         assert page.title() != "run", name
 
     assert window.problems == []
+
+
+def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+    window = open_window(owner, live_shop)
+
+    page = window.go("jobs_job_changelist")
+    page.goto(f"{page.url}?state__exact=failed")
+    page.get_by_text("Keep this view").press("Enter")
+    expect(page.get_by_label("Name")).to_be_focused()
+    found = window.violations()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Name")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Failures")
+    page.get_by_label("Open the list with it").press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_load_state()
+    window.go("jobs_job_changelist")
+
+    tab = page.get_by_role("navigation", name="Views").get_by_role("link", name="Failures")
+    expect(tab).to_have_attribute("aria-current", "page")
+    assert page.url.endswith("?state__exact=failed")
+    assert found == []
+    assert window.problems == []

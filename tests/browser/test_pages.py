@@ -3,13 +3,18 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from apps.content import contents
+from apps.content.models import ScriptCopy
 from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish, pages
+from tests.orders.factories import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -19,6 +24,14 @@ LOOKS = [
     pytest.param({"viewport": {"width": 390, "height": 844}}, id="phone"),
     pytest.param({"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}, id="dark phone"),
 ]
+SPY = b"""
+  const told = document.body.dataset;
+  told.origin = self.origin;
+  try { told.cookies = document.cookie; } catch { told.cookies = "out of reach"; }
+  fetch("/accounts/profile/", {credentials: "include"})
+    .then((answer) => answer.text())
+    .then((text) => { told.panel = text; }, () => { told.panel = "out of reach"; });
+"""
 OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", "/accounts/2fa/")
 ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 
@@ -47,9 +60,11 @@ def test_pages_outside_of_the_panel_are_open_to_everybody(
     open_window: Open, live_shop: Shop, owner: User, axe: None, look: dict[str, Any]
 ) -> None:
     known, stranger = open_window(owner, live_shop, **look), open_window(None, live_shop, **look)
+    order = make_order(live_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
+    status = f"/orders/{live_shop.pk}/{order.token}"
 
     found = []
-    for window, paths in ((known, OUTSIDE), (stranger, ENTRANCE)):
+    for window, paths in ((known, OUTSIDE), (stranger, (*ENTRANCE, status))):
         for path in paths:
             page = window.open(path)
             expect(page.get_by_role("main")).to_be_visible()
@@ -58,6 +73,26 @@ def test_pages_outside_of_the_panel_are_open_to_everybody(
 
     assert found == []
     assert known.problems + stranger.problems == []
+
+
+def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
+    open_window: Open, live_shop: Shop, owner: User, live_server: Any, settings: Any
+) -> None:
+    settings.BASE_URL = live_server.url
+    order, now = make_order(live_shop), timezone.now()
+    with shop_scope(live_shop):
+        tag = factories.ScriptTagFactory.create(
+            shop=live_shop, app=factories.make_installation(live_shop, ()).app, display_scope="order_status", cache=True
+        )
+        content = contents.store(SPY)
+        ScriptCopy.objects.create(shop=live_shop, tag=tag, src=tag.src, content=content, fetched_at=now, tried_at=now)
+    window = open_window(owner, live_shop)
+
+    page = window.open(f"/orders/{live_shop.pk}/{order.token}")
+
+    expect(page.locator("body")).to_have_attribute("data-origin", "null")
+    expect(page.locator("body")).to_have_attribute("data-panel", "out of reach")
+    expect(page.locator("body")).to_have_attribute("data-cookies", "out of reach")
 
 
 @pytest.mark.parametrize(

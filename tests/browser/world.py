@@ -13,7 +13,7 @@ from apps.metafields.services import set_many
 from apps.shops import services
 from apps.shops.models import AccessToken, Installation, Shop
 from apps.shops.tenancy import shop_scope
-from apps.staff.models import Membership
+from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.inventory.factories import make_item, make_location, put
 
@@ -41,6 +41,10 @@ def furnish(shop: Shop) -> Installation:
         put(make_item(shop, sku=f"MUG-{number}", tracked=number != 1), depot, number * 7)
     with shop_scope(shop):
         set_many(shop, [METAFIELD], actor="system", at=now)
+        Job.objects.bulk_create(Job(shop=shop, task="orders.export", state="done") for _ in range(25))
+        keeper = Membership.objects.get(account_owner=True).user
+        for name, query in (("Broken", "state__exact=failed"), ("Exports", "q=export")):
+            SavedView.objects.create(shop=shop, user=keeper, screen="jobs.job", name=name, query=query, shared=True)
     factories.make_member(shop, "orders", "customers", email="sam@example.com", last_name="Rivera")
     factories.make_member(shop, email="alex@example.com", first_name="Alex", is_active=False)
     return installation

@@ -5,15 +5,12 @@ from typing import Any
 
 import pytest
 
+from backoffice.storages import file_storages
+
 
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Path) -> Path:
     """Where uploads of the test lie."""
     folder = tmp_path / "media"
-    settings.STORAGES = settings.STORAGES | {
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": str(folder)},
-        }
-    }
+    settings.STORAGES = settings.STORAGES | {"default": file_storages("", folder)["default"]}
     return folder

@@ -94,6 +94,30 @@ def test_update_keeps_the_products_that_it_does_not_name(api: ApiClient, shop: S
         assert positions(collection.pk) == [(second.pk, 1), (first.pk, 2), (third.pk, 3)]
 
 
+@pytest.mark.parametrize("sent_back", [("src",), ("src", "created_at", "width", "height")])
+def test_the_address_of_its_own_picture_is_no_new_picture(api: ApiClient, sent_back: tuple[str, ...]) -> None:
+    body = {"title": "Kitchen", "image": {"attachment": ATTACHMENT, "alt": "before"}}
+    made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
+    image = {name: made["image"][name] for name in sent_back} | {"alt": "after"}
+
+    changed = api.put(f"custom_collections/{made['id']}.json", {"custom_collection": {"image": image}})
+
+    assert changed.status_code == 200
+    assert changed.json()["custom_collection"]["image"] == made["image"] | {"alt": "after"}
+
+
+def test_collects_of_a_body_stand_where_it_puts_them(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        mugs = [make_product(f"Mug {number}").pk for number in range(3)]
+    listed = [{"product_id": pk, "position": 3 - index} for index, pk in enumerate(mugs)]
+
+    made = api.post("custom_collections.json", {"custom_collection": {"title": "Backwards", "collects": listed}})
+
+    with shop_scope(shop):
+        collection_id = made.json()["custom_collection"]["id"]
+        assert positions(collection_id) == [(mugs[2], 1), (mugs[1], 2), (mugs[0], 3)]
+
+
 def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) -> None:
     body = {"title": "Kitchen", "image": {"attachment": ATTACHMENT}}
     made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]

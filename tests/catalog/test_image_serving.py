@@ -101,6 +101,9 @@ def test_sizes_are_made_on_the_first_read_and_kept(
         "mug.svg",
         ".png",
         "mug%00.png",
+        "m" * 199 + ".jpeg",
+        "m" * 198 + "_small.jpeg",
+        "m" * 300 + ".png",
     ],
 )
 def test_names_of_nothing_are_404(api: ApiClient, product: Product, media: Path, name: str) -> None:
@@ -117,3 +120,19 @@ def test_only_reading_is_possible(api: ApiClient, product: Product) -> None:
 
     assert fetch(path_of(src), "post")[0].status_code == 405
     assert fetch(path_of(src), "head")[0].status_code == 200
+
+
+def test_a_file_that_storage_lost_is_404(api: ApiClient, product: Product, media: Path) -> None:
+    path = path_of(post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
+    for file in stored(media):
+        file.unlink()
+
+    assert fetch(path)[0].status_code == 404
+    assert fetch(path.replace("mug.png", "mug_10x10.png"))[0].status_code == 404
+
+
+def test_sizes_of_another_name_are_404_though_the_size_is_kept(api: ApiClient, product: Product) -> None:
+    path = path_of(post(api, product, attachment=ATTACHMENT, filename="mug.png").json()["image"]["src"])
+    fetch(path.replace("mug.png", "mug_10x10.png"))
+
+    assert fetch(path.replace("mug.png", "cup_10x10.png"))[0].status_code == 404

@@ -1,6 +1,7 @@
 """The catalog under simultaneous writers, on PostgreSQL with real threads."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +18,8 @@ from apps.inventory.models import InventoryItem
 from apps.shops.errors import DomainError
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
-from tests.catalog.factories import PNG, make_custom, make_product
+from tests.catalog.factories import PNG, make_custom, make_product, make_smart
+from tests.conftest import ApiClient
 from tests.inventory.factories import first_location
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -211,3 +213,48 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
     assert sum(isinstance(result, DomainError) for result in results) == 1
     with shop_scope(shop):
         assert not Collection.objects.filter(pk=collection.pk).exists()
+
+
+def while_it_goes(shop: Shop, product: Product, request: Callable[[], Any]) -> Any:
+    """The answer to a request that comes while a product is being deleted, and is done with only after the commit."""
+    gone, asked = threading.Event(), threading.Event()
+
+    def delete() -> None:
+        with shop_scope(shop), transaction.atomic():
+            delete_product(product, **BY)
+            gone.set()
+            asked.wait(timeout=30)
+            # The request is on its way to the lock of the row that goes.
+            time.sleep(0.5)
+        connections.close_all()
+
+    deletion = threading.Thread(target=delete)
+    deletion.start()
+    assert gone.wait(timeout=30)
+    asked.set()
+    response = request()
+    deletion.join(timeout=30)
+    return response
+
+
+def test_a_product_that_goes_meanwhile_is_put_into_no_collection(shop: Shop, api: ApiClient) -> None:
+    with shop_scope(shop):
+        product, collection = make_product(), make_custom()
+    body = {"collect": {"collection_id": collection.pk, "product_id": product.pk}}
+
+    response = while_it_goes(shop, product, lambda: api.post("collects.json", body))
+
+    assert (response.status_code, response.json()) == (422, {"errors": {"product_id": ["must exist"]}})
+
+
+def test_a_reference_to_what_goes_meanwhile_is_a_conflict(shop: Shop, api: ApiClient) -> None:
+    with shop_scope(shop):
+        product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
+    path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
+
+    response = while_it_goes(shop, product, lambda: api.put(path))
+
+    assert (response.status_code, response.json()) == (409, {"errors": "Conflict"})
+    assert response["Retry-After"] == "1.0"
+    with shop_scope(shop):
+        assert not collection.places.exists()

@@ -86,6 +86,15 @@ def test_rules_are_all_or_any(api: ApiClient, three: dict[int, str]) -> None:
     assert (members(every), members(some)) == ("r", "rgb")
 
 
+def test_a_condition_may_be_a_number(api: ApiClient, three: dict[int, str]) -> None:
+    rules = [{"column": "variant_price", "relation": "greater_than", "condition": 5.50}]
+
+    made = api.post("smart_collections.json", {"smart_collection": {"title": "Dear", "rules": rules}})
+
+    assert made.status_code == 201
+    assert made.json()["smart_collection"]["rules"][0]["condition"] == "5.5"
+
+
 def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) -> None:
     smart = make_smart("Sale", ("tag", "equals", "sale"))
     bag = next(pk for pk, letter in three.items() if letter == "b")

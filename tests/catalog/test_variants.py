@@ -108,6 +108,7 @@ def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, pr
         ({"option1": "x", "image_id": 99}, "image_id"),
         ({"option1": "x", "inventory_policy": "maybe"}, "inventory_policy"),
         ({"option1": "x", "weight": "1e9"}, "weight"),
+        ({"option1": "x", "grams": 10**9}, "grams"),
         ({"option1": "x", "requires_shipping": "perhaps"}, "requires_shipping"),
         ({"option1": "x", "sku": "s" * 256}, "sku"),
     ],
@@ -134,6 +135,16 @@ def test_weights_are_exact_in_every_unit(api: ApiClient, product: Product) -> No
     assert weights(option1="d", grams=250) == (0.25, "kg", 250)
     assert weights(option1="e", grams=1, weight_unit="g", weight=2) == (2.0, "g", 2)
     assert weights(option1="f") == (0.0, "kg", 0)
+    assert weights(option1="g", grams=500, weight_unit="g") == (500.0, "g", 500)
+    assert weights(option1="h", grams=10**9 - 1, weight_unit="g") == (999999999.0, "g", 999999999)
+
+
+def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> None:
+    made = post(api, product, option1="x", weight=2, weight_unit="kg").json()["variant"]
+
+    changed = api.put(f"variants/{made['id']}.json", {"variant": {"weight_unit": "g"}}).json()["variant"]
+
+    assert (changed["weight"], changed["weight_unit"], changed["grams"]) == (2.0, "g", 2)
 
 
 def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.models import Article, FileContent
+from apps.content.storage import content_storage
 from apps.events.models import Event
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
@@ -250,6 +251,16 @@ def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, art
     assert missing.status_code == 404
     assert "image" not in removed
     assert Client().get(local(image["src"])).status_code == 404
+
+
+def test_a_picture_that_storage_lost_is_404(api: ApiClient, shop: Shop, articles: str) -> None:
+    body = {"attachment": base64.b64encode(plain("PNG", (41, 31))).decode()}
+    src = api.post(f"{articles}.json", {"article": {"title": "x", "image": body}}).json()["article"]["image"]["src"]
+    with shop_scope(shop):
+        content_storage().delete(Article.objects.get(title="x").image.name)
+
+    assert Client().get(local(src)).status_code == 404
+    assert Client().get(local(src.replace(".png", "_20x20.png"))).status_code == 404
 
 
 def test_a_picture_is_fetched_from_its_source(api: ApiClient, articles: str, origin: Origin) -> None:

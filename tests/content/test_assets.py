@@ -126,6 +126,19 @@ def test_files_outside_of_assets_are_not_public(theme: dict[str, object]) -> Non
     assert Client().get(f"/storefront/stranger.example/themes/{theme['id']}/assets/theme.css").status_code == 404
 
 
+def test_a_file_that_storage_lost_is_404(api: ApiClient, shop: Shop, path: str, put: Callable[..., object]) -> None:
+    asset = put("assets/lost.css", value="lost{}").json()["asset"]
+    with shop_scope(shop):
+        content_storage().delete(Asset.objects.get(key="assets/lost.css").content.name)
+
+    served = Client().get(urlsplit(asset["public_url"]).path)
+    read_back = api.get(path, **{"asset[key]": "assets/lost.css"})
+
+    assert (served.status_code, read_back.status_code) == (404, 404)
+    assert read_back.json() == {"errors": "Not Found"}
+    assert "assets/lost.css" in [row["key"] for row in api.get(path).json()["assets"]]
+
+
 def test_a_file_is_copied_by_source_key_and_fetched_by_src(
     api: ApiClient, path: str, put: Callable[..., object], origin: Origin
 ) -> None:

@@ -1,16 +1,12 @@
 """File contents in a bucket of an S3-compatible service."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-import boto3
 import pytest
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.test import Client, override_settings
+from django.test import Client
 from django.utils import timezone
-from moto.server import ThreadedMotoServer
 
 from apps.content import contents, extraction, themes
 from apps.content.models import Asset, Theme
@@ -24,24 +20,6 @@ from tests.content.conftest import SMALL_THEME, zipped
 
 # The client library of the bucket warns of its own old ways.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")]
-
-
-@pytest.fixture
-def bucket() -> Iterator[None]:
-    """An empty bucket, named by ``STORAGE_URL``."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    s3 = boto3.client(
-        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
-    )
-    s3.create_bucket(Bucket="backoffice-files")
-    url = f"s3://key:secret@backoffice-files/shop-files?endpoint_url={endpoint}&region=us-east-1&addressing_style=path"
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages(url, Path("/nowhere"))}):
-        yield
-    s3.close()
-    server.stop()
 
 
 def test_themes_live_in_a_bucket_from_upload_to_clearing(bucket: None) -> None:

@@ -45,6 +45,38 @@ def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
     return response.json()["customer"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"first_name": "Ada"},
+        FULL,
+        {"email": "ada@example.com", "tags": "b, a", "note": None, "last_name": ""},
+        {"email": "ada@example.com", "send_email_invite": True, "addresses": []},
+        {"email": "ada@example.com", "password": "correct horse", "password_confirmation": "correct horse"},
+        {"first_name": "Ada", "addresses": [{"city": f"Town {number}", "country": "SE"} for number in range(12)]},
+        {
+            "first_name": "Ada",
+            "metafields": [{"namespace": "a", "key": "b", "value": "c", "type": "single_line_text_field"}],
+        },
+        {
+            "email": "ada@example.com",
+            "phone": "+46812345678",
+            "email_marketing_consent": {"state": "subscribed", "consent_updated_at": "2026-01-02T03:04:05-05:00"},
+            "sms_marketing_consent": {"state": "subscribed", "opt_in_level": "confirmed_opt_in"},
+        },
+        {
+            "email": "ada@example.com",
+            "accepts_marketing": True,
+            "addresses": [{"name": "Ada King", "country": "Canada"}],
+        },
+    ],
+)
+def test_create_answers_what_is_stored(api: ApiClient, fields: dict[str, Any]) -> None:
+    made = create(api, **fields)
+
+    assert api.get(f"customers/{made['id']}.json").json()["customer"] == made
+
+
 def order_history(shop: Shop, pk: int) -> None:
     with shop_scope(shop):
         Customer.objects.filter(pk=pk).update(last_order_id=450, last_order_name="#1001", multipass_identifier="m")

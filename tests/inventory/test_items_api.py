@@ -98,6 +98,18 @@ def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: st
     assert topics_of(shop, "inventory_items/") == ["inventory_items/create"]
 
 
+@pytest.mark.parametrize("country", ["US", None])
+def test_a_province_goes_with_its_country(api: ApiClient, shop: Shop, country: str | None) -> None:
+    item = make_item(shop, country_code_of_origin="CA", province_code_of_origin="QC")
+
+    kept = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": "CA"}}).json()
+    moved = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": country}}).json()
+
+    assert kept["inventory_item"]["province_code_of_origin"] == "QC"
+    assert moved["inventory_item"]["country_code_of_origin"] == country
+    assert moved["inventory_item"]["province_code_of_origin"] is None
+
+
 def test_another_shops_items_and_locations_do_not_exist(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     mine, here = make_item(shop), first_location(shop)
     theirs, there = make_item(other_shop), first_location(other_shop)

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 
 from apps.inventory import locations, services, stock
+from apps.inventory.grid import Cell, write_cells
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.inventory.stock import Move, OutOfStock
 from apps.shops.errors import DomainError
@@ -150,6 +151,56 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
         last = StockMovement.objects.filter(item=item, location=depot).latest("id")
     assert level_of(item, depot) == last.available
     assert ledger_is_sound()
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int) -> None:
+    item, depot = make_item(shop), make_location(shop)
+    put(item, depot, 5)
+
+    counts = [lambda n=n: services.set_available(item, depot, n, **BY) for n in range(10)]
+    at_once(shop, [*counts, *[lambda: services.disconnect(item, depot, **BY)] * 10])
+
+    assert ledger_is_sound()
+
+
+def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
+    """Two forms, each of which counts the one item and stocks the other for the first time."""
+    first, depot = first_location(shop), make_location(shop)
+    for _ in range(10):
+        one, two = make_item(shop), make_item(shop)
+        cells = {(one.pk, first.pk): Cell(0, 5), (two.pk, first.pk): Cell(0, 5), (two.pk, depot.pk): Cell(None, 3)}
+
+        at_once(
+            shop,
+            [
+                lambda cells=cells: write_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
+                lambda two=two: services.set_available(two, first, 7, **BY),
+                lambda two=two: services.set_available(two, depot, 7, **BY),
+            ],
+        )
+
+    assert ledger_is_sound()
+
+
+def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
+    first, depot = first_location(shop), make_location(shop)
+    for _ in range(5):
+        item = make_item(shop)
+        put(item, first, 5)
+
+        at_once(
+            shop,
+            [
+                lambda item=item: services.delete_items([item.pk], **BY),
+                lambda item=item: services.set_available(item, depot, 3, **BY),
+                lambda item=item: services.connect(item, depot, **BY),
+                lambda item=item: services.disconnect(item, first, **BY),
+            ],
+        )
+
+        with shop_scope(shop):
+            assert not InventoryLevel.objects.filter(item_id=item.pk).exists()
 
 
 @pytest.mark.parametrize("attempt", range(5))

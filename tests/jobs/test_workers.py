@@ -98,6 +98,13 @@ def state(shop: Shop, job: Job) -> str:
         return str(Job.objects.get(pk=job.pk).state)
 
 
+def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None:
+    """They share a broker: two at a time would take each other's messages."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        pytest.skip("one process runs them all")
+    assert request.node.nodeid.endswith("@workers")
+
+
 def test_sweep_does_the_work_of_a_lost_message(start: Start, monkeypatch: Any, tmp_path: Path) -> None:
     shop = factories.make_shop()
     worker(start)

@@ -24,7 +24,8 @@ from apps.orders.exchange import exports, imports
 from apps.orders.exchange.cells import Writer, guarded, read, unguarded
 from apps.orders.models import Export, Import, ImportedRow, LineItem, Order, Transaction
 from apps.orders.payments import create_transaction
-from apps.orders.transitions import cancel
+from apps.orders.services import delete_order
+from apps.orders.transitions import cancel, close
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
@@ -118,7 +119,11 @@ def filled(shop: Shop) -> None:
     partly = make_order(shop, email="ada@example.com")
     with shop_scope(shop):
         at = timezone.now()
+        close(partly, actor="system", at=at)
         create_transaction(partly, {"kind": "sale", "amount": Decimal("5.00")}, actor="system", at=at)
+        seen = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal("151.27"))
+        in_yen = {"kind": "sale", "amount": Decimal(1000), "currency": "JPY"}
+        create_transaction(seen, in_yen, actor="system", at=at)
         cancel(make_order(shop, financial_status="authorized"), actor="system", at=at, reason="fraud")
 
 
@@ -162,13 +167,13 @@ def test_orders_go_out_and_come_back_the_same(
 
     said = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
 
-    assert said == "Done: 4 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert said == "Done: 5 new, 0 changed, 0 skipped, 0 failed.\n"
     there = pictures(other_shop)
     for before, after in zip(pictures(shop), there, strict=True):
         assert after == before
     with shop_scope(other_shop):
         assert Customer.objects.count() == 2
-        assert list(Order.objects.order_by("pk").values_list("name", flat=True)) == [f"#100{n}" for n in range(1, 5)]
+        assert list(Order.objects.order_by("pk").values_list("name", flat=True)) == [f"#100{n}" for n in range(1, 6)]
         assert LineItem.objects.filter(sku="MUG-1").count() == 1
 
 
@@ -182,6 +187,95 @@ def test_a_second_import_of_the_same_orders_brings_nothing(shop: Shop, tmp_path:
     with shop_scope(shop):
         assert Order.objects.count() == 1
         assert Order.objects.get().source_identifier == "77"
+
+
+def test_an_order_that_was_deleted_may_come_again(shop: Shop, tmp_path: Path) -> None:
+    order = {"order": {"id": 77, "line_items": [{"title": "a", "price": "1.00"}]}}
+    import_text(shop, lines(order), tmp_path)
+    with shop_scope(shop):
+        delete_order(Order.objects.get(), actor="system", at=timezone.now())
+
+    tried = import_text(shop, lines(order), tmp_path, dry_run=True)
+    said = import_text(shop, lines(order), tmp_path)
+
+    assert "1 new" in tried
+    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert "1 skipped" in import_text(shop, lines(order), tmp_path)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_tables_of_every_spreadsheet_come_in(shop: Shop, tmp_path: Path, separator: str) -> None:
+    rows = [
+        ["order", "email", "note", "line_title", "line_price"],
+        ["#7", "ada@example.com", "a,b;c\td", "Mug", "9.50"],
+    ]
+    file = io.StringIO()
+    csv.writer(file, delimiter=separator).writerows(rows)
+
+    said = import_text(shop, "\ufeff" + file.getvalue(), tmp_path, "in.csv")
+
+    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    with shop_scope(shop):
+        order = Order.objects.get()
+    assert (order.total_price, order.note) == (Decimal("9.50"), "a,b;c\td")
+
+
+def test_rows_of_a_table_that_nobody_can_read_stop_nothing(shop: Shop, tmp_path: Path) -> None:
+    long = b"x" * 1_100_000
+    content = b"\n".join(
+        [
+            b"email,note",
+            b"ada@example.com,good",
+            "bo@example.com,caf\xe9".encode("latin-1"),
+            b"cy@example.com," + long,
+            b'dan@example.com,"' + b"\n".join([long[:600_000]] * 2) + b'"',
+            b"eve@example.com,a,b",
+            b"fay@example.com,good",
+        ]
+    )
+    path = tmp_path / "in.csv"
+    path.write_bytes(content)
+
+    call_command("import_orders", str(path), shop=shop.domain, stdout=io.StringIO())
+
+    found = {line: reason for line, fate, reason in fates(shop) if fate == "failed"}
+    assert found[3] == "is not UTF-8"
+    assert found[4] == "is longer than 1048576 characters"
+    assert found[7] == "has 3 cells, and there are 2 columns"
+    with shop_scope(shop):
+        assert set(Customer.objects.values_list("email", flat=True)) == {"ada@example.com", "fay@example.com"}
+
+
+def test_an_order_whose_rows_are_not_together_is_not_cut_in_silence(shop: Shop, tmp_path: Path) -> None:
+    rows = "#1,Mug,1.00\n#2,Jug,1.00\n#1,Cup,1.00\n" + "#3,Bead,1.00\n" * 501 + "#4,Pot,1.00\n"
+
+    import_text(shop, f"order,line_title,line_price\n{rows}", tmp_path, "in.csv")
+
+    assert [(line, reason) for line, fate, reason in fates(shop) if fate == "failed"] == [
+        (4, "order #1 stands in the file before; its rows must be together"),
+        (5, "order #3 has more than 500 rows"),
+    ]
+    with shop_scope(shop):
+        assert list(Order.objects.order_by("pk").values_list("source_identifier", flat=True)) == ["#1", "#2", "#4"]
+
+
+@pytest.mark.parametrize("junk", [5, "x", [5], ["x"], [{"code": [1]}], {"a": 1}, [{"code": "P"}]])
+@pytest.mark.parametrize(
+    "place", ["discount_applications", "discount_codes", "addresses", "transactions", "line_items"]
+)
+def test_junk_in_a_row_fails_that_row_alone(shop: Shop, tmp_path: Path, place: str, junk: Any) -> None:
+    order = {"line_items": [{"title": "a", "price": "1.00"}], "id": 1}
+    code = {"code": "P", "amount": "1", "type": "percentage"}
+    text = lines(
+        {"order": {**order, "discount_codes": [code], place: junk}},
+        {"order": {**order, "discount_codes": [{**code, "code": junk}], "id": 2}},
+        {"customer": {"email": "ada@example.com", place: junk}},
+        {"order": {**order, "id": 3}},
+    )
+
+    import_text(shop, text, tmp_path)
+
+    assert [(line, fate) for line, fate, _ in fates(shop)][-1] == (4, "new")
 
 
 def test_bad_rows_are_reported_and_stop_nothing(shop: Shop, tmp_path: Path) -> None:
@@ -246,6 +340,34 @@ def test_a_dry_run_shows_every_fate_and_changes_nothing(shop: Shop, tmp_path: Pa
         assert not Event.objects.filter(topic__in=("orders/create", "customers/create")).exists()
 
 
+def test_a_dry_run_leaves_no_file(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"first_name": "Bo"}}), tmp_path, dry_run=True)
+
+    assert not list((tmp_path / "m").rglob("*.jsonl"))
+    with shop_scope(shop):
+        assert not Import.objects.exists()
+
+
+def test_files_that_nobody_goes_on_with_do_not_stay(shop: Shop, tmp_path: Path) -> None:
+    def keep(name: str) -> Import:
+        return imports.keep(io.BytesIO(name.encode()), f"{name}.jsonl", actor="system", at=timezone.now())
+
+    with shop_scope(shop):
+        old, fresh = keep("old"), keep("fresh")
+        Import.objects.filter(pk=old.pk).update(
+            state=Import.State.CHECKED, updated_at=timezone.now() - timedelta(days=8)
+        )
+    housekeeping.run_all()
+
+    assert not default_storage.exists(old.place)
+    assert default_storage.exists(fresh.place)
+    with shop_scope(shop):
+        old.refresh_from_db()
+        assert (old.state, old.problem) == ("failed", "Nobody went on with it for 7 days; the file is deleted.")
+        with pytest.raises(imports.NotChecked):
+            imports.confirm(old, actor="system", at=timezone.now())
+
+
 def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_path: Path) -> None:
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(5)]
     path = tmp_path / "in.jsonl"
@@ -275,7 +397,10 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_pat
         ("in.csv", b"", "is empty"),
         ("in.xlsx", b"x", "must end in"),
         ("in.csv", b"a,a\n1,2\n", "must name every column once"),
-        ("in.csv", b"email\n\xff\n", "not UTF-8"),
+        ("in.csv", b"email,\xff\na,b\n", "not UTF-8"),
+        ("in.csv", "email\nada@example.com\n".encode("utf-16"), "not UTF-8"),
+        ("in.csv", b"Name;Total\n#1;2\n", "names no column that is known"),
+        ("in.csv", b"x" * 2_000_000, "longer than"),
     ],
 )
 def test_files_that_are_none_are_refused(shop: Shop, tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -345,6 +470,21 @@ def test_a_customer_goes_out_whole_and_comes_back_so(
     assert [row["address1"] for row in after["addresses"]][:6] == streets[:5:-1]
 
 
+def test_a_known_customer_is_compared_as_it_is_kept(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"email": "ada@example.com", "phone": "+14155550123"}}), tmp_path)
+    same = {"customer": {"email": " ADA@example.com", "phone": "(415) 555-0123", "tags": "", "note": None}}
+    agreed = {"customer": {"email": "ada@example.com", "accepts_marketing": True}}
+    refused = {"customer": {"email": "ada@example.com", "phone": "12"}}
+
+    import_text(shop, lines(same, agreed, agreed, refused), tmp_path, "again.jsonl")
+
+    with shop_scope(shop):
+        again = ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
+        assert [fate for fate, _ in again] == ["skipped", "changed", "skipped", "failed"]
+        assert again[3][1] == "phone is invalid"
+        assert Customer.objects.get().email_marketing_state == "subscribed"
+
+
 ODD = [5, "x", "", [], {}, [5], [[]], [{}], None, True, {"a": {"b": 1}}, -1, 1.5, [None], "x" * 6000, [{"id": 1}]]
 CUSTOMER = (
     "email",
@@ -394,29 +534,6 @@ def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said
         assert checked == said
         assert done == said
         assert Customer.objects.exists() is (said["customers"] == "new")
-
-
-def test_files_that_nobody_confirms_are_deleted_after_a_week(shop: Shop) -> None:
-    now = timezone.now()
-    with shop_scope(shop):
-        kept = {
-            state: imports.keep(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=now)
-            for state in ("checked", "failed", "importing")
-        }
-        for state, row in kept.items():
-            Import.objects.filter(pk=row.pk).update(state=state)
-
-    housekeeping.run_all(now + timedelta(days=6))
-    early = [default_storage.exists(row.place) for row in kept.values()]
-    housekeeping.run_all(now + timedelta(days=8))
-    late = {state: default_storage.exists(row.place) for state, row in kept.items()}
-
-    assert early == [True] * 3
-    assert late == {"checked": False, "failed": False, "importing": True}
-    with shop_scope(shop):
-        assert list(Import.objects.order_by("pk").values_list("state", flat=True)) == ["failed", "failed", "importing"]
-        assert "Nobody confirmed it" in Import.objects.get(pk=kept["checked"].pk).problem
-        assert [outcome.fate for _, outcome in imports.run(kept["importing"])] == ["new"]
 
 
 def test_the_worker_checks_and_after_a_yes_imports(shop: Shop, tmp_path: Path) -> None:

@@ -185,6 +185,20 @@ def test_taxes_of_the_whole_order_are_shared_over_the_taxable_lines(api: ApiClie
     assert order["tax_lines"][0]["price"] == "5.99"
 
 
+@pytest.mark.parametrize(
+    ("order", "line"),
+    [({"tax_exempt": True}, {}), ({}, {"taxable": False}), ({"tax_exempt": True}, {"taxable": False})],
+)
+def test_a_rate_of_the_whole_order_taxes_nothing_that_is_exempt(api: ApiClient, order: Any, line: Any) -> None:
+    lines = [{"title": "Book", "price": "100.00", "quantity": 1, **line}]
+
+    by_rate = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2}], **order)
+    by_price = place(api, line_items=lines, tax_lines=[{"title": "VAT", "rate": 0.2, "price": "5.00"}], **order)
+
+    assert (by_rate["total_tax"], by_rate["total_price"]) == ("0.00", "100.00")
+    assert (by_price["total_tax"], by_price["total_price"]) == ("5.00", "105.00")
+
+
 def test_a_tax_without_a_price_follows_from_its_rate(api: ApiClient) -> None:
     line = {"title": "a", "price": "119.00", "quantity": 1, "tax_lines": [{"title": "VAT", "rate": "0.19"}]}
 
@@ -265,6 +279,33 @@ def test_decimals_follow_the_currency(api: ApiClient, currency: str, price: str,
     else:
         order = place(api, currency=currency, line_items=lines)
         assert (order["total_price"], order["currency"]) == (shown, currency)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"line_items": [{"title": "Mint", "price": "999999999999.99", "quantity": 1_000_000}]},
+        {"line_items": [{"title": "Mint", "price": "999999999999.99"}, {"title": "Coin", "price": "0.01"}]},
+        {
+            "line_items": [
+                {"title": "Mint", "price": "1.00", "tax_lines": [{"title": "VAT", "price": "999999999999.99"}]}
+            ]
+        },
+    ],
+)
+def test_totals_that_no_column_holds_are_refused(api: ApiClient, shop: Shop, fields: Any) -> None:
+    assert refused(api, **fields) == {"total_price": ["must be less than 1000000000000"]}
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+        assert not OrderCounter.objects.exists()
+
+
+def test_the_largest_total_is_kept_exactly(api: ApiClient) -> None:
+    line = {"title": "Oil", "price": "999999999999.999", "quantity": 1}
+
+    order = place(api, line_items=[line], currency="KWD", financial_status="paid")
+
+    assert (order["total_price"], order["total_outstanding"]) == ("999999999999.999", "0.000")
 
 
 def test_an_order_shows_the_money_that_the_buyer_saw(api: ApiClient) -> None:
@@ -484,6 +525,30 @@ def test_update_changes_what_may_be_changed_and_nothing_else(api: ApiClient) -> 
     for name in ("total_price", "financial_status", "line_items", "name", "customer"):
         assert changed[name] == order[name]
     assert len(api.get(f"orders/{order['id']}/metafields.json").json()["metafields"]) == 1
+
+
+def test_update_keeps_the_parts_of_an_address_that_it_does_not_name(api: ApiClient, shop: Shop) -> None:
+    order = place(api, shipping_address=ADDRESS)
+
+    def changed(**parts: Any) -> Any:
+        response = api.put(f"orders/{order['id']}.json", {"order": {"shipping_address": parts}})
+        assert response.status_code == 200, response.content
+        return response.json()["order"]["shipping_address"]
+
+    moved = changed(address1="123 Ship Street", city="Shipsville")
+    abroad = changed(country="Germany")
+    again = changed(**abroad)
+    gone = changed(**dict.fromkeys(abroad))
+
+    assert moved == {**order["shipping_address"], "address1": "123 Ship Street", "city": "Shipsville"}
+    assert (abroad["country_code"], abroad["province"], abroad["city"]) == ("DE", None, "Shipsville")
+    assert again == abroad
+    assert gone is None
+    assert changed(city="Bonn")["first_name"] is None
+    refused = api.put(
+        f"orders/{order['id']}.json", {"order": {"shipping_address": {"country": "Narnia"}, "phone": "x"}}
+    )
+    assert "shipping_address.country" in refused.json()["errors"]
 
 
 def test_update_takes_an_order_from_its_customer(api: ApiClient, shop: Shop) -> None:

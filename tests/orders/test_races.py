@@ -130,3 +130,17 @@ def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> Non
         order.refresh_from_db()
         assert (order.total_paid, order.financial_status) == (Decimal("18.00"), "partially_paid")
         assert Customer.objects.get().total_spent == Decimal("18.00")
+
+
+def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> None:
+    order = make_order(shop, transactions=[{"kind": "authorization", "amount": Decimal("20.00")}] * 2)
+    ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
+
+    outcomes = at_once(
+        shop, 12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())
+    )
+
+    assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 9
+    with shop_scope(shop):
+        order.refresh_from_db()
+        assert order.total_paid == Decimal("18.00")

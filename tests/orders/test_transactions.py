@@ -107,6 +107,32 @@ def test_sales_pay_what_is_owed_and_no_more(api: ApiClient, order: dict[str, Any
         assert Event.objects.filter(topic="order_transactions/create").count() == 2
 
 
+def test_captures_of_several_authorizations_take_no_more_than_is_owed(api: ApiClient, order: dict[str, Any]) -> None:
+    for _ in range(2):
+        pay(api, order, kind="authorization", amount="100.00")
+    pay(api, order, kind="sale", amount="30.00")
+
+    refused = pay(api, order, kind="capture", amount="70.01")
+    rest = pay(api, order, kind="capture")
+    again = pay(api, order, kind="capture")
+
+    assert refused.json() == {"errors": {"amount": ["must be less than or equal to 70.00"]}}
+    assert rest.json()["transaction"]["amount"] == "70.00"
+    assert again.status_code == 422
+    assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "0.00"
+
+
+def test_a_capture_names_its_authorization_by_the_code(api: ApiClient, order: dict[str, Any]) -> None:
+    first = pay(api, order, kind="authorization", amount="40.00", authorization="auth-1").json()["transaction"]
+    second = pay(api, order, kind="authorization", amount="60.00", authorization="auth-2").json()["transaction"]
+
+    by_code = pay(api, order, kind="capture", authorization="auth-1").json()["transaction"]
+    newest = pay(api, order, kind="capture", authorization="capture-7").json()["transaction"]
+
+    assert (by_code["parent_id"], by_code["amount"]) == (first["id"], "40.00")
+    assert (newest["parent_id"], newest["amount"]) == (second["id"], "60.00")
+
+
 def test_failed_attempts_move_nothing(api: ApiClient, order: dict[str, Any]) -> None:
     failed = pay(api, order, kind="sale", amount="100.00", status="failure", error_code="card_declined")
 
@@ -183,6 +209,31 @@ def test_a_payment_in_the_buyers_currency_pays_in_spite_of_roundings(api: ApiCli
     pay(api, order, kind="sale", amount="1483", currency="JPY")
 
     assert status(api, order) == "paid"
+
+
+def test_roundings_of_small_payments_do_not_pay_an_order(api: ApiClient) -> None:
+    lines = [{"title": "Bead", "price": "0.05", "quantity": 1}]
+    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="151.27")
+
+    for _ in range(7):
+        assert pay(api, order, kind="sale", amount="1", currency="JPY").status_code == 201
+    partly = status(api, order)
+    too_much = pay(api, order, kind="sale", amount="2", currency="JPY")
+    pay(api, order, kind="sale", amount="1", currency="JPY")
+
+    assert partly == "partially_paid"
+    assert too_much.json() == {"errors": {"amount": ["must be less than or equal to 1"]}}
+    assert status(api, order) == "paid"
+    assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "0.00"
+
+
+def test_a_payment_that_no_column_holds_is_refused(api: ApiClient) -> None:
+    lines = [{"title": "Bead", "price": "1.00", "quantity": 1}]
+    order = place(api, line_items=lines, presentment_currency="JPY", exchange_rate="0.000001")
+
+    response = pay(api, order, kind="authorization", amount="999999999999", currency="JPY")
+
+    assert response.json() == {"errors": {"amount": ["is invalid"]}}
 
 
 def test_events_of_an_order_are_its_timeline(api: ApiClient, order: dict[str, Any]) -> None:

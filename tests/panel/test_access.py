@@ -38,7 +38,7 @@ STAFF = (
     "staff_management_activation",
 )
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
-EXPORTS = ("export_orders", "export_customers")
+EXPORTS = ("export_orders", "export_customers", "staff_audit_log_view")
 APPS = ("applications", "view_private_apps", "edit_private_apps")
 
 
@@ -215,6 +215,8 @@ OPEN = {
     "autocomplete",
     "jsi18n",
     "app_list",
+    "save_view",
+    "change_view",
 }
 # Django redirects <id>/ to <id>/change/ and anything else to 404; neither has a name.
 NAMES = sorted(TABLE)
@@ -396,6 +398,7 @@ def test_an_object_that_is_none_is_not_found(identity: str, owner: Panel) -> Non
         ("password_change", 302),
         ("password_change_done", 302),
         ("autocomplete", 403),
+        ("save_view", 405),
     ],
 )
 def test_open_pages_work_without_any_permission(name: str, status: int, panel_with: PanelWith) -> None:

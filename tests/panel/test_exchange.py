@@ -1,9 +1,12 @@
 """Exports and imports in the panel: who may, what they get, and that nothing happens unasked."""
 
+import csv
 import io
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from django.utils import timezone
 
@@ -15,6 +18,7 @@ from apps.orders.exchange import exports, imports
 from apps.orders.models import Export, Import
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
+from tests import factories
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
@@ -84,7 +88,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     lacking = panel_with(kind)
 
     def sent(who: Panel, query: str = "", **fields: Any) -> Any:
-        return who.http.post(f"{address}{query}", {"action": "export_jsonl", "_selected_action": ids[:1], **fields})
+        return who.http.post(f"{address}{query}", {"action": "export_chosen", "_selected_action": ids[:1], **fields})
 
     chosen = sent(panel)
     found = sent(panel, "?q=ada", select_across="1")
@@ -97,7 +101,7 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     assert "/orders/export/" in chosen["Location"]
     assert found.status_code == 302
     assert "/orders/export/" not in refused.get("Location", "")
-    assert b"export_jsonl" not in lacking.http.get(address).content
+    assert b"export_chosen" not in lacking.http.get(address).content
 
 
 def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
@@ -161,3 +165,102 @@ def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop
     assert clerk.post("orders_import_confirm", kept.pk).status_code == 403
     assert stranger.get("orders_import_change", kept.pk).status_code == 404
     assert stranger.post("orders_import_confirm", kept.pk).status_code == 404
+
+
+def export_the_log(panel: Panel, **fields: str) -> str:
+    url = panel.url("orders_export_new") + "?kind=events"
+    key = panel.http.get(url).context["form_key"]
+    answer = panel.http.post(url, {"form_key": key, "format": "csv", **fields})
+    assert answer.status_code == 302, answer.context["form"].errors
+    run(panel.shop, exports.EXPORT)
+    with shop_scope(panel.shop):
+        export = Export.objects.latest("pk")
+    return b"".join(panel.http.get(panel.url("orders_export_file", export.pk, export.key)).streaming_content).decode()
+
+
+@pytest.fixture
+def auditor(panel_with: PanelWith) -> Panel:
+    return panel_with("staff_audit_log_view")
+
+
+def test_the_audit_log_goes_out_as_a_table_that_no_spreadsheet_runs(
+    auditor: Panel, shop: Shop, other_shop: Shop
+) -> None:
+    make_order(shop, note="x")
+    factories.make_installation(shop, name="=HYPERLINK(1)")
+    factories.make_installation(other_shop, name="Elsewhere")
+
+    text = export_the_log(auditor)
+
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert [row["topic"] for row in rows][-1] == "orders/export"
+    assert {row["about"] for row in rows} >= {"#1001", "'=HYPERLINK(1)"}
+    assert (rows[-1]["who"], rows[-1]["actor"]) == (str(auditor.user), f"staff:{auditor.user.pk}")
+    assert orjson.loads(rows[-1]["changes"])["kind"] == [None, "events"]
+    assert "Elsewhere" not in text
+
+
+def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> None:
+    factories.make_installation(shop, name="=Reviews")
+
+    events = [orjson.loads(line)["event"] for line in export_the_log(auditor, format="jsonl").splitlines()]
+
+    assert [event["about"] for event in events if event["topic"] == "app/installed"] == ["=Reviews"]
+    assert events[-1]["changes"]["kind"] == [None, "events"]
+    assert [event["id"] for event in events] == sorted(event["id"] for event in events)
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "kept"),
+    [
+        ({"topic": "app/installed"}, True),
+        ({"topic": "orders/export"}, False),
+        ({"who": "app:"}, True),
+        ({"who": "system"}, False),
+        ({"q": "REVIEW"}, True),
+        ({"q": "nothing"}, False),
+        ({"since": "2031-05-06", "until": "2031-05-06"}, True),
+        ({"since": "2031-05-07"}, False),
+        ({"until": "2031-05-05"}, False),
+    ],
+)
+def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, narrowed: dict[str, str], kept: bool) -> None:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
+    factories.make_installation(shop, name="Reviews")
+    with shop_scope(shop):
+        # The 6th of May there, and still the 5th in UTC.
+        at = datetime(2031, 5, 5, 13, tzinfo=UTC)
+        Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)
+
+    text = export_the_log(auditor, **narrowed)
+
+    assert ("Reviews" in text) is kept
+
+
+def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machine: Any) -> None:
+    time_machine.move_to(datetime(2031, 5, 6, 15, tzinfo=UTC))
+    auditor.http.force_login(auditor.user)
+
+    page = auditor.get("orders_export_new", kind="events", topic="app/installed", who="system", period="7", q="#1")
+
+    form = page.context["form"]
+    assert {name: str(form[name].value()) for name in ("topic", "who", "q", "since")} == {
+        "topic": "app/installed",
+        "who": "system",
+        "q": "#1",
+        "since": "2031-04-29",
+    }
+    assert auditor.get("orders_export_new", kind="events", period="x").status_code == 200
+
+
+def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith, shop: Shop) -> None:
+    clerk = panel_with("export_orders", "export_customers")
+    url = clerk.url("orders_export_new") + "?kind=events"
+
+    answers = [clerk.http.get(url), clerk.http.post(url, {"format": "csv"})]
+    forged = clerk.post("orders_export_new", form_key=clerk.form_key("orders_export_new"), kind="events", format="csv")
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert "kind" in forged.context["form"].errors
+    with shop_scope(shop):
+        assert not Export.objects.exists()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
-from apps.orders.models import Comment, Order
+from apps.orders.models import Comment, Export, Order
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests.orders.factories import available, make_order, make_variant
@@ -131,6 +131,20 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
         assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
 
 
+@pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
+def test_addresses_with_nul_are_refused(panel: Panel, order: Order, query: str) -> None:
+    assert panel.http.get(f"{panel.url(LIST)}?{query}").status_code == 400
+    assert panel.http.get(f"{panel.url(LIST)}%00/change/").status_code == 400
+
+
+def test_a_comment_with_nul_is_refused(panel: Panel, order: Order) -> None:
+    refused = act(panel, order, "comment", comment="a\0b")
+
+    assert "comment is invalid" in refused.content.decode()
+    with shop_scope(order.shop):
+        assert not Comment.objects.exists()
+
+
 def test_edit_saves_through_the_service_and_minds_the_version(panel: Panel, order: Order) -> None:
     form = {"email": "new@example.com", "phone": "", "po_number": "7", "tags": "vip", "note": "x"}
     stale = panel.post("orders_order_edit", order.pk, **form, seen_version="1")
@@ -155,6 +169,26 @@ def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> 
     )
 
     assert "1 orders closed. 1 were closed or cancelled already." in response.content.decode()
+
+
+def test_the_chosen_orders_are_exported(
+    panel_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_order(shop)
+    form = {"action": "export_chosen", "_selected_action": [other.pk]}
+    clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
+
+    refused = clerk.http.post(clerk.url(LIST), form)
+    asked = exporter.http.post(exporter.url(LIST), form)
+    monkeypatch.setattr("apps.orders.admin.exchange.MAX_EXPORTED", 0)
+    too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
+
+    with shop_scope(shop):
+        export = Export.objects.get()
+    assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
+    assert asked["Location"] == exporter.url("orders_export_change", export.pk)
+    assert "/export/" not in refused.get("Location", "")
+    assert "Choose 1 to 0 of them" in too_many.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:

@@ -108,6 +108,48 @@ def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Sho
         assert Event.objects.filter(topic="products/update").count() == 1
 
 
+def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, shop: Shop) -> None:
+    rows = variants(row("Sand", "19.90", option2="S"), row("Olive", "21.00", option2="M"))
+    panel.post("catalog_product_add", **PRODUCT, **rows, **no_metafields())
+    with shop_scope(shop):
+        product = Product.objects.get()
+        first, second = Variant.objects.order_by("id")
+    named = PRODUCT | {"option_names": "Size", "tags": "a, b", "vendor": "Acme", "handle": product.handle}
+    rows = variants(
+        row("Sand", "19.90", option2="S", id=str(first.pk), product=str(product.pk)),
+        row("Olive", "21.00", option2="M", id=str(second.pk), product=str(product.pk)),
+        initial=2,
+    )
+
+    answer = panel.post(
+        "catalog_product_change", product.pk, **named, **rows, **no_metafields(), seen_version=version_of(product)
+    )
+
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    with shop_scope(shop):
+        option = product.options.get()
+        assert (option.name, option.values) == ("Size", ["S", "M"])
+        assert list(Variant.objects.order_by("id").values_list("title", flat=True)) == ["S", "M"]
+
+
+def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        make_product("Bag")
+        product = make_product("Bag", handle="tote")
+        variant = product.variants.get()
+    named = PRODUCT | {"title": "Bag", "option_names": "Title", "handle": "", "seen_version": version_of(product)}
+    unchanged = row("Default Title", "0.00", id=str(variant.pk), product=str(product.pk))
+
+    answer = panel.post(
+        "catalog_product_change", product.pk, **named, **variants(unchanged, initial=1), **no_metafields()
+    )
+
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    with shop_scope(shop):
+        product.refresh_from_db()
+        assert product.handle == "bag-1"
+
+
 def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Shop) -> None:
     rows = variants(row("Sand", "19.90", option2="S"), row("Sand", "21", option2="S"))
 

@@ -1,6 +1,5 @@
 """Products as staff see them: one form with their variants, and a page for their images."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -20,6 +19,7 @@ from apps.catalog.api.fields import HandleField, HtmlField
 from apps.catalog.inputs import OptionInput, Parts
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
+from apps.catalog.options import matched
 from apps.metafields.inline import MetafieldInline
 from apps.staff.forms import PanelForm
 from apps.staff.menu import Menu
@@ -99,10 +99,10 @@ class ProductForm(PanelForm):
         """The options as they should be; None where they stay."""
         if "option_names" not in self.changed_data:
             return None
-        known: Sequence[ProductOption | None] = [*self.existing, *[None] * MAX_OPTIONS]
+        named = [OptionInput(name) for name in self.cleaned_data["option_names"]]
         return [
-            OptionInput(name, list(row.values) if row else [], row.pk if row else None)
-            for name, row in zip(self.cleaned_data["option_names"], known, strict=False)
+            OptionInput(item.name, list(row.values) if row else [], row.pk if row else None)
+            for item, row in zip(named, matched(self.existing, named), strict=True)
         ] or None
 
 

@@ -99,10 +99,18 @@ class CustomCollectionSerializer(_EitherKind):
             del attrs["handle"]
 
 
+class RulesField(JsonField):
+    """Rules as they came; a condition may be a number, which JSON itself would not take back exactly."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """As it is; ``check`` reads it."""
+        return data
+
+
 class SmartCollectionSerializer(CustomCollectionSerializer):
     """A collection that is filled by rules."""
 
-    rules = JsonField(required=True)
+    rules = RulesField(required=True)
 
     class Meta(CustomCollectionSerializer.Meta):
         model = SmartCollection

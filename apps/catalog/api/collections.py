@@ -24,7 +24,7 @@ from apps.catalog.api.uploads import TakesPictures, has_picture
 from apps.catalog.inputs import Attrs
 from apps.catalog.membership import ORDERS, products_of, smart_collections_with, with_order
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
-from apps.catalog.pictures import Picture, PictureRefused
+from apps.catalog.pictures import Picture, PictureRefused, address_of
 
 
 class CountsProducts(ShopViewSet):
@@ -102,8 +102,7 @@ class _KindViewSet(CountsProducts, TakesPictures):
         if not has_picture(image):
             return
         if "id" in self.kwargs:
-            self.get_object()
-            image = _without_own_address(image)
+            image = _without_own_address(image, self.get_object())
         if image is not None and has_picture(image):
             try:
                 self.picture = self.take(image)
@@ -135,9 +134,10 @@ class _KindViewSet(CountsProducts, TakesPictures):
         collections.delete_collection(instance, actor=self.actor, at=self.at)
 
 
-def _without_own_address(image: Any) -> Any:
+def _without_own_address(image: Any, collection: Collection) -> Any:
     """A client that sends a whole collection back sends the address of the picture that it has."""
-    if "created_at" in image and image.get("attachment") is None:
+    own = address_of(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
+    if image.get("attachment") is None and ("created_at" in image or image.get("src") == own):
         return {name: value for name, value in image.items() if name != "src"}
     return image
 

@@ -40,6 +40,8 @@ from apps.shops.models import Shop
 _INTEGER = {"type": "integer"}
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
 MAX_GRAMS = 10**12
+# Where they decide the weight, which may be kept in grams, too.
+MAX_GRAMS_ALONE = 10**9 - 1
 
 
 def settle_publication(attrs: Attrs, published_at: Any) -> None:
@@ -133,6 +135,8 @@ class VariantSerializer(ResourceSerializer[Variant]):
 
     def check(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
         """A service that is named exists; a first option that is null is left to the product."""
+        if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
+            errors.setdefault("grams", [f"must be less than or equal to {MAX_GRAMS_ALONE}"])
         if attrs.get("option1", "") is None:
             del attrs["option1"]
         service = attrs.get("fulfillment_service")

@@ -88,7 +88,10 @@ class AssetViewSet(ShopViewSet):
         shown: dict[str, Any] = self.plan().read_one(asset.pk, self.context)
         asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         if not asked or asked & {"value", "attachment"}:
-            name, value = content_of(asset)
+            try:
+                name, value = content_of(asset)
+            except FileNotFoundError:
+                raise Http404 from None
             if not asked or name in asked:
                 shown[name] = value
         return self.json({"asset": shown})

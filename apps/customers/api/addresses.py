@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.fields import ApiField, Column, Computed
 from apps.api.filters import MAX_IDS, read_id
-from apps.api.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.api.serializers import Attrs, ResourceSerializer, check_body
 from apps.api.viewsets import ShopViewSet
 from apps.customers import addresses
 from apps.customers.api.fields import BlankableText
@@ -84,12 +84,6 @@ class AddressSerializer(ResourceSerializer[Address]):
             "country_name",
             "default",
         )
-
-    def check(self, attrs: Attrs, instance: Address | None, errors: Errors) -> None:
-        """Country and province must be known, and are completed."""
-        if not errors:
-            _, wrong = addresses.clean_address(attrs, instance)
-            errors |= wrong
 
 
 class AddressViewSet(ShopViewSet):

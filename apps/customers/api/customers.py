@@ -34,7 +34,7 @@ from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
 from apps.customers.models import Customer, OptInLevel
-from apps.customers.rules import clean, taken
+from apps.customers.rules import CustomerRefused, clean, taken
 from apps.customers.search import EVERYBODY, ORDERS, SEARCH
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
@@ -143,15 +143,15 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         )
 
     def check(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """The rules of customers, beside what single fields already refused."""
+        """Beside single fields that are refused, name what the rules refuse; else the service does."""
+        if not errors:
+            return
         cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
         if {"first_name", "last_name", "email"} & errors.keys():
             found.pop("customer", None)
-        if errors or found:
-            found = taken(cleaned, besides=instance) | found
+        found = taken(cleaned, besides=instance) | found
         for field, messages in found.items():
             errors.setdefault(field, messages)
-        attrs |= cleaned
 
 
 class CustomerViewSet(ShopViewSet):
@@ -164,6 +164,7 @@ class CustomerViewSet(ShopViewSet):
     plural = "customers"
     order = ("-id",)
     versions = ("version",)
+    shows_made = True
     answers = {
         "search": {"type": "object", "properties": {"customers": {"type": "array", "items": {"type": "object"}}}},
         "account_activation_url": {
@@ -182,12 +183,13 @@ class CustomerViewSet(ShopViewSet):
         return self._telling_all_taken(super().update, **kwargs)
 
     def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
-        """Write; where the database refuses the e-mail or the phone, say so of both. Its error names just one."""
+        """Write; where that is refused, say of both e-mail and phone that they are taken. The database names just one."""
         try:
             return write(self.request, **kwargs)
-        except IntegrityError:
+        except (CustomerRefused, IntegrityError):
             present = self.get_object() if "id" in kwargs else None
-            if found := taken(self.attributes(present), besides=present):
+            cleaned, found = clean(self.attributes(present), customer=present, shop=self.shop, at=self.at)
+            if found := taken(cleaned, besides=present) | found:
                 raise Unprocessable(found) from None
             raise
 

@@ -3,6 +3,7 @@
 import apps.shops.tenancy
 import datetime
 import django.db.models.deletion
+from decimal import Decimal
 import django.utils.timezone
 from django.db import migrations, models
 
@@ -61,7 +62,7 @@ class Migration(migrations.Migration):
                 ('multipass_identifier', models.CharField(blank=True, max_length=255)),
                 ('search_text', models.TextField(blank=True, editable=False)),
                 ('orders_count', models.PositiveIntegerField(default=0, editable=False)),
-                ('total_spent', models.DecimalField(decimal_places=3, default=0, editable=False, max_digits=20)),
+                ('total_spent', models.DecimalField(decimal_places=3, default=Decimal('0'), editable=False, max_digits=20)),
                 ('last_order_id', models.BigIntegerField(blank=True, editable=False, null=True)),
                 ('last_order_name', models.CharField(blank=True, editable=False, max_length=255)),
                 ('last_order_at', models.DateTimeField(default=datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), editable=False)),

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from apps.inventory import grid, services
+from apps.inventory.api.items import HS_CODE
 from apps.inventory.grid import CellsRefused
 from apps.inventory.models import InventoryItem, Location, StockMovement
 from apps.inventory.naming import matches, names_of_items
@@ -63,6 +64,13 @@ class InventoryItemForm(PanelForm):
         if known is None:
             raise forms.ValidationError("The country of origin has no such province.")
         return known.code
+
+    def clean_harmonized_system_code(self) -> str | None:
+        """Six to thirteen digits and points; none is no code at all."""
+        given: str | None = self.cleaned_data["harmonized_system_code"]
+        if given and not HS_CODE.fullmatch(given):
+            raise forms.ValidationError("Enter six to thirteen digits and points.")
+        return given or None
 
 
 @admin.register(InventoryItem)

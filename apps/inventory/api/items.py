@@ -14,7 +14,7 @@ from apps.inventory.models import InventoryItem
 from apps.shops.countries import find_country, find_province
 
 INVALID = "is invalid"
-_HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
+HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 MAX_CODES = 250
 
 
@@ -30,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
             code = entry.get("country_code") if isinstance(entry, dict) else None
             number = entry.get("harmonized_system_code") if isinstance(entry, dict) else None
             country = find_country(code) if isinstance(code, str) and len(code) == 2 else None
-            if country is None or not isinstance(number, str) or not _HS_CODE.fullmatch(number):
+            if country is None or not isinstance(number, str) or not HS_CODE.fullmatch(number):
                 self.fail("invalid")
             found[country.code] = number
         return [{"country_code": code, "harmonized_system_code": found[code]} for code in sorted(found)]
@@ -73,16 +73,20 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
                 errors["country_code_of_origin"] = [INVALID]
             else:
                 attrs["country_code_of_origin"] = known.code
+        former = instance.country_code_of_origin if instance else None
+        if attrs.get("country_code_of_origin", former) != former:
+            # The province of another country is no province of this one.
+            attrs.setdefault("province_code_of_origin", None)
         province = attrs.get("province_code_of_origin")
         if province is not None:
-            of = attrs.get("country_code_of_origin", instance.country_code_of_origin if instance else None)
+            of = attrs.get("country_code_of_origin", former)
             part = find_province(of, province) if of else None
             if part is None:
                 errors["province_code_of_origin"] = [INVALID]
             else:
                 attrs["province_code_of_origin"] = part.code
         number = attrs.get("harmonized_system_code")
-        if number is not None and not _HS_CODE.fullmatch(number):
+        if number is not None and not HS_CODE.fullmatch(number):
             errors["harmonized_system_code"] = [INVALID]
 
 

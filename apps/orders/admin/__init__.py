@@ -1,5 +1,5 @@
 """The staff face of orders."""
 
-from apps.orders.admin import exchange, orders
+from apps.orders.admin import exchange, orders, sales
 
-__all__ = ["exchange", "orders"]
+__all__ = ["exchange", "orders", "sales"]

@@ -1,6 +1,6 @@
 """Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
 
-from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
@@ -13,63 +13,68 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
 from apps.customers.admin.customers import further_actions
+from apps.events.admin import ActorFilter, TopicFilter
+from apps.events.models import Event
 from apps.orders.exchange import exports, imports
 from apps.orders.exchange.cells import Writer
-from apps.orders.models import Export, Format, Import, ImportedRow, Kind, Order
+from apps.orders.models import Export, ExportKind, Format, Import, ImportedRow, Order
 from apps.shops.errors import DomainError
 from apps.staff.access import MissingPermission, may, require
+from apps.staff.filters import PERIODS, midnight
 from apps.staff.menu import Menu
 from apps.staff.once import form_key, posted, spend
-from apps.staff.paging import COUNTED
 from apps.staff.panel import ReadOnly, ShopOwnedAdmin
 from apps.staff.permissions import grant, grant_custom
 from apps.staff.theme import display
 
 IMPORT, VIEW_IMPORT, VIEW_EXPORT = "orders.add_import", "orders.view_import", "orders.view_export"
 # By kind of file, what somebody must hold to export it.
-EXPORTS = {Kind.ORDERS: "orders.export_order", Kind.CUSTOMERS: "customers.export_customer"}
+EXPORTS = {
+    ExportKind.ORDERS: "orders.export_order",
+    ExportKind.CUSTOMERS: "customers.export_customer",
+    ExportKind.EVENTS: "events.export_event",
+}
 SHOWN_FATES = 500
+MAX_EXPORTED = 5_000
 FATES = ImportedRow.Fate
 
-grant_custom("export_orders", EXPORTS[Kind.ORDERS])
-grant_custom("export_customers", EXPORTS[Kind.CUSTOMERS])
+grant_custom("export_orders", EXPORTS[ExportKind.ORDERS])
+grant_custom("export_customers", EXPORTS[ExportKind.CUSTOMERS])
+grant_custom("staff_audit_log_view", EXPORTS[ExportKind.EVENTS])
 grant("export_orders", "v", "orders.export")
 grant("export_customers", "v", "orders.export")
 for name in ("customers", "edit_orders"):
     grant(name, "va", "orders.import")
     grant(name, "v", "orders.importedrow")
+grant("staff_audit_log_view", "v", "orders.export")
 
 
-def _exporter(form: Format) -> Callable[..., HttpResponse | None]:
-    """A bulk action of a list: export what is chosen, or all that the view finds."""
-
-    @admin.action(description=f"Export the chosen as {form.label.partition(',')[0]}", permissions=["export"])
-    def export(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: COUNTED + 1])
-        if not ids:
-            # No ids would mean all.
-            screen.message_user(request, "None of the chosen is there any more.", messages.WARNING)
-            return None
-        if len(ids) > COUNTED:
-            text = f"The file holds the first {COUNTED:,} of them. An export of all is made under Exports."
-            screen.message_user(request, text, messages.WARNING)
-        user: Any = request.user
-        made = exports.start(
-            kind=Kind.ORDERS if screen.model is Order else Kind.CUSTOMERS,
-            format=form,
-            filters={"ids": ids[:COUNTED]},
-            user=user,
-            actor=screen.actor(request),
-            at=timezone.now(),
-        )
-        return HttpResponseRedirect(reverse("admin:orders_export_change", args=(made.pk,)))
-
-    export.__name__ = f"export_{form}"
-    return export
+@admin.action(description="Export the chosen", permissions=["export"])
+def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+    """Ask for a file of the chosen orders or customers, and lead to it."""
+    ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
+    # No ids would mean all.
+    if not ids or len(ids) > MAX_EXPORTED:
+        message = f"Choose 1 to {MAX_EXPORTED:,} of them, or export all under Exports."
+        screen.message_user(request, message, messages.ERROR)
+        return None
+    user: Any = request.user
+    export = exports.start(
+        kind=ExportKind.ORDERS if screen.model is Order else ExportKind.CUSTOMERS,
+        format=Format.CSV,
+        filters={"ids": ids},
+        user=user,
+        actor=screen.actor(request),
+        at=timezone.now(),
+    )
+    return HttpResponseRedirect(reverse("admin:orders_export_change", args=[export.pk]))
 
 
-EXPORT_ACTIONS = tuple(map(_exporter, Format))
-further_actions.extend(EXPORT_ACTIONS)
+further_actions.append(export_chosen)
+
+
+def _day() -> forms.DateInput:
+    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
 class ExportForm(forms.Form):
@@ -87,6 +92,39 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, kinds: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Kind, format and filters."""
+        given = self.cleaned_data
+        filters = {"status": given["status"]} if given["kind"] == ExportKind.ORDERS else {}
+        return {"kind": given["kind"], "format": given["format"], "filters": filters}
+
+
+class AuditExportForm(forms.Form):
+    """Which entries of the audit log the file is to hold; the fields are named like the list's filters."""
+
+    topic = forms.ChoiceField(label="What happened", required=False)
+    who = forms.ChoiceField(label="Who", required=False)
+    q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
+    since = forms.DateField(label="From", required=False, widget=_day())
+    until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
+    format = forms.ChoiceField(label="As", choices=Format.choices)
+
+    def __init__(self, *args: Any, lookups: dict[str, list[Any]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, every in (("topic", "Everything"), ("who", "Everybody")):
+            self.fields[name].choices = [("", every), *lookups[name]]  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Kind, format and filters; days are the shop's."""
+        given = self.cleaned_data
+        who = "actor__startswith" if given["who"] == "app:" else "actor"
+        until = given["until"] + timedelta(days=1) if given["until"] else None
+        filters = {"topic": given["topic"], who: given["who"], "subject_label__icontains": given["q"]}
+        filters |= {"created_at__gte": _midnight(given["since"]), "created_at__lt": _midnight(until)}
+        return {"kind": ExportKind.EVENTS, "format": given["format"], "filters": filters}
 
 
 class UploadForm(forms.Form):
@@ -143,33 +181,38 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
     def new_view(self, request: HttpRequest) -> HttpResponse:
         """Choose what goes out."""
-        kinds = [(kind.value, str(kind.label)) for kind, permission in EXPORTS.items() if may(request, permission)]
-        if not kinds:
-            raise MissingPermission(*EXPORTS.values())
-        initial = {"kind": request.GET.get("kind", kinds[0][0]), "status": request.GET.get("status", "")}
-        form = ExportForm(posted(request), kinds=kinds, initial=initial)
+        form = self._form(request)
         if request.method == "POST" and form.is_valid() and spend(request):
-            chosen = form.cleaned_data
-            filters = {"status": chosen["status"]} if chosen["kind"] == Kind.ORDERS else {}
             user: Any = request.user
-            export = exports.start(
-                kind=chosen["kind"],
-                format=chosen["format"],
-                filters=filters,
-                user=user,
-                actor=self.actor(request),
-                at=timezone.now(),
-            )
+            export = exports.start(**form.chosen, user=user, actor=self.actor(request), at=timezone.now())
             return HttpResponseRedirect(self.url("change", export.pk))
-        return self.page(
-            request, "panel/orders/form.html", "Export", form=form, button="Make the file", **_key(request)
-        )
+        title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
+        context = {"form": form, "button": "Make the file", **_key(request)}
+        return self.page(request, "panel/orders/form.html", title, **context)
+
+    def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
+        """The form for what is to go out; the audit log has one of its own."""
+        allowed = [kind for kind, permission in EXPORTS.items() if may(request, permission)]
+        if not allowed:
+            raise MissingPermission(*EXPORTS.values())
+        asked = request.GET.get("kind", allowed[0].value)
+        if asked == ExportKind.EVENTS or allowed == [ExportKind.EVENTS]:
+            require(request, EXPORTS[ExportKind.EVENTS])
+            return AuditExportForm(posted(request), lookups=self._lookups(request), initial=_as_listed(request))
+        kinds = [(kind.value, str(kind.label)) for kind in allowed if kind != ExportKind.EVENTS]
+        initial = {"kind": asked, "status": request.GET.get("status", "")}
+        return ExportForm(posted(request), kinds=kinds, initial=initial)
+
+    def _lookups(self, request: HttpRequest) -> dict[str, list[Any]]:
+        """What the filters of the audit log offer."""
+        filters = (TopicFilter, ActorFilter)
+        return {kind.parameter_name: kind(request, {}, Event, self).lookup_choices for kind in filters}
 
     def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
         """The file, for the person who asked for it and still may."""
         require(request, VIEW_EXPORT)
         export: Export = self.row_or_404(request, object_id)
-        require(request, EXPORTS[Kind(export.kind)])
+        require(request, EXPORTS[ExportKind(export.kind)])
         if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
             raise Http404("The export is no longer there")
         name = f"{export.kind}-{export.created_at:%Y-%m-%d}.{export.format}"
@@ -279,6 +322,18 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin):
             writer.write(row)
         add_never_cache_headers(response)
         return response
+
+
+def _midnight(day: date | None) -> str | None:
+    """When a day of the shop begins, as JSON can hold it."""
+    return datetime.combine(day, time(), timezone.get_current_timezone()).isoformat() if day else None
+
+
+def _as_listed(request: HttpRequest) -> dict[str, Any]:
+    """The form's values that narrow the file like the list one comes from."""
+    period = request.GET.get("period", "")
+    since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None
+    return {**request.GET.dict(), "since": since}
 
 
 def _key(request: HttpRequest) -> dict[str, str]:

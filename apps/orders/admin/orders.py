@@ -13,10 +13,10 @@ from apps.customers.admin.customers import further_inlines
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
 from apps.orders import payments, services, transitions
-from apps.orders.admin.exchange import EXPORT_ACTIONS, EXPORTS
+from apps.orders.admin.exchange import EXPORTS, export_chosen
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
 from apps.orders.admin.story import tell
-from apps.orders.models import Kind, Order
+from apps.orders.models import ExportKind, Order
 from apps.orders.money import text_of
 from apps.shops.errors import DomainError
 from apps.staff import home
@@ -49,12 +49,11 @@ class OrderAdmin(ShopOwnedAdmin):
     list_display_links = ("name",)
     list_filter = (ViewFilter, "financial_status", "fulfillment_status", "test")
     list_select_related = ("customer",)
-    list_before_template = "panel/orders/views.html"
     search_fields = ("name",)
     search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
-    actions = ("close_orders", *EXPORT_ACTIONS)
+    actions = ("close_orders", export_chosen)
     fields = ("email", "phone", "po_number", "tags", "note")
 
     # --- the list ---
@@ -120,8 +119,8 @@ class OrderAdmin(ShopOwnedAdmin):
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
-        """Whether the person may take orders out."""
-        return may(request, EXPORTS[Kind.ORDERS])
+        """Whether this person may take orders out as a file."""
+        return may(request, EXPORTS[ExportKind.ORDERS])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Orders are not written by hand."""

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from apps.events.models import Event
+from apps.orders.bill import Writer, as_seen, in_shop_currency, sums_of
 from apps.orders.models import Comment, Order
-from apps.orders.money import ZERO, text_of
+from apps.orders.money import text_of
+from apps.orders.order_status import url_of
 from apps.orders.pricing import gross, net
 from apps.orders.reading import lines_of, shipping_of, transactions_of
 from apps.staff.actors import names_of
@@ -29,10 +30,7 @@ class Moment:
 def tell(order: Order) -> dict[str, Any]:
     """The parts of the page."""
     lines, shipping, transactions = lines_of(order), shipping_of(order), transactions_of(order)
-
-    def money(amount: Decimal) -> str:
-        return f"{text_of(amount, order.currency)} {order.currency}"
-
+    money = in_shop_currency(order)
     return {
         "lines": [
             {
@@ -50,33 +48,21 @@ def tell(order: Order) -> dict[str, Any]:
         "transactions": [
             {"row": row, "amount": f"{text_of(row.amount, row.currency)} {row.currency}"} for row in transactions
         ],
-        "capturable": sum((row.unsettled for row in transactions), ZERO) > 0,
+        "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
         "owes": order.outstanding > 0 and order.cancelled_at is None,
         "outstanding": money(order.outstanding),
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),
+        "status_url": url_of(order.shop_id, order.token),
         "timeline": timeline(order),
     }
 
 
-def _sums(order: Order, money: Any) -> list[tuple[str, str]]:
-    """The money of the order, as on a bill; amounts of nothing are left out."""
-    codes = ", ".join(code["code"] for code in order.discount_codes)
-    taxes = "Taxes (included)" if order.taxes_included else "Taxes"
-    rows = [
-        ("Goods", order.total_line_items_price, True),
-        (f"Discounts ({codes})" if codes else "Discounts", -order.total_discounts, False),
-        ("Shipping", order.total_shipping_price, False),
-        (taxes, order.total_tax, False),
-        ("Tip", order.total_tip_received, False),
-        ("Total", order.total_price, True),
-        ("Paid", order.total_paid, True),
-        ("Refunded", -order.total_refunded, False),
-    ]
-    shown = [(label, money(amount)) for label, amount, always in rows if always or amount]
+def _sums(order: Order, money: Writer) -> list[tuple[str, str]]:
+    """The money of the order, and what of it the buyer saw."""
+    shown = sums_of(order, money)
     if order.is_multi_currency:
-        seen = text_of(order.presentment(order.total_price), order.presentment_currency)
-        shown.append(("Seen by the buyer", f"{seen} {order.presentment_currency}"))
+        shown.append(("Seen by the buyer", as_seen(order)(order.total_price)))
     return shown
 
 

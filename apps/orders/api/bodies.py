@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rest_framework.serializers import ValidationError
+
 from apps.api.errors import Unprocessable
-from apps.api.serializers import Attrs, Errors, check_body
+from apps.api.serializers import Attrs, Errors, check_body, flatten
 from apps.metafields import services as metafields
+from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.placing import Parts
 from apps.orders.pricing import CHECKED
@@ -13,6 +16,7 @@ from apps.orders.services import COLUMNS as UPDATABLE
 
 # What of the body of a new order belongs to apps above this one.
 OTHERS = ("fulfillments", "send_fulfillment_receipt")
+ADDRESSES = ("billing_address", "shipping_address")
 
 
 def read_order(version: str, data: Mapping[str, Any]) -> tuple[Attrs, Parts]:
@@ -49,7 +53,15 @@ def read_changes(version: str, data: Mapping[str, Any], instance: Any) -> tuple[
         Unprocessable: ``{field: [messages]}``.
     """
     named = {name: value for name, value in data.items() if name in {*UPDATABLE, "customer"}}
+    parts = {
+        name: named.pop(name) for name in ADDRESSES if isinstance(named.get(name), dict) and getattr(instance, name)
+    }
     attrs, errors = check_body(OrderSerializer, version, named, instance=instance)
+    for name, given in parts.items():
+        try:
+            attrs[name] = AddressField().changed(given, getattr(instance, name))
+        except ValidationError as error:
+            errors.update(flatten(error.detail, name))
     drafts = _metafields(data, errors)
     if errors:
         raise Unprocessable(errors)

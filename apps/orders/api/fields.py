@@ -16,8 +16,9 @@ from apps.api.fields import (
 )
 from apps.api.members import check_members
 from apps.api.nested import check_objects
-from apps.customers.addresses import clean_address
+from apps.customers.addresses import COLUMNS, clean_address
 from apps.customers.api.fields import BlankableText
+from apps.customers.models import Address
 from apps.orders.money import text_of
 
 MAX_OBJECTS = 250
@@ -153,9 +154,17 @@ class AddressField(ObjectField):
     def to_internal_value(self, data: Any) -> Any:
         """The snapshot; an empty object is none."""
         values = super().to_internal_value(data)
-        if not any(values.values()):
-            return None
-        snapshot, errors = clean_address(values)
+        return self._snapshot(values, None) if any(values.values()) else None
+
+    def changed(self, data: Any, before: Mapping[str, Any]) -> Any:
+        """A snapshot with what is given; parts that are not named stay as they were."""
+        values = super().to_internal_value(data)
+        present = Address(**{name: before.get(name) or "" for name in COLUMNS})
+        after = {**before, **self._snapshot(values, present)}
+        return after if any(after.values()) else None
+
+    def _snapshot(self, values: Mapping[str, Any], present: Address | None) -> dict[str, Any]:
+        snapshot, errors = clean_address(values, present)
         if errors:
             raise serializers.ValidationError(errors)
         return snapshot

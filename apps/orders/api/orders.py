@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.core.validators import validate_ipv46_address
 
 from apps.api.fields import (
@@ -36,6 +35,7 @@ from apps.orders.api.transactions import transaction_members
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 from apps.orders.money import text_of
+from apps.orders.order_status import url_of
 from apps.orders.pricing import CODE_TYPES
 
 if TYPE_CHECKING:
@@ -46,13 +46,8 @@ CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
 
 
-def status_url(token: str) -> str:
-    """Where a buyer follows an order, without an account."""
-    return f"{settings.BASE_URL}/orders/{token}"
-
-
-def _status_url(_context: "Context", token: str) -> str:
-    return status_url(token)
+def _status_url(context: "Context", token: str) -> str:
+    return url_of(context.shop.pk, token)
 
 
 def _order_number(_context: "Context", number: int) -> int:

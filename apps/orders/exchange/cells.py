@@ -6,15 +6,17 @@ Rule: reliability U12.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import IO, Any
 
 from defusedcsv import csv
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _RISKY = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
-# Cells above this are no data of ours; the reader of the standard library refuses 128 KiB by itself.
-MAX_CELL = 1024 * 1024
+# Characters of a row; longer ones are no data of ours.
+MAX_ROW = 1024 * 1024
+DELIMITERS = ",;\t"
 
 
 def guarded(value: Any) -> Any:
@@ -45,30 +47,87 @@ class Writer:
         self._writer.writerow([guarded(row.get(name)) for name in self._columns])
 
 
-def read(file: IO[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
+class _Lines:
+    """The lines of a file, counted; of a row that is too long no more than the limit is ever held."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.number, self.left = 0, MAX_ROW
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self.left + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if len(line) > self.left:
+            while line and not line.endswith(("\n", "\r")):
+                line = self._file.readline(MAX_ROW)
+            raise csv.Error(f"is longer than {MAX_ROW} characters")
+        self.left -= len(line)
+        return line
+
+
+def read(file: IO[str], known: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows by the number of their last line: cells by column, or what is wrong with the row.
 
+    Cells are separated by what separates the columns of the header: commas, semicolons or tabs.
+
+    Args:
+        file: Bytes that are no UTF-8 are surrogates in it (``errors="surrogateescape"``).
+        known: Columns, of which the header must name one; any will do where there are none.
+
     Raises:
-        ValueError: There is no header, or it names a column twice.
+        ValueError: There is no header that can be used.
     """
-    csv.field_size_limit(MAX_CELL)
-    reader = csv.reader(file)
-    columns = [name.strip().lower() for name in next(reader, [])]
-    if not any(columns) or len(set(columns)) < len(columns):
-        raise ValueError("The first line must name every column once.")
+    lines = _Lines(file)
+    reader, columns = _headed(lines)
+    if known and not set(known) & set(columns):
+        raise ValueError("The first line names no column that is known.")
     while True:
+        lines.left = MAX_ROW
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield reader.line_num, str(error)
+            yield lines.number, str(error)
             continue
-        if not any(cells):
-            continue
-        if len(cells) > len(columns):
-            yield reader.line_num, f"has {len(cells)} cells, and there are {len(columns)} columns"
-        elif any("\x00" in cell for cell in cells):
-            yield reader.line_num, "holds a NUL character"
-        else:
-            yield reader.line_num, {name: unguarded(cell) for name, cell in zip(columns, cells, strict=False)}
+        if any(cells):
+            row = dict(zip(columns, map(unguarded, cells), strict=False))
+            yield lines.number, _wrong_with(cells, columns) or row
+
+
+def _headed(lines: _Lines) -> tuple[Any, list[str]]:
+    """A reader of the rows, and the columns that the first line names."""
+    csv.field_size_limit(MAX_ROW)
+    try:
+        header = next(lines, "")
+        reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count))
+        columns = [name.strip().lower() for name in next(reader, [])]
+    except csv.Error as error:
+        raise ValueError(f"The first line cannot be read: {error}.") from None
+    if not _is_text(columns):
+        raise ValueError("The first line is not UTF-8.")
+    if not any(columns) or len(set(columns)) < len(columns):
+        raise ValueError("The first line must name every column once.")
+    return reader, columns
+
+
+def _wrong_with(cells: list[str], columns: list[str]) -> str:
+    if len(cells) > len(columns):
+        return f"has {len(cells)} cells, and there are {len(columns)} columns"
+    if any("\x00" in cell for cell in cells):
+        return "holds a NUL character"
+    return "" if _is_text(cells) else "is not UTF-8"
+
+
+def _is_text(cells: Iterable[str]) -> bool:
+    """Whether there are no surrogates, which stand for bytes that nobody can read."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,8 +2,9 @@
 
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -19,14 +20,16 @@ from apps.api.versions import newest
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.models import Customer
+from apps.events.models import Event
 from apps.events.services import record_event
 from apps.jobs import services as jobs
 from apps.jobs.models import Job
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
+from apps.orders.exchange import audit
 from apps.orders.exchange.cells import Writer
 from apps.orders.exchange.tables import CUSTOMER_COLUMNS, ORDER_COLUMNS, customer_row, order_rows
-from apps.orders.models import Export, Format, Kind, Order, Transaction
+from apps.orders.models import Export, ExportKind, Format, Order, Transaction
 from apps.shops.tenancy import current_shop
 from apps.staff.models import User
 
@@ -34,7 +37,21 @@ EXPORT, EXPIRE = "orders.export", "orders.expire_export"
 LIFETIME = timedelta(days=2)
 BATCH = 500
 # By kind, the columns that an export can be narrowed by.
-FILTERS = {Kind.ORDERS: ("status", "financial_status"), Kind.CUSTOMERS: ("state",)}
+FILTERS = {
+    ExportKind.ORDERS: ("status", "financial_status"),
+    ExportKind.CUSTOMERS: ("state",),
+    ExportKind.EVENTS: audit.FILTERS,
+}
+MODELS: dict[ExportKind, Any] = {
+    ExportKind.ORDERS: Order,
+    ExportKind.CUSTOMERS: Customer,
+    ExportKind.EVENTS: Event,
+}
+COLUMNS = {
+    ExportKind.ORDERS: ORDER_COLUMNS,
+    ExportKind.CUSTOMERS: CUSTOMER_COLUMNS,
+    ExportKind.EVENTS: audit.COLUMNS,
+}
 
 
 class WholeCustomerSerializer(CustomerSerializer):
@@ -56,17 +73,17 @@ def start(
     actor: str,
     at: datetime,
 ) -> Export:
-    """Ask for a file of customers or orders.
+    """Ask for a file of customers, orders or the audit log.
 
     Args:
-        kind: Of ``Kind``.
+        kind: Of ``ExportKind``.
         format: Of ``Format``.
         filters: ``ids``, or columns of ``FILTERS``.
         user: Who gets it.
         actor: The same, for the audit trail.
         at: When.
     """
-    known = {name: filters[name] for name in ("ids", *FILTERS[Kind(kind)]) if filters.get(name)}
+    known = {name: filters[name] for name in ("ids", *FILTERS[ExportKind(kind)]) if filters.get(name)}
     export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user=user, created_at=at)
     export.save(force_insert=True)
     told = known | ({"ids": len(known["ids"])} if "ids" in known else {})
@@ -77,10 +94,9 @@ def start(
 
 def rows_of(export: Export) -> QuerySet[Any, Any]:
     """What the file is to hold, oldest first."""
-    model: Any = Order if export.kind == Kind.ORDERS else Customer
     filters = dict(export.filters)
     ids = filters.pop("ids", None)
-    queryset: QuerySet[Any, Any] = model.objects.filter(**filters)
+    queryset: QuerySet[Any, Any] = MODELS[ExportKind(export.kind)].objects.filter(**filters)
     return (queryset.filter(pk__in=ids) if ids else queryset).order_by("pk")
 
 
@@ -113,25 +129,33 @@ def _write(export: Export, file: Any) -> Iterator[int]:
     if is_csv:
         # So that spreadsheets know the encoding.
         file.write("\ufeff")
-        writer = Writer(file, ORDER_COLUMNS if export.kind == Kind.ORDERS else CUSTOMER_COLUMNS)
+        writer = Writer(file, COLUMNS[ExportKind(export.kind)])
     done = 0
     for batch in _batches(export):
         for shown in batch:
             if not is_csv:
                 file.write(orjson.dumps({export.kind[:-1]: shown}).decode() + "\n")
-            elif export.kind == Kind.ORDERS:
-                for row in order_rows(shown):
-                    writer.write(row)
             else:
-                writer.write(customer_row(shown))
+                for row in _cells(export, shown):
+                    writer.write(row)
         done += len(batch)
         yield done
 
 
+def _cells(export: Export, shown: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """One object as rows of a table."""
+    if export.kind == ExportKind.ORDERS:
+        return order_rows(shown)
+    return [audit.cells(shown) if export.kind == ExportKind.EVENTS else customer_row(shown)]
+
+
 def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
     """The objects as the interface shows them, by keyset; orders with their transactions."""
+    if export.kind == ExportKind.EVENTS:
+        yield from audit.batches(rows_of(export), BATCH)
+        return
     context = Context(export.shop, newest())
-    serializer: Any = OrderSerializer if export.kind == Kind.ORDERS else WholeCustomerSerializer
+    serializer: Any = OrderSerializer if export.kind == ExportKind.ORDERS else WholeCustomerSerializer
     plan, last = plan_for(serializer, newest()), 0
     while True:
         ids = list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH])
@@ -140,18 +164,21 @@ def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
         last = ids[-1]
         objects = plan.read_ids(ids, context)
         batch = [objects[pk] for pk in ids if pk in objects]
-        if export.kind == Kind.ORDERS:
-            _add_transactions(batch, context)
+        if export.kind == ExportKind.ORDERS:
+            _complete(batch, context)
         yield batch
 
 
-def _add_transactions(orders: list[dict[str, Any]], context: Context) -> None:
+def _complete(orders: list[dict[str, Any]], context: Context) -> None:
+    """Add what the interface does not show with an order: its transactions, and its exchange rate."""
+    rates = dict(Order.objects.filter(pk__in=[order["id"] for order in orders]).values_list("pk", "exchange_rate"))
     by_order: dict[int, list[Any]] = {order["id"]: [] for order in orders}
     rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")
     for shown in plan_for(TransactionSerializer, newest()).read(rows, context):
         by_order[shown["order_id"]].append(shown)
     for order in orders:
         order["transactions"] = by_order[order["id"]]
+        order["exchange_rate"] = format(rates.get(order["id"], Decimal(1)).normalize(), "f")
 
 
 def give_up(job: Job) -> None:

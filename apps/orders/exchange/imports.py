@@ -17,7 +17,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.events.services import record_event
-from apps.jobs import housekeeping
 from apps.jobs import services as jobs
 from apps.jobs.models import Job
 from apps.orders.exchange.reading import RawRow, UnreadableFile, rows_of
@@ -33,7 +32,8 @@ Fate = ImportedRow.Fate
 PREVIEW = 50
 REPORT_EVERY = 50
 MAX_BYTES = 200 * 1024 * 1024
-KEEP_UNCONFIRMED = timedelta(days=7)
+# Files hold personal data: one that nobody goes on with does not stay.
+KEEP_UNTOUCHED = timedelta(days=7)
 # By kind of row, what somebody must hold in the panel to import it.
 NEEDED = {Kind.CUSTOMERS: "customers.add_customer", Kind.ORDERS: "orders.change_order"}
 
@@ -222,6 +222,23 @@ def _note(kept: Import, row: RawRow, outcome: Outcome, *, dry: bool) -> None:
     )
 
 
+def discard(kept: Import) -> None:
+    """Forget a file that was only looked at; one that is being imported stays."""
+    if kept.state != State.IMPORTING:
+        default_storage.delete(kept.place)
+        kept.delete()
+
+
+def clear_left(at: datetime) -> int:
+    """Delete the files of imports that nobody went on with for a week; what became of their rows is kept."""
+    left = list(Import.objects.filter(finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
+    for kept in left:
+        default_storage.delete(kept.place)
+        problem = kept.problem or f"Nobody went on with it for {KEEP_UNTOUCHED.days} days; the file is deleted."
+        Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=problem, finished_at=at)
+    return len(left)
+
+
 def unfinished(digest: str) -> Import | None:
     """An import of the same file that was begun and not finished."""
     found: Import | None = Import.objects.filter(digest=digest, state=State.IMPORTING).first()
@@ -261,21 +278,7 @@ def give_up(job: Job) -> None:
     Import.objects.filter(pk=job.arguments["import_id"]).update(state=State.FAILED, problem=job.error[:500])
 
 
-def clear_unconfirmed(at: datetime) -> int:
-    """Let go of the files that nobody confirmed within 7 days, and of unreadable ones: they hold people's data."""
-    cleared = 0
-    old = Import.objects.filter(created_at__lt=at - KEEP_UNCONFIRMED, finished_at=None)
-    for kept in old.exclude(state__in=(State.IMPORTING, State.DONE)).order_by("pk"):
-        problem = kept.problem or f"Nobody confirmed it within {KEEP_UNCONFIRMED.days} days; the file was deleted."
-        same = Import.objects.filter(pk=kept.pk, state=kept.state)
-        if same.update(state=State.FAILED, problem=problem, finished_at=at):
-            default_storage.delete(kept.place)
-            cleared += 1
-    return cleared
-
-
 def register_all() -> None:
-    """Add the tasks, and what housekeeping clears."""
-    housekeeping.register("files of imports", clear_unconfirmed)
+    """Add the tasks."""
     jobs.register(CHECK, check_task, on_give_up=give_up)
     jobs.register(RUN, run_task, on_give_up=give_up)

@@ -11,7 +11,7 @@ import orjson
 from apps.api.errors import ApiError
 from apps.api.parsers import parse_json
 from apps.orders.exchange.cells import read
-from apps.orders.exchange.tables import Unreadable, customer_body, order_body
+from apps.orders.exchange.tables import CUSTOMER_COLUMNS, Unreadable, customer_body, order_body
 from apps.orders.models import Format, Kind
 
 MAX_ROW = 1024 * 1024
@@ -49,15 +49,11 @@ def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
     """The rows of a file, one by one.
 
     Raises:
-        UnreadableFile: It is not UTF-8, or its header is unusable.
+        UnreadableFile: It is a table, and its header is unusable.
     """
-    try:
-        if form == Format.JSON_LINES:
-            yield from _json_lines(file)
-        else:
-            yield from _table(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(f"The file is not UTF-8 (byte {error.start}).") from None
+    if form == Format.JSON_LINES:
+        return _json_lines(file)
+    return _table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
@@ -84,15 +80,14 @@ def _json_row(line: int, text: bytes) -> RawRow:
 
 
 def _table(file: IO[str]) -> Iterator[RawRow]:
+    rows = read(file, known=("order", *CUSTOMER_COLUMNS))
     try:
-        rows = read(file)
         first = next(rows, None)
     except ValueError as error:
-        if isinstance(error, UnicodeDecodeError):
-            raise
         raise UnreadableFile(str(error)) from None
     if first is None:
         return
+    seen: set[str] = set()
     group: list[Mapping[str, str]] = []
     begins, name = 0, ""
     for line, cells in _chained(first, rows):
@@ -100,14 +95,16 @@ def _table(file: IO[str]) -> Iterator[RawRow]:
             yield RawRow(line, problem=cells)
         elif "order" not in cells:
             yield RawRow(line, Kind.CUSTOMERS, customer_body(cells))
-        elif group and cells["order"] == name and len(group) < MAX_ROWS_OF_ORDER:
-            group.append(cells)
+        elif group and cells["order"] == name:
+            # One more than there may be shows that there are too many.
+            if len(group) <= MAX_ROWS_OF_ORDER:
+                group.append(cells)
         else:
             if group:
-                yield _order_row(begins, group)
+                yield _order_row(begins, group, seen)
             group, begins, name = [cells], line, cells["order"]
     if group:
-        yield _order_row(begins, group)
+        yield _order_row(begins, group, seen)
 
 
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
@@ -115,9 +112,16 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
     yield from rest
 
 
-def _order_row(line: int, group: list[Mapping[str, str]]) -> RawRow:
-    if not group[0]["order"]:
+def _order_row(line: int, group: list[Mapping[str, str]], seen: set[str]) -> RawRow:
+    """The rows of one order; ``seen`` holds the orders before it, which may be parts of the same."""
+    name = group[0]["order"]
+    if not name:
         return RawRow(line, Kind.ORDERS, problem="order: can't be blank")
+    if len(group) > MAX_ROWS_OF_ORDER:
+        return RawRow(line, Kind.ORDERS, problem=f"order {name} has more than {MAX_ROWS_OF_ORDER} rows")
+    if name in seen:
+        return RawRow(line, Kind.ORDERS, problem=f"order {name} stands in the file before; its rows must be together")
+    seen.add(name)
     try:
         return RawRow(line, Kind.ORDERS, order_body(group))
     except Unreadable as error:

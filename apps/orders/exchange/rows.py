@@ -23,6 +23,7 @@ from apps.customers.addresses import COLUMNS as ADDRESS_COLUMNS
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
 from apps.customers.models import Customer
+from apps.customers.rules import CustomerRefused, clean
 from apps.customers.services import create_customer, update_customer
 from apps.orders import placing, transitions
 from apps.orders.api.bodies import read_order
@@ -97,8 +98,11 @@ def _customer(row: RawRow, body: Mapping[str, Any], *, actor: str, at: datetime)
         made = create_customer(attrs, actor=actor, at=at)
         return Outcome(row.kind, Fate.NEW, _label(made))
     attrs = read_body(CustomerSerializer, newest(), given, instance=known)
+    cleaned, errors = clean(attrs, customer=known, shop=current_shop(), at=at)
+    if errors:
+        raise CustomerRefused(errors)
     before = known.version
-    changed = {name: value for name, value in attrs.items() if _differs(known, name, value)}
+    changed = {name: value for name, value in cleaned.items() if _differs(known, name, value)}
     if not changed:
         return Outcome(row.kind, Fate.SKIPPED, _label(known), "is known already, and nothing differs")
     after = update_customer(known, changed, actor=actor, at=at)
@@ -157,7 +161,10 @@ def _order(row: RawRow, body: Mapping[str, Any], *, actor: str, at: datetime) ->
     key = source_key_of(row, body)
     known = ImportedRow.objects.filter(source_key=key, dry=False, fate=Fate.NEW).first()
     if known is not None:
-        return Outcome(row.kind, Fate.SKIPPED, known.label, "was imported before")
+        if Order.objects.filter(name=known.label).exists():
+            return Outcome(row.kind, Fate.SKIPPED, known.label, "was imported before")
+        # It was deleted since, and may come again.
+        ImportedRow.objects.filter(pk=known.pk).update(source_key="")
     cancelled_at = body.get("cancelled_at")
     attrs, parts = read_order(newest(), _translated(body))
     attrs |= {"source_name": "import", "source_identifier": key.removeprefix("order:")[:255]}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from apps.orders.models import Order, Transaction
+from apps.orders.models import Order
 from apps.orders.money import text_of
 
 ADDRESS = ("first_name", "last_name", "company", "address1", "address2", "city", "province", "country", "zip", "phone")
@@ -48,6 +48,7 @@ ORDER_COLUMNS = (
     "shipping_tax",
     "tags",
     "note",
+    "closed_at",
     "cancelled_at",
     "cancel_reason",
     *(f"billing_{name}" for name in ADDRESS),
@@ -93,9 +94,7 @@ def customer_row(shown: Mapping[str, Any]) -> dict[str, Any]:
 def order_rows(shown: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """An order of the interface as rows."""
     first = {name: shown[name] for name in ORDER_COLUMNS if name in shown and name != "discount_codes"}
-    paid = sum(
-        (Decimal(row["amount"]) for row in shown["transactions"] if _is_payment(row, shown["currency"])), Decimal(0)
-    )
+    paid = Decimal(shown["current_total_price"]) - Decimal(shown["total_outstanding"])
     shipping = shown["shipping_lines"]
     first |= {
         "order": shown["name"],
@@ -134,9 +133,14 @@ def _line(line: Mapping[str, Any]) -> dict[str, Any]:
 
 def given_codes(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The discount codes as they were given: an order shows what each took off, its applications the percentage."""
-    values = {item["code"]: item["value"] for item in shown.get("discount_applications") or () if item.get("code")}
+    applied = shown.get("discount_applications")
+    values = {
+        item["code"]: item.get("value")
+        for item in (applied if isinstance(applied, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("code"), str)
+    }
     return [
-        {**code, "amount": values.get(code.get("code"), code.get("amount"))}
+        {**code, "amount": values.get(str(code.get("code")), code.get("amount"))}
         if code.get("type") == "percentage"
         else code
         for code in shown.get("discount_codes") or ()
@@ -145,11 +149,6 @@ def given_codes(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _codes(shown: Mapping[str, Any]) -> list[str]:
     return [f"{code['code']}|{code['amount']}|{code['type']}" for code in given_codes(shown)]
-
-
-def _is_payment(row: Mapping[str, Any], currency: str) -> bool:
-    kinds = {Transaction.Kind.SALE, Transaction.Kind.CAPTURE}
-    return row["status"] == "success" and row["kind"] in kinds and row["currency"] == currency
 
 
 def _sum(amounts: Iterable[str]) -> str:
@@ -186,7 +185,9 @@ def order_body(rows: list[Mapping[str, str]]) -> dict[str, Any]:
     """
     first = rows[0]
     plain = ("email", "phone", "processed_at", "currency", "fulfillment_status", "total_price", "tags", "note")
-    body: dict[str, Any] = {name: first[name] for name in (*plain, "cancelled_at", "cancel_reason") if first.get(name)}
+    body: dict[str, Any] = {
+        name: first[name] for name in (*plain, "closed_at", "cancelled_at", "cancel_reason") if first.get(name)
+    }
     body["name"] = first.get("order", "")
     body["taxes_included"] = first.get("taxes_included", "").strip().lower() in _TRUE
     body["discount_codes"] = [_code(text) for text in first.get("discount_codes", "").split(";") if text.strip()]

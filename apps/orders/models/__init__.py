@@ -1,6 +1,6 @@
 """The tables of orders."""
 
-from apps.orders.models.exchange import Export, Format, Import, ImportedRow, Kind
+from apps.orders.models.exchange import Export, ExportKind, Format, Import, ImportedRow, Kind
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import Comment, MoneyColumn, OpenOrder, Order, OrderCounter
 from apps.orders.models.transactions import Transaction
@@ -8,6 +8,7 @@ from apps.orders.models.transactions import Transaction
 __all__ = [
     "Comment",
     "Export",
+    "ExportKind",
     "Format",
     "Import",
     "ImportedRow",

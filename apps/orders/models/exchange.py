@@ -11,10 +11,18 @@ from apps.shops.tenancy import ShopOwned
 
 
 class Kind(models.TextChoices):
-    """What a file holds."""
+    """What a row of a file that comes in is."""
 
     CUSTOMERS = "customers", "Customers"
     ORDERS = "orders", "Orders"
+
+
+class ExportKind(models.TextChoices):
+    """What a file that goes out holds."""
+
+    CUSTOMERS = "customers", "Customers"
+    ORDERS = "orders", "Orders"
+    EVENTS = "events", "Audit log"
 
 
 class Format(models.TextChoices):
@@ -38,7 +46,7 @@ class Export(ShopOwned):
         FAILED = "failed", "Failed"
         EXPIRED = "expired", "Expired"
 
-    kind = models.CharField(max_length=9, choices=Kind)
+    kind = models.CharField(max_length=9, choices=ExportKind)
     format = models.CharField(max_length=5, choices=Format)
     filters = models.JSONField(default=dict)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

@@ -97,6 +97,7 @@ class ShopAdmin(PanelAdmin):
             {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
         ),
         ("Customers and taxes", {"fields": ("customer_accounts", "taxes_included")}),
+        ("Safety", {"fields": ("two_factor_from",)}),
         ("Installation", {"fields": OPERATOR_ONLY, "description": "Changed by the operator only."}),
     )
 

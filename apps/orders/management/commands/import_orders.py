@@ -42,6 +42,8 @@ class Command(BaseCommand):
                 kept = _kept(path)
                 outcomes = imports.check(kept) if options["dry_run"] else self._run(kept)
                 counts = self._tell(outcomes, every_row=options["dry_run"])
+                if options["dry_run"]:
+                    imports.discard(kept)
         except UnreadableFile as error:
             raise CommandError(str(error)) from error
         except DomainError as error:

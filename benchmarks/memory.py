@@ -1,0 +1,58 @@
+"""Watches the memory of a web process over an hour: ``python -m benchmarks.memory [--minutes 60] [--burst 1]``.
+
+Every minute each kind of request is sent as fast as it is answered for ``--burst`` seconds, from 16 connections; then
+the largest web process is weighed. The first tenth of the time fills the caches and does not count.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks import databases, load, servers
+from benchmarks.run import RESULTS, progress
+from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
+
+LIMIT_MB = 250
+
+
+def watch(running: servers.Running, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
+    """The megabytes after each minute, and how many requests were answered in all."""
+    weighed: list[float] = []
+    answered = 0
+    for minute in range(minutes):
+        until = time.monotonic() + 60
+        for scenario, (kind, path) in SCENARIOS.items():
+            number = (minute + 1) * 1_000_000 if scenario == "create" else ROWS
+            answered += load.run(running.port, kind, token, path, number, burst).requests
+        weighed.append(running.memory())
+        progress(f"minute {minute + 1:3}  {weighed[-1]:6.1f} MB  {answered:,} answers")
+        time.sleep(max(0.0, until - time.monotonic()))
+    return weighed, answered
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=int, default=60)
+    parser.add_argument("--burst", type=float, default=1)
+    options = parser.parse_args()
+    load.need_wrk()
+    with tempfile.TemporaryDirectory() as name, databases.postgres(Path(name)) as database:
+        database.prepare(ROWS)
+        port = servers.free_port()
+        with servers.started("memory", servers.OURS, port, database.environment, CUSTOMERS, database.token) as running:
+            weighed, answered = watch(running, database.token, options.minutes, options.burst)
+    counted = weighed[len(weighed) // 10 :]
+    quarter = max(1, len(counted) // 4)
+    early, late = statistics.fmean(counted[:quarter]), statistics.fmean(counted[-quarter:])
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "memory.json").write_text(json.dumps({"mb": weighed, "answers": answered}, indent=1))
+    print(f"{answered:,} answers in {options.minutes} minutes")
+    print(f"largest web process {max(weighed):.0f} MB (must be at most {LIMIT_MB})")
+    print(f"mean of the first quarter {early:.1f} MB, of the last {late:.1f} MB: {late / early - 1:+.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Picture files that no row names are cleared after a day, and no others ever are."""
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.test import Client
+from django.utils import timezone
+
+from apps.catalog import orphans, pictures
+from apps.catalog.collections import CollectionParts, update_collection
+from apps.catalog.pictures import Picture
+from apps.jobs import housekeeping
+from apps.shops.models import Shop
+from apps.shops.tenancy import every_shop, shop_scope
+from tests.catalog.factories import PNG, make_custom, make_image, make_product
+
+BY: dict[str, Any] = {"actor": "staff:17", "at": timezone.now()}
+
+
+def lies_there(picture: Picture) -> bool:
+    return default_storage.exists(pictures.path_of(picture.shop_id, picture.key, picture.name))
+
+
+def clear_all(at: datetime) -> int:
+    """A day of hourly rounds."""
+    with every_shop():
+        return sum(orphans.clear(at.replace(hour=hour)) for hour in range(24))
+
+
+def tomorrow() -> datetime:
+    return (timezone.now() + timedelta(days=2)).replace(hour=0)
+
+
+def test_what_a_killed_process_left_goes_after_a_day(shop: Shop, other_shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        left, theirs = pictures.store(shop.pk, PNG, "left.png"), pictures.store(other_shop.pk, PNG, "theirs.png")
+    assert Client().get(pictures.local_address_of(left.shop_id, left.key, "left_10x10.png")).status_code == 200
+
+    early = clear_all(timezone.now())
+    assert (early, lies_there(left)) == (0, True)
+    cleared = clear_all(tomorrow())
+
+    assert (cleared, lies_there(left), lies_there(theirs)) == (2, False, False)
+    assert [path for path in media.rglob("*") if path.is_file()] == []
+    assert clear_all(tomorrow()) == 0
+
+
+def test_what_rows_name_stays_however_old_it_is(shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        product, collection = make_product(), make_custom()
+        images = [make_image(product) for _ in range(30)]
+        banner = pictures.store(shop.pk, PNG, "banner.png")
+        update_collection(collection, {}, CollectionParts(picture=banner), **BY)
+        kept = [Picture(shop.pk, row.key, row.name, 1, 1) for row in images]
+        Client().get(pictures.local_address_of(shop.pk, images[0].key, "mug_10x10.png"))
+    before = sorted(path for path in media.rglob("*") if path.is_file())
+    for path in before:
+        os.utime(path, (0, 0))
+
+    assert clear_all(tomorrow()) == 0
+    assert all(map(lies_there, [*kept, banner]))
+    assert sorted(path for path in media.rglob("*") if path.is_file()) == before
+
+
+def test_what_was_half_deleted_and_what_was_half_begun_goes_too(shop: Shop, media: Path) -> None:
+    with shop_scope(shop):
+        half_deleted = pictures.store(shop.pk, PNG, "a.png")
+        begun = pictures.store(shop.pk, PNG, "b.png")
+    Client().get(pictures.local_address_of(shop.pk, half_deleted.key, "a_10x10.png"))
+    (media / pictures.path_of(shop.pk, half_deleted.key, "a.png")).unlink()
+    (media / pictures.path_of(shop.pk, begun.key, "b.png")).unlink()
+
+    assert clear_all(timezone.now()) == 0
+    assert clear_all(tomorrow()) == 2
+    assert not (media / pictures.folder_of(shop.pk, half_deleted.key)).exists()
+    assert not (media / pictures.folder_of(shop.pk, begun.key)).exists()
+
+
+def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media: Path) -> None:
+    five, also_five, six = [Picture(shop.pk, prefix * 16, "a.png", 1, 1) for prefix in ("05", "1d", "06")]
+    for picture in (five, also_five, six):
+        default_storage.save(pictures.path_of(shop.pk, picture.key, picture.name), ContentFile(PNG))
+
+    # 0x1d is 29, which is 5 beyond a day.
+    housekeeping.run_all(tomorrow().replace(hour=5))
+
+    assert (lies_there(five), lies_there(also_five), lies_there(six)) == (False, False, True)
+
+
+@pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")
+def test_pictures_in_a_bucket_are_served_sized_and_cleared(shop: Shop, bucket: None) -> None:
+    with shop_scope(shop):
+        row = make_image(make_product())
+        left = pictures.store(shop.pk, PNG, "left.png")
+    live = Picture(shop.pk, row.key, row.name, 1, 1)
+    address = pictures.local_address_of(shop.pk, row.key, "mug_10x10.png")
+
+    first, second = Client().get(address), Client().get(address)
+    missing = Client().get(pictures.local_address_of(shop.pk, row.key, "cup_10x10.png"))
+
+    assert (first.status_code, missing.status_code) == (200, 404)
+    assert first.content == second.content
+    assert clear_all(tomorrow()) == 1
+    assert (lies_there(live), lies_there(left)) == (True, False)
+    assert Client().get(pictures.local_address_of(shop.pk, left.key, "left_10x10.png")).status_code == 404

@@ -1,0 +1,100 @@
+"""Smaller versions are kept while there is room, and files are written whole."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+
+from apps.media.renditions import MOST, ROOM, rendition
+from apps.media.storage import WholeFiles, folders_in, names_in, read_file
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> WholeFiles:
+    """An empty folder."""
+    return WholeFiles(location=str(tmp_path))
+
+
+def made(storage: WholeFiles, *numbers: int) -> list[int]:
+    """Which of these versions had to be made."""
+    asked: list[int] = []
+
+    def maker(number: int) -> Callable[[], bytes]:
+        def make() -> bytes:
+            asked.append(number)
+            return str(number).encode()
+
+        return make
+
+    for number in numbers:
+        assert rendition(storage, "a/sizes", f"{number}.png", maker(number)) == str(number).encode()
+        path = Path(storage.path(f"a/sizes/{number}.png"))
+        if number in asked:
+            os.utime(path, (number, number))
+    return asked
+
+
+def test_a_version_is_made_once(storage: WholeFiles) -> None:
+    assert made(storage, 1, 2, 1, 2) == [1, 2]
+
+
+def test_the_oldest_versions_make_room_for_more(storage: WholeFiles) -> None:
+    made(storage, *range(1, MOST + 1))
+
+    assert made(storage, MOST + 1) == [MOST + 1]
+    assert made(storage, MOST + 1, ROOM + 1, MOST) == []
+    assert len(names_in(storage, "a/sizes")) == MOST - ROOM + 1
+    assert made(storage, 1, ROOM) == [1, ROOM]
+
+
+def test_there_are_never_more_than_may_be_kept(storage: WholeFiles) -> None:
+    for number in range(1, 3 * MOST):
+        made(storage, number)
+        assert len(names_in(storage, "a/sizes")) <= MOST
+
+
+class _FullDisk(WholeFiles):
+    def _save(self, name: str, content: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_version_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
+    assert rendition(_FullDisk(location=str(tmp_path)), "a/sizes", "1.png", lambda: b"one") == b"one"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+class _Slow(ContentFile[bytes]):
+    """Content that comes in two halves, the second after a signal."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def chunks(self, chunk_size: int | None = None) -> Any:
+        yield b"first half, "
+        self.begun.set()
+        if not self.go_on.wait(timeout=30):
+            raise OSError
+        yield b"second half"
+
+
+def test_a_file_is_there_completely_or_not_at_all(storage: WholeFiles) -> None:
+    content = _Slow()
+    writer = threading.Thread(target=lambda: storage.save("a/file.png", content))
+    writer.start()
+    content.begun.wait(timeout=30)
+
+    assert read_file(storage, "a/file.png") is None
+    content.go_on.set()
+    writer.join(timeout=30)
+    assert read_file(storage, "a/file.png") == b"first half, second half"
+    assert names_in(storage, "a") == ["file.png"]
+
+
+def test_what_is_not_there_is_nothing(storage: WholeFiles) -> None:
+    assert read_file(storage, "no/file") is None
+    assert names_in(storage, "no") == folders_in(storage, "no") == []

@@ -1,0 +1,128 @@
+"""The public page of an order: what a buyer sees with its link, and what nobody sees."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from apps.orders import transitions
+from apps.orders.models import Order
+from apps.orders.order_status import url_of
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests.conftest import ApiClient
+from tests.orders.factories import make_order
+
+ADDRESS = {
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "address1": "1 Main Street",
+    "zip": "K1A 0B1",
+    "city": "Ottawa",
+    "country": "Canada",
+    "phone": "555-0100",
+}
+
+
+@pytest.fixture
+def order(shop: Shop) -> Order:
+    return make_order(
+        shop,
+        lines=[{"title": "Mug <b>", "price": Decimal("10.00"), "quantity": 2}],
+        shipping=[{"title": "Post", "price": Decimal("5.00")}],
+        email="ada@example.com",
+        phone="+16135550100",
+        billing_address=ADDRESS,
+        shipping_address=ADDRESS,
+        note="The cellar door",
+        customer={"first_name": "Ada", "last_name": "Lovelace"},
+        financial_status="paid",
+    )
+
+
+def page(order: Order, **parts: Any) -> Any:
+    where = {"shop_id": order.shop_id, "token": order.token} | parts
+    return Client().get(f"/orders/{where['shop_id']}/{where['token']}")
+
+
+def text_of(response: HttpResponse) -> str:
+    return response.content.decode()
+
+
+def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Order, settings: Any) -> None:
+    url = api.get(f"orders/{order.pk}.json").json()["order"]["order_status_url"]
+
+    response = Client().get(url.removeprefix(settings.BASE_URL))
+
+    assert response.status_code == 200
+    for part in ("Order #1001", order.shop.name, "2 × Mug &lt;b&gt;", "25.00 USD", "Paid", "Not sent yet", "Ottawa"):
+        assert part in text_of(response)
+
+
+def test_the_page_names_nobody_and_is_kept_nowhere(order: Order) -> None:
+    response = page(order)
+
+    for part in ("Ada", "Lovelace", "Main Street", "K1A", "555", "ada@example.com", "cellar"):
+        assert part not in text_of(response)
+    assert 'name="robots" content="noindex' in text_of(response)
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert response["Referrer-Policy"] == "no-referrer"
+    assert "no-store" in response["Cache-Control"]
+    assert not response.cookies
+
+
+def test_scripts_of_apps_run_in_an_origin_of_their_own(order: Order) -> None:
+    response = page(order)
+
+    assert f"/storefront/{order.shop.domain}/scripts.js?scope=order_status" in text_of(response)
+    directives = [part.strip() for part in response["Content-Security-Policy"].split(";")]
+    sandbox = next(part for part in directives if part.startswith("sandbox"))
+    assert "allow-same-origin" not in sandbox
+    assert "default-src 'none'" in directives
+
+
+@pytest.mark.parametrize(
+    "parts", [{"token": "0" * 32}, {"token": "x"}, {"token": "%FF"}, {"shop_id": 2**70}, {"shop_id": 0}]
+)
+def test_a_wrong_link_leads_nowhere(order: Order, parts: dict[str, Any]) -> None:
+    response = page(order, **parts)
+
+    assert response.status_code == 404
+    assert "cannot be found" in text_of(response)
+    assert order.shop.name not in text_of(response)
+
+
+def test_an_order_is_not_found_in_another_shop(order: Order, other_shop: Shop) -> None:
+    assert page(order, shop_id=other_shop.pk).status_code == 404
+
+
+def test_the_page_only_reads(order: Order) -> None:
+    assert Client().post(f"/orders/{order.shop_id}/{order.token}").status_code == 405
+
+
+def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> None:
+    order = make_order(shop, presentment_currency="JPY", exchange_rate=Decimal(150), test=True)
+    with shop_scope(shop):
+        transitions.cancel(order, actor="system", at=timezone.now())
+
+    shown = text_of(page(order))
+
+    for part in ("was cancelled on", "3000 JPY", "2 × Mug (2 taken out)", "test order"):
+        assert part in shown
+    assert "USD" not in shown
+
+
+def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
+    from apps.jobs import services as jobs
+    from apps.jobs.models import Job
+
+    order = make_order(shop, email="ada@example.com", send_receipt=True)
+    with shop_scope(shop):
+        key = Job.objects.get(task="orders.receipt").key
+    jobs.run(key)
+
+    assert url_of(shop.pk, order.token) in mailoutbox[0].body
+    assert "Total: 20.00 USD" in mailoutbox[0].body

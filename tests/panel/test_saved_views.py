@@ -1,0 +1,221 @@
+"""The lists' page sizes, and the views that people keep of a list."""
+
+from typing import Any
+
+import pytest
+
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from apps.staff.models import Membership, SavedView
+from tests import factories
+from tests.panel.conftest import Panel, PanelWith
+
+LIST = "jobs_job_changelist"
+FAILED = "state__exact=failed"
+
+
+def keep(panel: Panel, name: str = "Broken", query: str = FAILED, **data: str) -> Any:
+    return panel.post("save_view", screen="jobs.job", query=query, name=name, **data)
+
+
+def views(shop: Shop) -> list[tuple[str, str]]:
+    with shop_scope(shop):
+        return list(SavedView.objects.order_by("name", "id").values_list("name", "query"))
+
+
+def tabs(page: Any) -> list[tuple[str, bool]]:
+    return [(tab.view.name, tab.current) for tab in page.context["cl"].saved_views]
+
+
+def add_jobs(shop: Shop, count: int) -> None:
+    with shop_scope(shop):
+        Job.objects.bulk_create(Job(shop=shop, task="x.y") for _ in range(count))
+
+
+def sizes(panel: Panel, **query: str) -> int:
+    return len(panel.get(LIST, **query).context["cl"].result_list)
+
+
+def test_a_page_has_as_many_rows_as_was_asked_for_last(owner: Panel, shop: Shop) -> None:
+    add_jobs(shop, 101)
+
+    counts = [sizes(owner), sizes(owner, size="25"), sizes(owner), sizes(owner, size="100", p="2")]
+
+    assert counts == [50, 25, 25, 1]
+    assert len(owner.get("events_event_changelist").context["cl"].page_size_links) == 0
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "26", "1000000", "abc", ""])
+def test_no_other_page_size_is_taken(owner: Panel, shop: Shop, size: str) -> None:
+    add_jobs(shop, 51)
+
+    assert sizes(owner, size=size) == 50
+
+
+def test_the_links_of_a_list_keep_its_search(owner: Panel, shop: Shop) -> None:
+    add_jobs(shop, 26)
+
+    links = dict(owner.get(LIST, q="x").context["cl"].page_size_links)
+
+    assert links == {25: "?q=x&size=25", 50: "?q=x&size=50", 100: "?q=x&size=100"}
+
+
+def test_a_kept_view_is_a_tab_of_its_list(owner: Panel, shop: Shop) -> None:
+    answer = keep(owner, query="q=x&state__exact=failed&p=3&size=25&all=1&o=")
+
+    assert answer.headers["Location"] == owner.url(LIST) + "?q=x&state__exact=failed"
+    assert views(shop) == [("Broken", "q=x&state__exact=failed")]
+    assert tabs(owner.get(LIST, state__exact="failed", q="x", size="50")) == [("Broken", True)]
+    assert tabs(owner.get(LIST)) == [("Broken", False)]
+    assert owner.get("events_event_changelist").context["cl"].saved_views == []
+
+
+def test_the_same_name_again_replaces_the_view(owner: Panel, shop: Shop) -> None:
+    keep(owner)
+
+    keep(owner, query="state__exact=waiting")
+
+    assert views(shop) == [("Broken", "state__exact=waiting")]
+
+
+def test_a_list_opens_with_the_default_view_and_all_rows_stay_reachable(owner: Panel, shop: Shop) -> None:
+    keep(owner, "First", is_default="on")
+    keep(owner, "Second", "state__exact=done", is_default="on")
+
+    opened = owner.get(LIST)
+
+    assert (opened.status_code, opened.headers["Location"]) == (302, owner.url(LIST) + "?state__exact=done")
+    assert owner.get(LIST, all="1").status_code == 200
+    assert owner.get(LIST, all="1").context["cl"].own_views[0]["current"]
+    with shop_scope(shop):
+        assert SavedView.objects.filter(is_default=True).count() == 1
+
+
+def test_others_see_a_view_only_where_it_is_shared(panel_with: PanelWith, shop: Shop) -> None:
+    kim, lee = panel_with("preferences"), panel_with("preferences")
+    keep(kim, "Mine", is_default="on")
+    keep(kim, "Ours", "state__exact=done", shared="on")
+
+    page = lee.get(LIST)
+
+    assert page.status_code == 200
+    assert tabs(page) == [("Ours", False)]
+
+
+def test_a_view_is_renamed_shared_and_removed(owner: Panel, shop: Shop) -> None:
+    keep(owner)
+    with shop_scope(shop):
+        view = SavedView.objects.get()
+
+    owner.post("change_view", view.pk, name="Failures", shared="on")
+
+    view.refresh_from_db()
+    assert (view.name, view.query, view.shared, view.is_default) == ("Failures", FAILED, True, False)
+
+    owner.post("change_view", view.pk, remove="1")
+
+    assert views(shop) == []
+
+
+def test_two_views_of_one_person_cannot_have_one_name(owner: Panel, shop: Shop) -> None:
+    keep(owner, "One")
+    keep(owner, "Two", "state__exact=done")
+    with shop_scope(shop):
+        second = SavedView.objects.get(name="Two")
+
+    owner.post("change_view", second.pk, name="One")
+
+    assert [name for name, _ in views(shop)] == ["One", "Two"]
+
+
+@pytest.mark.parametrize("owns", [False, True])
+def test_only_owners_tidy_up_what_others_share(panel_with: PanelWith, shop: Shop, owns: bool) -> None:
+    kim, lee = panel_with("preferences"), panel_with("preferences", owner=owns)
+    keep(kim, "Mine")
+    keep(kim, "Ours", "state__exact=done", shared="on")
+    with shop_scope(shop):
+        pks = list(SavedView.objects.order_by("name").values_list("pk", flat=True))
+
+    answers = [lee.post("change_view", pk, remove="1").status_code for pk in pks]
+
+    assert answers == [404, 302 if owns else 404]
+    assert [name for name, _ in views(shop)] == (["Mine"] if owns else ["Mine", "Ours"])
+
+
+def test_a_view_of_another_shop_is_not_found_and_not_seen(owner: Panel, other_shop: Shop, shop: Shop) -> None:
+    stranger = Panel(factories.make_member(other_shop, owner=True), other_shop)
+    keep(stranger, shared="on")
+    with shop_scope(other_shop):
+        view = SavedView.objects.get()
+
+    answer = owner.post("change_view", view.pk, remove="1")
+
+    assert answer.status_code == 404
+    assert views(other_shop) == [("Broken", FAILED)]
+    assert tabs(owner.get(LIST)) == []
+
+
+def test_the_same_person_has_views_of_their_own_in_each_shop(owner: Panel, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        Membership.objects.create(shop=other_shop, user=owner.user, account_owner=True)
+    keep(owner, is_default="on")
+
+    owner.shop = other_shop
+
+    assert owner.get(LIST).status_code == 200
+    assert tabs(owner.get(LIST)) == []
+
+
+def test_views_need_the_permission_of_their_list(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("orders")
+
+    refused, unknown = keep(panel), panel.post("save_view", screen="auth.group", query="q=x", name="A")
+
+    assert (refused.status_code, unknown.status_code) == (403, 404)
+    assert b"Change the shop&#x27;s settings" in refused.content
+    assert views(shop) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 61},
+        {"name": "a\x00b"},
+        {"query": ""},
+        {"query": "p=2&size=25"},
+        {"query": "q=" + "x" * 2000},
+    ],
+)
+def test_a_view_needs_a_name_and_something_to_keep(owner: Panel, shop: Shop, given: dict[str, str]) -> None:
+    answer = keep(owner, **given)
+
+    assert answer.status_code == 302
+    assert views(shop) == []
+
+
+def test_a_view_leads_nowhere_but_to_its_list(owner: Panel) -> None:
+    answer = keep(owner, query="q=//evil.example/&https://evil.example=1")
+
+    assert answer.headers["Location"].startswith(owner.url(LIST) + "?")
+
+
+def test_a_view_whose_filter_is_gone_still_opens_the_list(owner: Panel) -> None:
+    keep(owner, query="nonsense__x=1", is_default="on")
+
+    assert owner.http.get(owner.url(LIST), follow=True).status_code == 200
+
+
+def test_the_views_of_orders_stand_beside_kept_ones(owner: Panel, shop: Shop) -> None:
+    owner.post("save_view", screen="orders.order", query="view=all&test__exact=1", name="Tests")
+
+    page = owner.get("orders_order_changelist")
+    kept = owner.get("orders_order_changelist", view="all", test__exact="1")
+
+    own = [(view["title"], view["current"]) for view in page.context["cl"].own_views]
+    assert own[0] == ("Open", True)
+    assert [title for title, current in own if current] == ["Open"]
+    assert not any(view["current"] for view in kept.context["cl"].own_views)
+    assert tabs(kept) == [("Tests", True)]
