@@ -183,7 +183,7 @@ class CustomerViewSet(ShopViewSet):
         return self._telling_all_taken(super().update, **kwargs)
 
     def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
-        """Write; where that is refused, say of both e-mail and phone that they are taken. The database names just one."""
+        """Write; a refusal says of both e-mail and phone that they are taken, where the database names just one."""
         try:
             return write(self.request, **kwargs)
         except (CustomerRefused, IntegrityError):
