@@ -16,7 +16,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
     broker_url=settings.BROKER_URL,
+    # For as long as it takes: a worker that gave up would need somebody to start it.
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
     broker_connection_timeout=2,
     broker_transport_options=(
         {

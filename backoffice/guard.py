@@ -1,19 +1,25 @@
-"""Refusals that must come before Django builds its request object.
+"""What must be settled before Django builds its request object.
 
 * A content type whose charset is no text encoding makes Django raise outside of every layer of its own.
 * A chunked body has no length under WSGI; Django would read it as empty and answer as if that were what was sent.
 * A body that is too large is refused before it is read.
+* A client that announces a body and does not send it would hold its thread for ever; the wait for a body ends.
+* Whatever Django raises while it builds the request is answered like any other defect: in JSON, without details.
 """
 
-import codecs
+import logging
+import time
 from collections.abc import Callable, Iterable
-from email.message import Message
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
 import orjson
 from django.conf import settings
+from django.utils.http import parse_header_parameters
+
+logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -27,9 +33,49 @@ def guard(application: Application) -> Application:
         status = _refusal(environ)
         if status is not None:
             return _refuse(status, environ, start_response)
-        return application(environ, start_response)
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        if length:
+            environ["wsgi.input"] = _TimedInput(environ["wsgi.input"], length)
+        try:
+            return application(environ, start_response)
+        except Exception:
+            logger.exception("A request failed before it was one")
+            return _refuse(HTTPStatus.INTERNAL_SERVER_ERROR, environ, start_response)
 
     return guarded
+
+
+# How long a body may take: a while to begin with, and longer the larger it is.
+_BODY_SECONDS = 8.0
+_BODY_BYTES_PER_SECOND = 32 * 1024
+_readers = ThreadPoolExecutor(64, thread_name_prefix="body")
+
+
+class _TimedInput:
+    """A body whose reading ends in time, with or without it.
+
+    The server's own reading cannot be interrupted, so it goes on in a thread of its own until the connection closes,
+    which it does after our answer.
+    """
+
+    def __init__(self, stream: Any, length: int) -> None:
+        self._stream = stream
+        self._until = time.monotonic() + _BODY_SECONDS + length / _BODY_BYTES_PER_SECOND
+
+    def read(self, size: int = -1) -> bytes:
+        """Bytes of the body.
+
+        Raises:
+            TimeoutError: They did not come in time; Django makes it an ``UnreadablePostError``.
+        """
+        return self._wait(self._stream.read, size)
+
+    def readline(self, size: int = -1) -> bytes:
+        """A line of the body; as ``read``."""
+        return self._wait(self._stream.readline, size)
+
+    def _wait(self, read: Callable[[int], bytes], size: int) -> bytes:
+        return _readers.submit(read, size).result(max(0.0, self._until - time.monotonic()))
 
 
 def _refusal(environ: Environ) -> HTTPStatus | None:
@@ -41,20 +87,18 @@ def _refusal(environ: Environ) -> HTTPStatus | None:
     if int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     content_type = environ.get("CONTENT_TYPE", "")
-    if "charset" in content_type.lower() and not _is_text_charset(content_type):
+    if ";" in content_type and not _is_utf_8(content_type):
         return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     return None
 
 
-def _is_text_charset(content_type: str) -> bool:
-    header = Message()
-    header["Content-Type"] = content_type
-    charset = str(header.get_param("charset", "utf-8"))
+def _is_utf_8(content_type: str) -> bool:
+    """Whether the charset that Django will find in a content type is UTF-8, or none."""
     try:
-        # Only UTF-8 and its subsets carry forms and JSON that we read; codecs such as zlib or rot13 are no charsets.
-        return codecs.lookup(charset).name in {"utf-8", "ascii", "iso8859-1"}
+        charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
     except (LookupError, ValueError):
         return False
+    return charset.lower() in {"utf-8", "utf8"}
 
 
 def _refuse(status: HTTPStatus, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:

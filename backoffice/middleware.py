@@ -7,6 +7,7 @@ CSRF check: its requests are answered right there, without passing the panel's l
 import logging
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
@@ -80,10 +81,10 @@ def _interface(request: HttpRequest) -> HttpResponse:
     headers.setdefault(f"X-{brand}-API-Version", settings.API_VERSIONS[-1])
     headers.setdefault(f"X-{brand}-Shop-Api-Call-Limit", f"0/{settings.RATE_LIMIT_SIZE}")
     headers["X-Content-Type-Options"] = "nosniff"
+    if response.status_code != HTTPStatus.NOT_MODIFIED:
+        headers["Content-Length"] = str(len(response.content))
     if request.method == "HEAD":
         response.content = b""
-    else:
-        headers["Content-Length"] = str(len(response.content))
     return response
 
 

@@ -19,6 +19,8 @@ def main() -> None:
         interface=Interfaces.WSGI,
         workers=int(os.environ.get("WEB_PROCESSES", "2")),
         blocking_threads=int(os.environ.get("WEB_THREADS", "4")),
+        # A thread that ends takes its database connection along: keep them through short breaks.
+        blocking_threads_idle_timeout=600,
         backlog=1024,
         respawn_failed_workers=True,
         workers_kill_timeout=30,

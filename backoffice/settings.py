@@ -78,6 +78,8 @@ API_RENDER_CACHE_BYTES = env.int("BACKOFFICE_RENDER_CACHE_MB", default=48) * 102
 RATE_LIMIT = _on_or_off("BACKOFFICE_RATE_LIMIT", default=True)
 RATE_LIMIT_SIZE = env.int("BACKOFFICE_RATE_LIMIT_SIZE", default=40)
 RATE_LIMIT_LEAK = env.float("BACKOFFICE_RATE_LIMIT_LEAK", default=2.0)
+if RATE_LIMIT_SIZE < 1 or RATE_LIMIT_LEAK <= 0:
+    raise ImproperlyConfigured("BACKOFFICE_RATE_LIMIT_SIZE must be at least 1 and BACKOFFICE_RATE_LIMIT_LEAK above 0")
 
 # The address under which people reach this installation; links in answers and mails start with it where no request
 # says better.
@@ -223,7 +225,12 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHE_URL = env.str("CACHE_URL", default="")
 CACHES: dict[str, dict[str, Any]] = {
     "default": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+        {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": CACHE_URL,
+            # A Redis that accepts and never answers must not hold a request.
+            "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+        }
         if CACHE_URL
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     )

@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelValidationError
-from django.db import IntegrityError, InterfaceError, OperationalError
-from django.http import Http404, HttpResponse
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
 from apps.api.constraints import breach_of, lacks_reference
@@ -82,8 +82,20 @@ def exception_handler(exc: Exception, context: dict[str, Any] | None = None) -> 
     for kinds, answer in _ANSWERS:
         if isinstance(exc, kinds):
             return answer(exc, context)
+    if _is_vanished(exc):
+        logger.warning("A row went while a request was working with it: %s", exc)
+        return error_response("Not Found", 404)
     logger.error("A request failed", exc_info=exc)
     return error_response(reason(500), 500)
+
+
+def _is_vanished(exc: Exception) -> bool:
+    """Whether another request deleted a row that this one had found.
+
+    Saving named fields of such a row is the one thing for which Django raises a plain ``DatabaseError`` of its own;
+    what the database itself reports has a cause.
+    """
+    return isinstance(exc, ObjectDoesNotExist) or (type(exc) is DatabaseError and exc.__cause__ is None)
 
 
 def _unavailable(exc: Any, context: Any) -> HttpResponse:
@@ -132,6 +144,7 @@ _ANSWERS: tuple[tuple[Any, Callable[[Any, Any], HttpResponse]], ...] = (
     ((Http404, exceptions.NotFound), lambda exc, _: error_response("Not Found", 404)),
     (PermissionDenied, lambda exc, _: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
     (exceptions.APIException, _framework_refusal),
+    (UnreadablePostError, lambda exc, _: error_response(reason(408), 408, headers={"Connection": "close"})),
     (RequestDataTooBig, lambda exc, _: error_response(reason(413), 413)),
     (SuspiciousOperation, lambda exc, _: error_response(reason(400), 400)),
 )

@@ -31,8 +31,23 @@ class _Refused(Exception):
         self.response = response
 
 
-def once(request: HttpRequest, access: Access, work: Callable[[], HttpResponse], *, at: datetime) -> HttpResponse:
+def once(
+    request: HttpRequest,
+    access: Access,
+    prepare: Callable[[], None],
+    work: Callable[[], HttpResponse],
+    *,
+    at: datetime,
+) -> HttpResponse:
     """Do the work of a request, or replay its answer.
+
+    Args:
+        request: What was sent.
+        access: Whose key it is.
+        prepare: The slow part of the work, done before the transaction opens, and not at all for a replay: what it
+            would download may be gone by then.
+        work: The work.
+        at: When the request came.
 
     Raises:
         BadRequest: The key is too long or not plain text.
@@ -43,11 +58,15 @@ def once(request: HttpRequest, access: Access, work: Callable[[], HttpResponse],
     if not 0 < len(key) <= MAX_LENGTH or not key.isprintable():
         raise BadRequest({"idempotency_key": f"must have 1 to {MAX_LENGTH} printable characters"})
     fingerprint = hashlib.sha256(f"{request.method} {request.path}\n".encode() + request.body).hexdigest()
+    mine = IdempotencyKey.objects.filter(installation=access.installation, key=key)
+    if row := mine.filter(created_at__gte=at - LIFETIME).first():
+        return _replay(row, fingerprint)
+    prepare()
     try:
         with transaction.atomic():
             _wait_at_most(WAIT_SECONDS)
             if not _claim(access, key, fingerprint, at):
-                return _replay(access, key, fingerprint)
+                return _replay(mine.get(), fingerprint)
             response = work()
             if response.status_code >= 300:
                 raise _Refused(response)
@@ -75,8 +94,7 @@ def _claim(access: Access, key: str, fingerprint: str, at: datetime) -> bool:
     return IdempotencyKey.objects.filter(installation=access.installation, key=key, status=0).exists()
 
 
-def _replay(access: Access, key: str, fingerprint: str) -> HttpResponse:
-    row = IdempotencyKey.objects.get(installation=access.installation, key=key)
+def _replay(row: IdempotencyKey, fingerprint: str) -> HttpResponse:
     if row.fingerprint != fingerprint:
         raise Unprocessable({"base": ["Idempotency-Key was used with another request"]})
     response = HttpResponse(bytes(row.body), status=row.status, content_type=CONTENT_TYPE)

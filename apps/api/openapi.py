@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.db import models
+from django.db.models import Model
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
@@ -22,6 +24,7 @@ from apps.api.filters import ApiFilter, IdFilter, IdsFilter, IntegerFilter, Word
 from apps.api.plans import fields_of
 from apps.api.serializers import ResourceSerializer, writable
 from apps.api.versions import ALWAYS, newest
+from apps.api.views import BARE, MANY, ONE
 from apps.api.viewsets import ApiView, ShopViewSet
 
 Schema = dict[str, Any]
@@ -144,36 +147,53 @@ def _filter_schema(filter_: ApiFilter) -> Schema:
 def _request_body(view: ApiView, action: str, version: str, registry: Any) -> Schema | None:
     given = view.bodies.get(action)
     if given is not None:
-        return _json_content(dict(given), required=True)
+        schema = dict(given)
+        if given and all(isinstance(value, api.ApiField) for value in given.values()):
+            schema = _object_taken(given)
+        return _json_content(schema, required=bool(schema.get("required")))
     if not isinstance(view, ShopViewSet) or action not in {"create", "update"}:
         return None
+    wrapper = getattr(view, "body_name", view.singular)
     name = f"{_component_name(view)}{action.capitalize()}"
     schema = body_schema(view.serializer_class, version, complete=action == "create")
     wrapped = {
         "type": "object",
-        "required": [view.singular],
-        "properties": {view.singular: _registered(registry, name, schema)},
+        "required": [wrapper],
+        "properties": {wrapper: _registered(registry, name, schema)},
     }
     return _json_content(wrapped, required=True)
 
 
-def _success(view: ApiView, action: str, version: str, registry: Any) -> Schema:
-    given = view.answers.get(action)
-    status = "201" if action == "create" else "200"
-    if given is not None:
-        schema = dict(given)
-    elif not isinstance(view, ShopViewSet) or action == "destroy":
-        schema = {"type": "object"}
-    elif action == "count":
-        schema = {"type": "object", "required": ["count"], "properties": {"count": {"type": "integer"}}}
-    elif action in {"list", "create", "retrieve", "update"}:
+def _success(view: Any, action: str, version: str, registry: Any) -> Schema:
+    given = view.answers.get(action, _ANSWERS.get(action, {"type": "object"}))
+    status = view.statuses.get(action, 201 if action == "create" else 200)
+    if isinstance(given, str):
         shown = _registered(registry, _component_name(view), resource_schema(view.serializer_class, version))
-        many = action == "list"
-        name = view.plural if many else view.singular
-        schema = {"type": "object", "properties": {name: {"type": "array", "items": shown} if many else shown}}
+        schema = shown
+        if given != BARE:
+            schema = _named(view.plural, _many(shown)) if given == MANY else _named(view.singular, shown)
     else:
-        schema = {"type": "object"}
-    return {status: {"description": "Done", **_json_content(schema)}}
+        schema = dict(given)
+    return {str(status): {"description": "Done", **_json_content(schema)}}
+
+
+# What the actions that every resource has answer.
+_ANSWERS: dict[str, Schema | str] = {
+    "list": MANY,
+    "create": ONE,
+    "retrieve": ONE,
+    "update": ONE,
+    "destroy": {"type": "object", "maxProperties": 0},
+    "count": {"type": "object", "required": ["count"], "properties": {"count": {"type": "integer"}}},
+}
+
+
+def _named(name: str, schema: Schema) -> Schema:
+    return {"type": "object", "required": [name], "properties": {name: schema}}
+
+
+def _many(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
 
 
 def _refusals(registry: Any) -> Schema:
@@ -186,8 +206,8 @@ def _json_content(schema: Schema, *, required: bool = False) -> Schema:
     return {**content, "required": True} if required else content
 
 
-def _component_name(view: ShopViewSet) -> str:
-    return "".join(word.capitalize() for word in view.singular.split("_"))
+def _component_name(view: Any) -> str:
+    return str(view.serializer_class.__name__.removesuffix("Serializer"))
 
 
 def _registered(registry: Any, name: str, schema: Schema) -> Schema:
@@ -199,44 +219,88 @@ def _registered(registry: Any, name: str, schema: Schema) -> Schema:
 
 def resource_schema(serializer: type[ResourceSerializer[Any]], version: str) -> Schema:
     """The JSON schema of a resource as a version shows it."""
-    properties = {name: _shown(field, version) for name, field in fields_of(serializer, version)}
+    model = serializer.Meta.model
+    properties = {name: _shown(field, version, model) for name, field in fields_of(serializer, version)}
     return {"type": "object", "properties": properties}
 
 
 def body_schema(serializer: type[ResourceSerializer[Any]], version: str, *, complete: bool) -> Schema:
     """The JSON schema of what a version takes; ``complete`` names the required fields."""
     fields = {field.field_name: field for field in writable(serializer, version)}
+    return _object_taken(fields, complete=complete)
+
+
+def _object_taken(fields: Mapping[str, Any], *, complete: bool = True) -> Schema:
+    """The JSON schema of an object with these fields."""
     schema: Schema = {"type": "object", "properties": {name: _taken(field) for name, field in fields.items()}}
     required = [name for name, field in fields.items() if field.required]
     return {**schema, "required": required} if complete and required else schema
 
 
-def _shown(field: Any, version: str) -> Schema:
+def _shown(field: Any, version: str, model: type[Model]) -> Schema:
     if isinstance(field, api.Row):
         return {"oneOf": [resource_schema(field.serializer, version), {"type": "null"}]}
     if isinstance(field, api.Rows):
         if field.schema is not None:
             return dict(field.schema)
-        items = resource_schema(field.serializer, version) if field.serializer else {}
-        return {"type": "array", "items": items}
+        return _many(resource_schema(field.serializer, version) if field.serializer else {})
     if isinstance(field, api.Computed):
         return dict(field.schema)
     if isinstance(field, api.Column):
-        return {}
-    schema = _typed(field)
-    if field.allow_null and "type" in schema:
-        schema["type"] = [schema["type"], "null"]
-    return schema
+        return _stored(model, field.columns()[0])
+    if getattr(field, "members", None) is not None:
+        # What is shown of them has more members than what is taken.
+        schema: Schema = {"type": "array", "items": {"type": "object"}} if field.many else {"type": "object"}
+    else:
+        schema = _typed(field)
+    stored = {each.name: each for each in model._meta.concrete_fields}.get(str(field.source))
+    nullable = field.allow_null and not getattr(field, "many", False)
+    return _or_null(schema) if nullable or (stored is not None and stored.null) else schema
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else schema
+
+
+_STORED: tuple[tuple[Any, Schema], ...] = (
+    (models.BooleanField, {"type": "boolean"}),
+    (models.IntegerField, {"type": "integer"}),
+    (models.FloatField, {"type": "number"}),
+    (models.DecimalField, {"type": "string", "format": "decimal"}),
+    ((models.CharField, models.TextField), {"type": "string"}),
+)
+
+
+def _stored(model: type[Model], path: str) -> Schema:
+    """The JSON schema of a column that is shown as it is; an ORM path may lead over relations."""
+    nullable = False
+    for name in path.split("__"):
+        column: Any = model._meta.pk if name == "pk" else model._meta.get_field(name)
+        nullable = nullable or column.null
+        model = column.related_model
+    if isinstance(column, models.ForeignKey):
+        column = column.target_field
+    schema = next((dict(schema) for kind, schema in _STORED if isinstance(column, kind)), {})
+    return _or_null(schema) if nullable else schema
 
 
 def _taken(field: Any) -> Schema:
-    schema = _typed(field)
-    if field.allow_null and "type" in schema:
-        schema["type"] = [schema["type"], "null"]
-    return schema
+    members = getattr(field, "members", None)
+    if isinstance(field, api.Rows) and field.serializer is not None:
+        schema = _many(body_schema(field.serializer, _version.get() or newest(), complete=True))
+    elif isinstance(field, api.Row):
+        schema = body_schema(field.serializer, _version.get() or newest(), complete=False)
+    elif members is not None:
+        schema = _many(_object_taken(members)) if field.many else _object_taken(members)
+    else:
+        schema = _typed(field)
+    return _or_null(schema) if field.allow_null else schema
 
 
 def _typed(field: Any) -> Schema:
+    given: Mapping[str, Any] | None = getattr(field, "schema", None)
+    if given is not None:
+        return dict(given)
     if isinstance(field, serializers.ChoiceField):
         return {"type": "string", "enum": list(field.choices)}
     for kind, schema in (
@@ -250,9 +314,6 @@ def _typed(field: Any) -> Schema:
     ):
         if isinstance(field, kind):
             return dict(schema)
-    given: Mapping[str, Any] | None = getattr(field, "schema", None)
-    if given is not None:
-        return dict(given)
     text: Schema = {"type": "string"}
     if getattr(field, "max_length", None):
         text["maxLength"] = field.max_length

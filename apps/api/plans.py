@@ -167,11 +167,13 @@ class Plan:
     """A compiled way to read one resource.
 
     Attributes:
+        key: Names the plan: two with the same key read the same.
         columns: The ORM paths of a root row; the first is its id.
     """
 
     def __init__(self, serializer: type[ResourceSerializer[Any]], version: str, names: frozenset[str] | None) -> None:
         """Compile the plan; ``names`` narrows it to some of the fields."""
+        self.key = (serializer, version, names)
         code = _Code(version)
         fields = [(name, api) for name, api in fields_of(serializer, version) if names is None or name in names]
         body = code.object(fields)

@@ -102,5 +102,5 @@ def single_key(model: Any, pk: int, versions: tuple[str, ...]) -> Row | None:
 
 
 def tag_of(content: Hashable) -> str:
-    """A weak entity tag of what an answer is made of."""
+    """A weak entity tag of what an answer is made of: texts and numbers, which read the same in every process."""
     return f'W/"{hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()}"'

@@ -70,7 +70,8 @@ def render_many(plan: Plan, keys: Sequence[Sequence[Any]], context: Context) -> 
 
     A row that was deleted since its key was read is left out.
     """
-    outer = (plan, context.shop.pk, context.shop.version)
+    # The plan's key and not the plan: what is kept here must not keep compiled code of rare sets of fields alive.
+    outer = (plan.key, context.shop.pk, context.shop.version)
     found: dict[int, bytes] = {}
     missing: list[Sequence[Any]] = []
     for key in keys:

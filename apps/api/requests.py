@@ -84,5 +84,5 @@ def unwrap(value: Any, singular: str, others: Collection[str] = ()) -> Mapping[s
 
 def accepts_json(request: HttpRequest) -> bool:
     """Whether the client can read our answers."""
-    accept = request.META.get("HTTP_ACCEPT", "")
+    accept = request.META.get("HTTP_ACCEPT", "").lower()
     return not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept

@@ -23,6 +23,9 @@ from apps.events.context import cause
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 
+# What an action answers: the resource under its singular name, without a name, or many under the plural.
+ONE, BARE, MANY = "one", "bare", "many"
+
 # Every resource's singular name, to tell a second wrapper in a body from an unknown key.
 SINGULARS: set[str] = set()
 
@@ -35,7 +38,10 @@ class ApiView(ViewSet):
         gates: By action, the versions that have it.
         deprecated: By action, why it is deprecated.
         takes_uploads: Whether bodies may hold base64 files (30 MiB instead of 1).
-        bodies, answers: By action, the JSON schema of what it takes and gives, where it is not the resource itself.
+        bodies: By action, what it takes where that is not the resource: the fields of a flat body, or a JSON schema.
+        answers: By action, what it gives where that does not follow from the action's name: ``ONE``, ``BARE``, ``MANY``
+            or a JSON schema.
+        statuses: By action, the status of its success where that is not 200, or 201 for a create.
     """
 
     scope: ClassVar[str | None] = None
@@ -43,7 +49,8 @@ class ApiView(ViewSet):
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
     takes_uploads: ClassVar[bool] = False
     bodies: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    answers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    answers: ClassVar[Mapping[str, Mapping[str, Any] | str]] = {}
+    statuses: ClassVar[Mapping[str, int]] = {}
     http_method_names = ("get", "post", "put", "delete", "head")
 
     access: Access
@@ -97,8 +104,9 @@ class ApiView(ViewSet):
             self.open()
             handler: Callable[..., HttpResponse] = getattr(self, method)
             if method == "post" and idempotency.HEADER in request.META:
-                self.prepare()
-                return idempotency.once(request, self.access, lambda: handler(self.request, **self.kwargs), at=self.at)
+                return idempotency.once(
+                    request, self.access, self.prepare, lambda: handler(self.request, **self.kwargs), at=self.at
+                )
             if method in {"post", "put"}:
                 self.prepare()
             return handler(self.request, **self.kwargs)

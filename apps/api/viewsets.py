@@ -18,6 +18,7 @@ from django.http import Http404, HttpResponse
 
 from apps.api import paging
 from apps.api.access import SAFE
+from apps.api.errors import CONTENT_TYPE
 from apps.api.filters import ResourceFilter, apply_filters
 from apps.api.plans import Plan, plan_for
 from apps.api.reading import Fitting, page_keys, read_page_rows, single_key, tag_of
@@ -114,7 +115,7 @@ class ShopViewSet(ApiView):
         if self.versions:
             keys, has_more = page_keys(self.model, fitting, order, page, self.versions)
             rows = [key[: 1 + len(self.versions)] for key in keys]
-            etag = tag_of((self.plural, self.version, self.shop.version, self.fields, has_more, *rows))
+            etag = self._tag(has_more, *rows)
             if self._is_known(etag):
                 return self._not_modified(etag)
             objects = render_many(self.plan(), rows, self.context)
@@ -177,7 +178,7 @@ class ShopViewSet(ApiView):
             self._must_see(pk)
             return self.object_response(pk)
         key = self._key(pk)
-        etag = tag_of((self.plural, self.version, self.shop.version, self.fields, *key))
+        etag = self._tag(*key)
         if self._is_known(etag):
             return self._not_modified(etag)
         return self._rendered(key, ETag=etag)
@@ -196,11 +197,17 @@ class ShopViewSet(ApiView):
             raise Http404
         return key
 
+    def _tag(self, *content: object) -> str:
+        """The entity tag of an answer that is made of these versions."""
+        fields = None if self.fields is None else sorted(self.fields)
+        return tag_of((self.shop.pk, self.shop.version, self.plural, self.version, fields, content))
+
     def _is_known(self, etag: str) -> bool:
-        return self.request.META.get("HTTP_IF_NONE_MATCH") == etag
+        """Whether the client has it, in whatever form it lists its tags; the comparison is the weak one."""
+        return etag.removeprefix("W/") in self.request.META.get("HTTP_IF_NONE_MATCH", "")
 
     def _not_modified(self, etag: str) -> HttpResponse:
-        return HttpResponse(status=304, headers={"ETag": etag})
+        return HttpResponse(status=304, content_type=CONTENT_TYPE, headers={"ETag": etag})
 
     def _rendered(self, key: Sequence[Any], status: int = 200, **headers: str) -> HttpResponse:
         rendered = render_many(self.plan(), [key], self.context)
@@ -276,7 +283,8 @@ class ShopViewSet(ApiView):
     def perform_destroy(self, instance: Any) -> None:
         """Record the deletion, then delete; a resource with rules calls its service instead."""
         record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
-        instance.delete()
+        if not instance.delete()[0]:
+            raise Http404
 
 
 def changes_of(instance: Any, attrs: Mapping[str, Any]) -> dict[str, list[Any]]:

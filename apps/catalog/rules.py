@@ -82,15 +82,15 @@ def check_rules(rules: object) -> list[dict[str, str]]:
 def _check_rule(rule: Mapping[str, Any]) -> dict[str, str]:
     column, relation, condition = (rule.get(name) for name in ("column", "relation", "condition"))
     errors = {}
-    if column not in COLUMNS:
+    if not isinstance(column, str) or column not in COLUMNS:
         errors["column"] = "is not included in the list" if column else "can't be blank"
-    elif relation not in relations_of(str(column)):
+    elif relation not in relations_of(column):
         errors["relation"] = "is not included in the list" if relation else "can't be blank"
     if isinstance(condition, bool) or not isinstance(condition, str | int | Decimal) or condition == "":
         errors["condition"] = "can't be blank" if condition in ("", None) else "is invalid"
     elif len(str(condition)) > MAX_CONDITION:
         errors["condition"] = f"is too long (maximum is {MAX_CONDITION} characters)"
-    elif column in VARIANT_NUMBERS and number_of(str(condition)) is None:
+    elif "column" not in errors and column in VARIANT_NUMBERS and number_of(str(condition)) is None:
         errors["condition"] = "is not a number"
     return errors
 

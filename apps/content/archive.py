@@ -10,7 +10,17 @@ from typing import BinaryIO
 
 from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, refuse_if, shown, shown_size
 
-__all__ = ["DEFAULT", "DIRECTORIES", "ArchiveLimits", "ArchiveRefused", "EntryReader", "ThemeArchive", "open_theme"]
+__all__ = [
+    "DEFAULT",
+    "DIRECTORIES",
+    "KEY",
+    "TEXT_SUFFIXES",
+    "ArchiveLimits",
+    "ArchiveRefused",
+    "EntryReader",
+    "ThemeArchive",
+    "open_theme",
+]
 
 DIRECTORIES = frozenset({"assets", "blocks", "config", "layout", "locales", "sections", "snippets", "templates"})
 TEXT_SUFFIXES = frozenset(
@@ -18,7 +28,7 @@ TEXT_SUFFIXES = frozenset(
     | {".xml", ".yaml", ".yml"}
 )
 
-_KEY = re.compile(r"[A-Za-z0-9._/-]+")
+KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
 # What macOS adds beside the folder that was compressed.
 _FOREIGN_ROOTS = frozenset({"__MACOSX", ".DS_Store"})
 
@@ -107,8 +117,8 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
         directory, slash, _ = key.partition("/")
         if entry.is_dir or not slash or directory not in DIRECTORIES:
             continue
-        bad_key = not _KEY.fullmatch(key)
-        refuse_if(bad_key, f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /: {shown(key)}")
+        bad_key = not KEY.fullmatch(key)
+        refuse_if(bad_key, f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {shown(key)}")
         limit = limits.asset_bytes(key)
         refuse_if(entry.size > limit, f"{shown(key)} is larger than {shown_size(limit)}.")
         assets.append(entry)

@@ -13,7 +13,7 @@ from django.db.models import Count, Max
 
 from apps.content.changes import changes_of
 from apps.content.handles import free_handle, handle_of
-from apps.content.models import Article, ArticleTag, Blog
+from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.content.pictures import Picture
 from apps.events.services import record_event
 from apps.metafields import services as metafields
@@ -21,6 +21,8 @@ from apps.metafields.services import Draft
 from apps.shops.tenancy import current_shop
 from apps.staff.models import Membership
 
+MAX_VERSIONS = 50
+TEXT_FIELDS = ("title", "body_html", "summary_html")
 PICTURE_FIELDS = {"image", "image_name", "image_alt", "image_width", "image_height", "image_created_at"}
 
 
@@ -77,6 +79,8 @@ def update_article(
 ) -> None:
     """Change an article; what ``attrs`` does not name stays, its handle also when the title changes.
 
+    A text that gives way to another is kept as a version.
+
     Args:
         article: The article; updated in place.
         attrs: The changed attributes.
@@ -94,6 +98,8 @@ def update_article(
         attrs["handle"] = handle_of(attrs["handle"] or "") or article.handle
     changes = changes_of(article, attrs)
     changed = set(attrs)
+    if not changes.keys().isdisjoint(TEXT_FIELDS):
+        _keep_version(article, actor=actor, at=at)
     if "author" in attrs:
         _write_author(article, attrs.pop("author"))
         changed.add("user")
@@ -113,9 +119,21 @@ def update_article(
 
 
 @transaction.atomic
+def restore_version(version: ArticleVersion, *, actor: str, at: datetime) -> None:
+    """Give an article the text that it had; the present one becomes a version."""
+    texts = {name: getattr(version, name) for name in TEXT_FIELDS}
+    update_article(Article.objects.get(pk=version.article_id), texts, actor=actor, at=at)
+
+
+@transaction.atomic
 def delete_article(article: Article, *, actor: str, at: datetime) -> None:
-    """Delete an article."""
+    """Delete an article.
+
+    Raises:
+        Article.DoesNotExist: Somebody else deleted it a moment ago.
+    """
     blog = _locked_blog(article.blog_id)
+    article.refresh_from_db()
     record_deletion(article, actor=actor, at=at)
     had_tags = bool(article.tags)
     article.delete()
@@ -150,6 +168,15 @@ def tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool 
 def _locked_blog(blog_id: int) -> Blog:
     blog: Blog = Blog.objects.select_for_update(no_key=True).get(pk=blog_id)
     return blog
+
+
+def _keep_version(article: Article, *, actor: str, at: datetime) -> None:
+    texts = {name: getattr(article, name) for name in TEXT_FIELDS}
+    ArticleVersion.objects.create(shop_id=article.shop_id, article=article, actor=actor, replaced_at=at, **texts)
+    kept = ArticleVersion.objects.filter(article=article).order_by("-id")
+    oldest = kept.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
+    if oldest is not None:
+        kept.filter(pk__lt=oldest).delete()
 
 
 def _write_author(article: Article, name: str | None) -> None:

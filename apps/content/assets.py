@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db import transaction
 
 from apps.content import contents
-from apps.content.archive import DEFAULT, DIRECTORIES, TEXT_SUFFIXES
+from apps.content.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.services import record_event
 from apps.media.attachments import AttachmentRefused, decode_attachment
@@ -26,7 +26,6 @@ MAX_KEY = 255
 MAX_VERSIONS = 50
 LAYOUT = "layout/theme.liquid"
 SOURCES = ("value", "attachment", "src", "source_key")
-_KEY = re.compile(r"[A-Za-z0-9._/-]+")
 _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
@@ -64,12 +63,14 @@ def check_key(key: object) -> str:
     Raises:
         AssetRefused: It may not.
     """
-    if not isinstance(key, str) or not key:
+    if key is None or key == "":
         raise AssetRefused("key can't be blank")
+    if not isinstance(key, str):
+        raise AssetRefused("key is invalid")
     if len(key) > MAX_KEY:
         raise AssetRefused(f"key is too long (maximum is {MAX_KEY} characters)")
     parts = key.split("/")
-    plain = _KEY.fullmatch(key) and ".." not in key and all(part.strip(".") for part in parts)
+    plain = KEY.fullmatch(key) and all(part.strip(".") for part in parts)
     if not plain or len(parts) < 2 or parts[0] not in DIRECTORIES:
         raise AssetRefused("key is invalid")
     return key
@@ -97,9 +98,17 @@ def check_content(key: str, data: bytes) -> None:
 def _check_json(key: str, text: str) -> None:
     comment = _COMMENT.match(text)
     try:
-        json.loads(text[comment.end() :] if comment else text)
+        # Numbers are not of interest, so long ones cost nothing; NaN and Infinity are no JSON though Python reads them.
+        json.loads(
+            text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+        )
     except (ValueError, RecursionError) as error:
-        raise AssetRefused(f"{key} is not valid JSON: {error}") from None
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise AssetRefused(f"{key} is not valid JSON: {reason}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
@@ -169,6 +178,7 @@ def save_asset(
 
     Raises:
         AssetRefused: The theme's files are not in place.
+        Theme.DoesNotExist: Somebody deleted the theme meanwhile.
         EditConflict: The file is not what the actor began to edit.
     """
     _touch(theme)
@@ -209,7 +219,12 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def restore_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
-    """Make a file again what it was in a version."""
+    """Make a file again what it was in a version.
+
+    Raises:
+        StorageFailed: The storage has lost what it was.
+    """
+    contents.open_content(version.content).close()
     contents.keep([version.content_id])
     return save_asset(version.theme, version.key, version.content, actor=actor, at=at)
 
@@ -217,6 +232,7 @@ def restore_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset
 def _touch(theme: Theme) -> None:
     """Lock the theme, and move its version: its list of files shows the change."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
+        theme.refresh_from_db()
         raise AssetRefused("the theme's files are not in place yet")
 
 

@@ -55,7 +55,13 @@ def update_blog(blog: Blog, attrs: dict[str, Any], *, further: Sequence[Draft] =
 
 @transaction.atomic
 def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
-    """Delete a blog with its articles."""
+    """Delete a blog with its articles.
+
+    Raises:
+        Blog.DoesNotExist: Somebody else deleted it a moment ago.
+    """
+    # Nobody writes into it from here on.
+    Blog.objects.select_for_update().get(pk=blog.pk)
     for article in Article.objects.filter(blog=blog).order_by("id"):
         articles.record_deletion(article, actor=actor, at=at)
     record_event("blogs/delete", blog, actor=actor, at=at)

@@ -7,7 +7,9 @@ protects it for ``GRACE``.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import IO, Any
 
@@ -17,11 +19,22 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from apps.content.models import FileContent
-from apps.content.storage import content_storage
+from apps.content.storage import FAILURES, content_storage
+from apps.shops.errors import DomainError
 from apps.shops.tenancy import current_shop
+
+logger = logging.getLogger(__name__)
 
 GRACE = timedelta(hours=1)
 BATCH = 500
+_RETRY_SECONDS = 5.0
+
+
+class StorageFailed(DomainError):
+    """The file storage does not answer, is full, or has lost a file. It is noted in the log."""
+
+    code = "storage_failed"
+    status = 503
 
 
 def store(data: bytes) -> FileContent:
@@ -39,7 +52,8 @@ def store_many(datas: Sequence[bytes]) -> list[FileContent]:
     fresh = [row for row in rows.values() if not row.stored]
     storage = content_storage()
     for row in fresh:
-        storage.save(row.name, ContentFile(by_digest[row.sha256]))
+        with _reporting(row, "stored"):
+            storage.save(row.name, ContentFile(by_digest[row.sha256]))
         row.stored = True
     if fresh:
         _update(FileContent.objects.filter(pk__in=[row.pk for row in fresh]), stored=True)
@@ -97,26 +111,85 @@ def release(rows: Iterable[FileContent]) -> None:
 
 
 def read(content: FileContent) -> bytes:
-    """The bytes of a content."""
-    with open_content(content) as file:
+    """The bytes of a content.
+
+    Raises:
+        StorageFailed: They cannot be had.
+    """
+    with open_content(content) as file, _reporting(content, "read"):
         data: bytes = file.read()
     return data
 
 
 def open_content(content: FileContent) -> IO[Any]:
-    """The file of a content; the caller closes it."""
-    return content_storage().open(content.name)
+    """The file of a content; the caller closes it.
+
+    Raises:
+        StorageFailed: It cannot be had.
+    """
+    with _reporting(content, "read"):
+        return content_storage().open(content.name)
+
+
+def is_intact(content: FileContent) -> bool:
+    """Whether a content's file is there with the bytes that it had.
+
+    Raises:
+        StorageFailed: The storage does not answer.
+    """
+    digest = hashlib.sha256()
+    try:
+        with _reporting(content, "read"), content_storage().open(content.name) as file:
+            for chunk in file.chunks():
+                digest.update(chunk)
+    except StorageFailed as failure:
+        if isinstance(failure.__cause__, FileNotFoundError):
+            return False
+        raise
+    return digest.hexdigest() == content.sha256
+
+
+def note_loss(content: FileContent) -> None:
+    """Let the next who stores these bytes write the file again, since what is there cannot be used."""
+    _update(FileContent.objects.filter(pk=content.pk), stored=False)
+
+
+@contextmanager
+def _reporting(content: FileContent, done: str) -> Iterator[None]:
+    """Note what goes wrong with a file, and give it the shape that every face understands."""
+    try:
+        yield
+    except FAILURES as error:
+        logger.error("File %s of shop %s could not be %s: %s", content.name, content.shop_id, done, error)
+        if isinstance(error, FileNotFoundError) and done == "read":
+            note_loss(content)
+        # What the system calls it names no path; what a bucket's client says names the bucket.
+        reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+        raise StorageFailed(f"The file could not be {done}{reason}", retry_after=_RETRY_SECONDS) from error
 
 
 def unreferenced() -> QuerySet[FileContent]:
     """Contents to which no row refers, in the shops of the scope."""
     queryset: QuerySet[FileContent] = FileContent.objects.all()
+    for model, column in _referring():
+        queryset = queryset.filter(~Exists(model._base_manager.filter(**{column: OuterRef("pk")})))
+    return queryset
+
+
+def uses_of(content: FileContent) -> list[str]:
+    """The rows that refer to a content, in words."""
+    return [
+        f"{model._meta.verbose_name} {row.pk} ({row})"
+        for model, column in _referring()
+        for row in model._base_manager.filter(**{column: content}).order_by("pk")
+    ]
+
+
+def _referring() -> Iterator[tuple[Any, str]]:
+    """The models that refer to contents, and by which column."""
     for relation in FileContent._meta.get_fields(include_hidden=True):
         if relation.auto_created and not relation.concrete and relation.related_model:
-            column = relation.remote_field.name  # type: ignore[union-attr]
-            model: Any = relation.related_model
-            queryset = queryset.filter(~Exists(model._base_manager.filter(**{column: OuterRef("pk")})))
-    return queryset
+            yield relation.related_model, relation.remote_field.name  # type: ignore[union-attr]
 
 
 def clear_unused(at: datetime) -> int:

@@ -123,11 +123,19 @@ def start_shop(shop: Shop, at: datetime) -> None:
 
 
 def archived(theme: Theme) -> IO[bytes]:
-    """A theme's files as a ZIP archive: a temporary file at its start, which the caller closes."""
+    """A theme's files as a ZIP archive: a temporary file at its start, which the caller closes.
+
+    Raises:
+        StorageFailed: One of them cannot be read.
+    """
     file = SpooledTemporaryFile(max_size=BATCH_BYTES)  # noqa: SIM115 - the caller closes it
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key"):
-            archive.writestr(asset.key, contents.read(asset.content))
+    try:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key"):
+                archive.writestr(asset.key, contents.read(asset.content))
+    except contents.StorageFailed:
+        file.close()
+        raise
     file.seek(0)
     return file
 

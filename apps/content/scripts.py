@@ -84,7 +84,14 @@ def cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
         _refresh(copy, at)
     if copy.content is None:
         raise ScriptUnavailable(copy.error)
-    return contents.read(copy.content)
+    try:
+        return contents.read(copy.content)
+    except contents.StorageFailed as failure:
+        # The origin still has it: the next reader fetches it again.
+        ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(
+            content=None, fetched_at=None, tried_at=at - FRESH - RETRY
+        )
+        raise ScriptUnavailable(failure.sentence) from failure
 
 
 def _may_try(copy: ScriptCopy, at: datetime) -> bool:

@@ -3,8 +3,12 @@
 import os
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
+
+# What a folder and a bucket raise where they cannot do what they are asked for.
+FAILURES = (OSError, BotoCoreError, ClientError)
 
 
 def content_storage() -> Storage:

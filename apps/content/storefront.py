@@ -40,7 +40,10 @@ def of_shop(view: View) -> View:
         if shop is None:
             raise Http404
         with shop_scope(shop):
-            return view(request, **kwargs)
+            try:
+                return view(request, **kwargs)
+            except contents.StorageFailed as failure:
+                return HttpResponse(status=failure.status, headers=failure.headers)
 
     return scoped
 
@@ -107,13 +110,14 @@ def article_image(request: HttpRequest, article_id: int, name: str) -> HttpRespo
     if parsed is None or parsed[0] != article.image_name:
         raise Http404
     etag = tag_of((article.image.sha256, str(parsed[1])))
-    if request.headers.get("If-None-Match") == etag:
-        return HttpResponse(status=304, headers={"ETag": etag})
+    fresh = LONG if current else SHORT
+    if _is_known(request, etag):
+        return _unchanged(etag, fresh)
     try:
         body = pictures.rendition(article.image, parsed[1])
-    except (ImageRefused, FileNotFoundError):
+    except ImageRefused:
         raise Http404 from None
-    return _answer(request, body, kind, etag=etag, fresh=LONG if current else SHORT)
+    return _answer(request, body, kind, etag=etag, fresh=fresh)
 
 
 @_of_host
@@ -134,21 +138,29 @@ def _json(request: HttpRequest, value: Any) -> HttpResponse:
 
 
 def _content(request: HttpRequest, content: FileContent, kind: str, *, current: bool) -> HttpResponse:
-    etag = tag_of(content.sha256)
-    if request.headers.get("If-None-Match") == etag:
-        return HttpResponse(status=304, headers={"ETag": etag})
-    try:
-        body = contents.read(content)
-    except FileNotFoundError:
-        raise Http404 from None
-    return _answer(request, body, kind, etag=etag, fresh=LONG if current else SHORT)
+    etag, fresh = tag_of(content.sha256), LONG if current else SHORT
+    if _is_known(request, etag):
+        return _unchanged(etag, fresh)
+    return _answer(request, contents.read(content), kind, etag=etag, fresh=fresh)
+
+
+def _is_known(request: HttpRequest, etag: str) -> bool:
+    return request.headers.get("If-None-Match") == etag
+
+
+def _unchanged(etag: str, fresh: timedelta) -> HttpResponse:
+    """What a reader has is still right, for as long again."""
+    return HttpResponse(status=304, headers=_validity(etag, fresh))
+
+
+def _validity(etag: str, fresh: timedelta) -> dict[str, str]:
+    return {"ETag": etag, "Cache-Control": f"public, max-age={int(fresh.total_seconds())}"}
 
 
 def _answer(request: HttpRequest, body: bytes, kind: str, *, etag: str, fresh: timedelta) -> HttpResponse:
-    headers = {"ETag": etag, "Cache-Control": f"public, max-age={int(fresh.total_seconds())}"}
-    if request.headers.get("If-None-Match") == etag:
-        return HttpResponse(status=304, headers=headers)
-    headers |= {
+    if _is_known(request, etag):
+        return _unchanged(etag, fresh)
+    headers = _validity(etag, fresh) | {
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "cross-origin",

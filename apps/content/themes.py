@@ -224,6 +224,8 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
         NotDeletable: It is processing, or it is the published one.
     """
     _locked_shop()
+    # Whoever changes its files locks the theme first, so that neither waits for what the other holds.
+    Theme.objects.select_for_update().get(pk=theme.pk)
     theme.refresh_from_db()
     if theme.processing:
         raise NotDeletable("A theme cannot be deleted while its files are being copied.")

@@ -5,9 +5,12 @@ registered with ``on_uninstall``, in the same transaction.
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+import zoneinfo
+from collections.abc import Callable, Container, Iterable
 from datetime import datetime, timedelta
 
+import pycountry
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
@@ -74,6 +77,7 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
         raise DomainTaken("has already been taken")
     shop = Shop(domain=domain, name=name, email=email, handle=_free_handle(domain), created_at=at, **settings)
     shop.full_clean()
+    _check_codes(shop)
     shop.save()
     with shop_scope(shop):
         for make in _starters.values():
@@ -81,6 +85,20 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
         record("shop/create", shop, actor=actor, at=at)
     shop.refresh_from_db()
     return shop
+
+
+def _check_codes(shop: Shop) -> None:
+    """Standard codes must exist: a shop in an unknown time zone, for one, could not be shown at all."""
+    standards: dict[str, tuple[str, Container[str]]] = {
+        "timezone": ("IANA time zone", zoneinfo.available_timezones()),
+        "currency": ("ISO 4217 currency", {currency.alpha_3 for currency in pycountry.currencies}),
+        "country_code": ("ISO 3166 country", {country.alpha_2 for country in pycountry.countries}),
+    }
+    given = {name: getattr(shop, name) for name in standards}
+    if wrong := {
+        name: f"{given[name]} is no {kind}." for name, (kind, codes) in standards.items() if given[name] not in codes
+    }:
+        raise ValidationError(wrong)
 
 
 def _free_handle(domain: str) -> str:

@@ -41,19 +41,125 @@
     list.replaceChildren(...list.known.map((word) => new Option("", before + word)));
   };
 
-  const guard = (form) => {
-    let dirty = false;
-    const mark = () => {
-      dirty = true;
-      const note = form.querySelector("[data-unsaved]");
-      if (note) note.hidden = false;
+  // The files of a theme that are open, as tabs. This window keeps them, with what is typed in them and not saved, so
+  // that going from one to another asks nothing and loses nothing.
+  const openTabs = (nav) => {
+    const { tabs: theme, tab: current } = nav.dataset;
+    const place = `code:${theme}`;
+    const form = document.querySelector("form[data-guard]");
+    const area = form?.querySelector("textarea[data-editor]");
+    const there = new Set([...document.querySelectorAll("[data-file]")].map((link) => link.dataset.file));
+    const note = form?.querySelector("[data-unsaved]");
+    let tabs = [];
+    try {
+      tabs = JSON.parse(sessionStorage.getItem(place)) ?? [];
+    } catch {
+      // Somebody else's writing; begin anew.
+    }
+    tabs = tabs.filter((tab) => there.has(tab.key) || tab.key === current || tab.text !== undefined);
+    if (current && !tabs.some((tab) => tab.key === current)) tabs.push({ key: current });
+    const mine = tabs.find((tab) => tab.key === current);
+
+    const keep = () => {
+      try {
+        sessionStorage.setItem(place, JSON.stringify(tabs));
+        return true;
+      } catch {
+        return false;
+      }
     };
-    form.addEventListener("input", mark);
-    form.addEventListener("submit", () => {
-      dirty = false;
+    const address = (key) => `?key=${encodeURIComponent(key)}`;
+    const close = (tab) => {
+      if (tab.text !== undefined && !window.confirm(`${tab.key} is not saved. Close it and lose the changes?`)) return;
+      const index = tabs.indexOf(tab);
+      tabs.splice(index, 1);
+      keep();
+      if (tab !== mine) {
+        show();
+        nav.querySelector("a")?.focus();
+        return;
+      }
+      leaving = true;
+      const next = tabs[index] ?? tabs[index - 1];
+      window.location.assign(next ? address(next.key) : window.location.pathname);
+    };
+    const show = () => {
+      nav.hidden = tabs.length === 0;
+      nav.querySelector("ul").replaceChildren(
+        ...tabs.map((tab) => {
+          const item = document.createElement("li");
+          const link = document.createElement("a");
+          link.href = address(tab.key);
+          link.textContent = tab.key.split("/").slice(1).join("/");
+          link.title = tab.key;
+          if (tab === mine) link.setAttribute("aria-current", "page");
+          if (tab.text !== undefined) {
+            const mark = document.createElement("span");
+            mark.className = "bo-badge bo-badge-warning";
+            mark.textContent = "not saved";
+            link.append(" ", mark);
+          }
+          const button = document.createElement("button");
+          button.type = "button";
+          button.setAttribute("aria-label", `Close ${tab.key}`);
+          button.textContent = "×";
+          button.addEventListener("click", () => close(tab));
+          item.append(link, button);
+          return item;
+        }),
+      );
+      const active = nav.querySelector("[aria-current]")?.closest("li");
+      if (active) nav.scrollLeft = active.offsetLeft - nav.clientWidth + active.offsetWidth + 8;
+    };
+
+    let leaving = false;
+    const remember = () => {
+      mine.text = area.value;
+      mine.expected = form.elements.expected.value;
+    };
+    if (mine && area && form.hasAttribute("data-dirty")) remember();
+    else if (mine && area && mine.text !== undefined) {
+      // What the text was made of goes along, so that somebody else's save in between is noticed.
+      area.value = mine.text;
+      form.elements.expected.value = mine.expected;
+      if (note) note.hidden = false;
+    }
+    keep();
+    show();
+
+    area?.addEventListener("input", () => {
+      if (!mine) return;
+      const first = mine.text === undefined;
+      remember();
+      if (note) note.hidden = false;
+      if (first) show();
+    });
+    form?.addEventListener("submit", () => {
+      leaving = true;
+      if (mine) delete mine.text;
+      keep();
+    });
+    document.addEventListener("click", (event) => {
+      const another = event.ctrlKey || event.metaKey || event.shiftKey;
+      if (event.target.closest(".bo-code a[href^='?key=']") && !another && keep()) leaving = true;
+    });
+    document.addEventListener("submit", (event) => {
+      if (event.target.matches("[role=search]") && keep()) leaving = true;
+    });
+    window.addEventListener("pageshow", (event) => {
+      if (event.persisted) window.location.reload();
     });
     window.addEventListener("beforeunload", (event) => {
-      if (dirty) event.preventDefault();
+      if (leaving || !tabs.some((tab) => tab.text !== undefined)) return;
+      event.preventDefault();
+    });
+    // Whoever left all the same meant it.
+    window.addEventListener("pagehide", () => {
+      if (leaving) return;
+      tabs.forEach((tab) => {
+        delete tab.text;
+      });
+      keep();
     });
   };
 
@@ -66,6 +172,11 @@
   });
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-progress]").forEach(follow);
-    document.querySelectorAll("form[data-guard]").forEach(guard);
   });
+  document.querySelectorAll(".bo-tree").forEach((tree) => {
+    const link = tree.querySelector("[aria-current]");
+    if (link) tree.scrollTop = link.offsetTop - tree.clientHeight / 2;
+  });
+  // Before the editor, which comes at the end of loading, takes over the text.
+  document.querySelectorAll("[data-tabs]").forEach(openTabs);
 })();

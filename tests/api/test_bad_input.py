@@ -5,12 +5,14 @@ them all; what one route answers differently is a case of its own below.
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from apps.api.serializers import writable
 from tests.api.routes import Route, all_routes
-from tests.conftest import ApiClient
+from tests.conftest import VERSION, ApiClient
 from tests.samples import load_all
 
 SAMPLES = load_all()
@@ -142,6 +144,37 @@ def test_values_of_wrong_types_and_extremes_never_break(route: Route, arranged: 
         for value in extremes:
             response = case.send(body={wrapper: {**body[wrapper], name: value}})
             assert response.status_code < 500, (name, value, response.content)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where in a body a value stands: ``("product", "variants", 0, "price")``."""
+    if at:
+        yield at
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*at, key))
+
+
+def with_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
+    """The body with another value in one place, which may be a new member of an object."""
+    if not at:
+        return value
+    copied = dict(body) if isinstance(body, dict) else list(body)
+    copied[at[0]] = with_value(body[at[0]] if len(at) > 1 else None, at[1:], value)
+    return copied
+
+
+@pytest.mark.parametrize("route", WRITING, ids=ids)
+def test_wrong_types_in_any_place_never_break(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    body = case.sample.body_for(case.arguments)
+    found = list(places(body))
+    wrapper = next(iter(body), None)
+    if isinstance(body.get(wrapper), dict) and hasattr(route.view, "serializer_class"):
+        found += [(wrapper, field.field_name) for field in writable(route.view.serializer_class, VERSION)]
+    for at in dict.fromkeys(found):
+        for value in (None, True, 2**63, [], {}, [{}], [[]]):
+            response = case.send(body=with_value(body, at, value))
+            assert response.status_code < 500, (at, value, response.content)
 
 
 @pytest.mark.parametrize("route", WRITING, ids=ids)

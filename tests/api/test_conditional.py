@@ -1,5 +1,14 @@
 """Rendered objects are kept under their version: never stale, and known again by their entity tag."""
 
+import gc
+import os
+import subprocess
+import sys
+import weakref
+
+from apps.api import rendering
+from apps.api.plans import plan_for
+from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.models import ScriptTag
 from apps.shops.models import Shop
 from apps.shops.tenancy import every_shop, shop_scope
@@ -46,6 +55,53 @@ def test_a_known_tag_is_304_until_something_changes(api: ApiClient, shop: Shop) 
         assert (known.status_code, known.content) == (304, b"")
         assert changed.status_code == 200
         assert changed["ETag"] != etag
+
+
+def test_a_tag_is_known_in_every_form_in_which_clients_send_it(api: ApiClient, shop: Shop) -> None:
+    path = f"script_tags/{ScriptTagFactory.create(shop=shop, app=api.installation.app).pk}.json"
+    etag = api.get(path)["ETag"]
+
+    for sent in (etag, etag.removeprefix("W/"), f'"other", {etag}', f'{etag},"other"'):
+        known = api.http.get(api.path(path), headers={"If-None-Match": sent})
+        assert known.status_code == 304, sent
+        assert known["Content-Type"] == "application/json; charset=utf-8"
+        assert "Content-Length" not in known
+    assert api.http.get(api.path(path), headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_a_tag_depends_on_the_fields_and_not_on_their_order(api: ApiClient, shop: Shop) -> None:
+    path = f"script_tags/{ScriptTagFactory.create(shop=shop, app=api.installation.app).pk}.json"
+
+    assert api.get(path, fields="id,src")["ETag"] == api.get(path, fields="src,id")["ETag"]
+    assert api.get(path, fields="id,src")["ETag"] != api.get(path, fields="id")["ETag"]
+
+
+def test_a_tag_is_the_same_in_every_process() -> None:
+    """Each process orders sets in its own way; two that serve one shop must agree."""
+    program = (
+        "from types import SimpleNamespace as N; import django; django.setup(); "
+        "from apps.api.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "
+        "v.access = N(shop=N(pk=1, version=2)); v.fields = frozenset('abcdefgh'); print(v._tag(3, 4))"
+    )
+
+    def tag(seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert tag("1") == tag("2")
+
+
+def test_rare_sets_of_fields_leave_no_compiled_code_behind(api: ApiClient, shop: Shop) -> None:
+    ScriptTagFactory.create(shop=shop, app=api.installation.app)
+    api.get("script_tags.json", fields="id,cache")
+    plan = weakref.ref(plan_for(ScriptTagSerializer, "2026-07", frozenset({"id", "cache"})))
+
+    plan_for.cache_clear()
+    gc.collect()
+
+    assert len(rendering.cache) == 1
+    assert plan() is None
 
 
 def test_two_shops_share_no_kept_object(api: ApiClient, foreign_api: ApiClient, shop: Shop, other_shop: Shop) -> None:

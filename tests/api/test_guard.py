@@ -5,11 +5,13 @@ Rule: reliability, findings 1 and 2; B5, B6, B13.
 
 import io
 import json
+import threading
 from typing import Any
 
 import pytest
 
-from backoffice.wsgi import application
+from backoffice.guard import guard
+from backoffice.wsgi import application as served
 from tests.conftest import ApiClient
 
 # The application closes its connections when it has answered, as between requests.
@@ -23,6 +25,7 @@ class Answer:
 
     def __init__(self, **environ: Any) -> None:
         body = environ.pop("body", TAG)
+        application = environ.pop("application", served)
         self.started: list[Any] = []
         chunks = application(
             {
@@ -71,6 +74,59 @@ def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str)
 
     assert answer.status == 415
     assert answer.body == {"errors": "Unsupported Media Type"}
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        # Django believes the last one, other readers the first.
+        "application/json; charset=utf-8; charset=zlib",
+        "application/json; charset*=utf-8''zlib",
+        "application/json; charset=",
+        "application/json; name*=bogus''x",
+        "application/json; charset=ascii",
+        "text/plain; charset=latin-1",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_charset_is_read_as_django_reads_it(api: ApiClient, content_type: str, method: str) -> None:
+    answer = Answer(
+        REQUEST_METHOD=method,
+        HTTP_X_PLATFORM_ACCESS_TOKEN=api.token,
+        CONTENT_TYPE=content_type,
+        QUERY_STRING="src=https://é.example/",
+    )
+
+    assert answer.status == 415
+    assert answer.body == {"errors": "Unsupported Media Type"}
+
+
+def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(environ: Any, start_response: Any) -> Any:
+        raise RuntimeError("secret detail")
+
+    answer = Answer(application=guard(fail))
+
+    assert answer.status == 500
+    assert answer.body == {"errors": "Internal Server Error"}
+    assert answer.headers["X-Request-Id"]
+
+
+def test_a_body_that_does_not_come_is_408(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backoffice.guard._BODY_SECONDS", 0.2)
+    closed = threading.Event()
+
+    class Silent(io.BytesIO):
+        def read(self, *_: Any) -> bytes:
+            closed.wait(30)
+            return b""
+
+    answer = Answer(HTTP_X_PLATFORM_ACCESS_TOKEN=api.token, CONTENT_LENGTH="5", **{"wsgi.input": Silent()})
+    closed.set()
+
+    assert answer.status == 408
+    assert answer.body == {"errors": "Request Timeout"}
+    assert answer.headers["Connection"] == "close"
 
 
 @pytest.mark.parametrize("length", ["-1", "abc", "１２", "1e3"])

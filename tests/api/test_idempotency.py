@@ -16,8 +16,11 @@ from django.utils import timezone
 from apps.api.idempotency import clear_expired
 from apps.api.models import IdempotencyKey
 from apps.content.models import ScriptTag
+from apps.shops.models import Shop
 from apps.shops.tenancy import every_shop
+from tests.catalog.factories import PNG, make_product
 from tests.conftest import ApiClient, ClientWith
+from tests.outgoing.servers import Server, answer
 
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
@@ -62,6 +65,22 @@ def test_a_refusal_is_not_stored(api: ApiClient) -> None:
     done = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
 
     assert (refused.status_code, done.status_code) == (422, 201)
+
+
+def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Any) -> None:
+    """What the first request fetched may be gone when the second comes."""
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    path = f"products/{make_product().pk}/images.json"
+    server = Server(answer(PNG, "Content-Type: image/png"))
+    try:
+        first = api.post(path, {"image": {"src": server.url}}, Idempotency_Key="k-1")
+    finally:
+        server.close()
+
+    second = api.post(path, {"image": {"src": server.url}}, Idempotency_Key="k-1")
+
+    assert (first.status_code, second.status_code) == (201, 201), second.content
+    assert first.content == second.content
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256])

@@ -106,6 +106,56 @@ def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop,
     assert len(shown) == 1
 
 
+def test_going_from_file_to_file_loses_nothing_that_is_typed(
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
+    shown = watch_dialogs(page)
+    tabs = page.get_by_role("navigation", name="Open files")
+    before = content_of(live_shop, draft, LAYOUT)
+
+    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    page.keyboard.type("<!-- mine -->")
+    expect(tabs.get_by_text("not saved")).to_be_visible()
+    page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
+    expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
+    assert content_of(live_shop, draft, LAYOUT) == before
+    tabs.get_by_role("link", name="theme.liquid").click()
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
+
+    assert content_of(live_shop, draft, LAYOUT) == before + "<!-- mine -->"
+    expect(tabs.get_by_text("not saved")).to_have_count(0)
+    tabs.get_by_role("button", name="Close assets/theme.css").click()
+    expect(tabs.get_by_role("link")).to_have_count(1)
+    tabs.get_by_role("button", name=f"Close {LAYOUT}").click()
+    expect(page.get_by_text("Choose a file.")).to_be_visible()
+    assert shown == []
+    assert window.problems == []
+
+
+def test_a_save_of_somebody_else_is_noticed_behind_another_tab(
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
+    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    page.keyboard.type("mine")
+    page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
+    expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
+    with shop_scope(live_shop):
+        assets.save_asset(draft, LAYOUT, contents.store(b"<p>theirs</p>"), actor="system", at=timezone.now())
+
+    page.get_by_role("navigation", name="Open files").get_by_role("link", name="theme.liquid").click()
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    expect(page.get_by_text("saved this file while you were editing it")).to_be_visible()
+    assert content_of(live_shop, draft, LAYOUT) == "<p>theirs</p>"
+
+
 def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     open_window: Open, live_shop: Shop, owner: User, article: Article
 ) -> None:
@@ -147,6 +197,8 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
         assets.save_asset(draft, LAYOUT, contents.store(b"<p>two</p>"), actor="system", at=timezone.now())
         version = draft.asset_versions.get()
         Theme.objects.create(shop=live_shop, name="Broken", processing=False, failure="The archive is damaged.")
+        articles.update_article(article, {"body_html": "<p>Two</p>"}, actor="system", at=timezone.now())
+        former = article.text_versions.get()
     window = open_window(owner, live_shop, color_scheme=look[0], viewport={"width": look[1], "height": 900})
     code = window.go("content_theme_code", draft.pk).url.removeprefix(window.server)
     pages: list[tuple[str, tuple[object, ...]]] = [
@@ -155,6 +207,7 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
         ("content_theme_version", (draft.pk, version.pk)),
         ("content_article_changelist", ()),
         ("content_article_change", (article.pk,)),
+        ("content_article_version", (article.pk, former.pk)),
         ("content_blog_changelist", ()),
         ("content_mobileplatformapplication_add", ()),
     ]
@@ -163,6 +216,7 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
     for name, args in pages:
         window.go(name, *args)
         found[name] = (window.violations(), window.unreachable(), window.sideways())
+    window.open(f"{code}?key=assets/theme.css")
     window.open(f"{code}?key={LAYOUT}&q=two")
     found["code"] = (window.violations(), window.unreachable(), window.sideways())
 

@@ -114,6 +114,7 @@ def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) 
         ([RULE] * 61, "rules"),
         (["x"], "rules.0"),
         ([RULE | {"column": "colour"}], "rules.0.column"),
+        ([RULE | {"column": ["title"]}], "rules.0.column"),
         ([RULE | {"relation": "greater_than"}], "rules.0.relation"),
         ([{"column": "variant_price", "relation": "contains", "condition": "5"}], "rules.0.relation"),
         ([RULE | {"condition": ""}], "rules.0.condition"),

@@ -16,6 +16,13 @@ def make_article() -> Article:
     return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
 
 
+def make_rewritten() -> tuple[int, int]:
+    """An article whose text was changed once, and the version of the first text."""
+    article = make_article()
+    articles.update_article(article, {"body_html": "<p>Again</p>"}, actor="system", at=timezone.now())
+    return article.pk, article.text_versions.get().pk
+
+
 def make_draft() -> tuple[Theme, AssetVersion]:
     """An unpublished theme, and the former state of its one changed file."""
     draft = themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())

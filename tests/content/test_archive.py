@@ -197,6 +197,7 @@ def test_archive_keeps_a_nested_zip_packed() -> None:
         ("", "empty or longer"),
         ("assets/" + "x" * 293, "empty or longer"),
         ("assets/my logo.png", "may only hold"),
+        ("assets/a..b.css", "may only hold"),
         ("assets/caf\N{LATIN SMALL LETTER E WITH ACUTE}.css", "may only hold"),
     ],
 )

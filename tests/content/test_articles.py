@@ -9,8 +9,7 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from apps.content.models import Article, FileContent
-from apps.content.storage import content_storage
+from apps.content.models import Article, ArticleVersion, FileContent
 from apps.events.models import Event
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
@@ -253,16 +252,6 @@ def test_a_picture_is_stored_served_made_smaller_and_removed(api: ApiClient, art
     assert Client().get(local(image["src"])).status_code == 404
 
 
-def test_a_picture_that_storage_lost_is_404(api: ApiClient, shop: Shop, articles: str) -> None:
-    body = {"attachment": base64.b64encode(plain("PNG", (41, 31))).decode()}
-    src = api.post(f"{articles}.json", {"article": {"title": "x", "image": body}}).json()["article"]["image"]["src"]
-    with shop_scope(shop):
-        content_storage().delete(Article.objects.get(title="x").image.name)
-
-    assert Client().get(local(src)).status_code == 404
-    assert Client().get(local(src.replace(".png", "_20x20.png"))).status_code == 404
-
-
 def test_a_picture_is_fetched_from_its_source(api: ApiClient, articles: str, origin: Origin) -> None:
     src = origin.offer("/pictures/snow%20man.png", plain("PNG", (8, 6)))
 
@@ -297,6 +286,21 @@ def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[
     assert [answer.status_code for answer in answers] == [404, 404, 404]
     assert api.get(f"blogs/{other['id']}/articles/{article['id']}.json").json()["article"] == article
     assert api.get(f"blogs/{blog['id']}/articles.json").json() == {"articles": []}
+
+
+def test_a_text_that_gives_way_is_kept_within_bounds(
+    api: ApiClient, articles: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.content.articles.MAX_VERSIONS", 2)
+    article = api.post(f"{articles}.json", {"article": {"title": "One"}}).json()["article"]
+
+    for title in ("One", "Two", "Three", "Four"):
+        api.put(f"{articles}/{article['id']}.json", {"article": {"title": title, "tags": title}})
+
+    with shop_scope(shop):
+        versions = ArticleVersion.objects.order_by("id")
+        assert [version.title for version in versions] == ["Two", "Three"]
+        assert versions[0].actor.startswith("app:")
 
 
 def test_every_change_writes_one_event(api: ApiClient, shop: Shop, articles: str) -> None:

@@ -79,6 +79,7 @@ def test_a_handle_that_is_given_and_taken_is_refused(api: ApiClient) -> None:
     [
         ({}, {"title": ["can't be blank"]}),
         ({"title": ""}, {"title": ["can't be blank"]}),
+        ({"title": "   "}, {"title": ["can't be blank"]}),
         ({"title": "a" * 256}, {"title": ["is too long (maximum is 255 characters)"]}),
         ({"title": "x", "commentable": "perhaps"}, {"commentable": ["is not included in the list"]}),
         ({"title": ["x"]}, {"title": ["is invalid"]}),

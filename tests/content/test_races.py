@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
+from django.http import HttpResponse
 from django.utils import timezone
 
 from apps.content import articles, blogs, contents, themes
 from apps.content.models import Article, FileContent, Theme
+from apps.events.models import Event
 from apps.shops.errors import DomainError
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests import factories
+from tests.conftest import ApiClient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -112,6 +115,95 @@ def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
     assert sum(isinstance(result, themes.TooManyThemes) for result in results) == 5
     with shop_scope(shop):
         assert Theme.objects.count() == 20
+
+
+# --- what one request found and another one deletes ---
+
+
+@pytest.fixture
+def api() -> ApiClient:
+    installation = factories.make_installation(factories.make_shop())
+    return ApiClient(factories.make_token(installation), installation)
+
+
+def statuses(api: ApiClient, *requests: Callable[[], HttpResponse]) -> list[int]:
+    return [answer.status_code for answer in at_once(api.installation.shop, *requests)]
+
+
+def deletions(shop: Shop, topic: str, subject: int) -> int:
+    with shop_scope(shop):
+        return Event.objects.filter(topic=topic, subject_id=subject).count()
+
+
+def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient) -> None:
+    shop = api.installation.shop
+    for number in range(ROUNDS // 2):
+        with shop_scope(shop):
+            blog = blogs.create_blog({"title": f"Blog {number}"}, actor="system", at=timezone.now())
+        path, body = f"blogs/{blog.pk}/articles.json", {"article": {"title": "Hello", "tags": "a"}}
+
+        first, deleted, second = statuses(
+            api,
+            lambda path=path, body=body: api.post(path, body),
+            lambda pk=blog.pk: api.delete(f"blogs/{pk}.json"),
+            lambda path=path, body=body: api.post(path, body),
+        )
+
+        assert ({first, second} <= {201, 404}, deleted) == (True, 200)
+        with shop_scope(shop):
+            assert not Article.objects.exists()
+
+
+def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -> None:
+    shop = api.installation.shop
+    with shop_scope(shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+    for _ in range(ROUNDS // 2):
+        with shop_scope(shop):
+            article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
+        path = f"blogs/{blog.pk}/articles/{article.pk}.json"
+
+        changed, *deleted = statuses(
+            api,
+            lambda path=path: api.put(path, {"article": {"title": "Again", "tags": "b"}}),
+            lambda path=path: api.delete(path),
+            lambda path=path: api.delete(path),
+        )
+
+        assert changed in {200, 404}
+        assert sorted(deleted) == [200, 404]
+        assert deletions(shop, "articles/delete", article.pk) == 1
+
+
+def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient) -> None:
+    shop = api.installation.shop
+    for _ in range(ROUNDS // 2):
+        (theme,) = drafts(shop, 1)
+        path, files = f"themes/{theme.pk}.json", f"themes/{theme.pk}/assets.json"
+
+        renamed, saved, removed, *deleted = statuses(
+            api,
+            lambda path=path: api.put(path, {"theme": {"name": "Other"}}),
+            lambda files=files: api.put(files, {"asset": {"key": "assets/a.css", "value": "a{}"}}),
+            lambda files=files: api.delete(f"{files}?asset[key]=assets/theme.css"),
+            lambda path=path: api.delete(path),
+            lambda path=path: api.delete(path),
+        )
+
+        assert {renamed, saved, removed} <= {200, 404}
+        assert sorted(deleted) == [200, 404]
+        assert deletions(shop, "themes/delete", theme.pk) == 1
+
+
+def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(api: ApiClient) -> None:
+    shop = api.installation.shop
+    one, two = drafts(shop, 2)
+    for number in range(ROUNDS // 2):
+        bodies = {theme.pk: {"theme": {"role": "main", "name": f"{theme} {number}"}} for theme in (one, two)}
+
+        found = statuses(api, *[lambda pk=pk, b=body: api.put(f"themes/{pk}.json", b) for pk, body in bodies.items()])
+
+        assert found == [200, 200]
 
 
 def test_articles_of_one_title_written_at_once_get_different_handles() -> None:

@@ -115,9 +115,9 @@ def test_publishing_switches_and_records_both(api: ApiClient, shop: Shop, run_jo
     assert shown(api, old)["role"] == "unpublished"
     with shop_scope(shop):
         events = list(Event.objects.filter(subject_type="content.theme").order_by("-id")[:3])
-    assert [(event.topic, event.subject_id) for event in events] == [
-        ("themes/publish", theme["id"]),
+    assert [(event.topic, event.subject_id) for event in reversed(events)] == [
         ("themes/update", old["id"]),
+        ("themes/publish", theme["id"]),
         ("themes/update", theme["id"]),
     ]
 
@@ -126,6 +126,7 @@ def test_publishing_switches_and_records_both(api: ApiClient, shop: Shop, run_jo
     ("body", "errors"),
     [
         ({}, {"name": ["can't be blank"]}),
+        ({"name": " \t"}, {"name": ["can't be blank"]}),
         ({"name": "x", "role": "demo"}, {"role": ["is not included in the list"]}),
         ({"name": "x", "role": "development"}, {"role": ["is not included in the list"]}),
         ({"name": "x", "src": "ftp://files.example/t.zip"}, {"src": ["must use http or https"]}),

@@ -143,6 +143,16 @@ def test_answers_fit_the_wire_table(api: ApiClient, shop: Shop) -> None:
         assert body or route.startswith("DELETE")
 
 
+def test_null_means_no_exemptions(api: ApiClient) -> None:
+    made = api.post("customers.json", {"customer": {"first_name": "A", "tax_exemptions": ["CA_STATUS_CARD_EXEMPTION"]}})
+    path = f"customers/{made.json()['customer']['id']}.json"
+
+    changed = api.put(path, {"customer": {"tax_exemptions": None}})
+
+    assert changed.status_code == 200
+    assert changed.json()["customer"]["tax_exemptions"] == []
+
+
 @pytest.mark.parametrize(
     ("body", "errors"),
     [

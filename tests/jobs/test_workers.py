@@ -116,6 +116,24 @@ def test_sweep_does_the_work_of_a_lost_message(start: Start, monkeypatch: Any, t
     assert (tmp_path / "marks").read_text().splitlines() == ["done"]
 
 
+@pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
+def test_a_worker_that_is_killed_again_and_again_starts_at_once(start: Start, monkeypatch: Any, tmp_path: Path) -> None:
+    """What a killed worker leaves at the broker (exclusive queues, a connection not yet missed) stops no other."""
+    shop = factories.make_shop()
+    beat(start)
+    for _ in range(2):
+        killed = worker(start)
+        job = make_job(shop, monkeypatch, "quick")
+        wait_for(lambda job=job: state(shop, job) == Job.State.DONE, 60)  # type: ignore[misc]
+        os.killpg(killed.pid, signal.SIGKILL)
+
+    last = worker(start)
+    job = make_job(shop, monkeypatch, "quick")
+
+    assert wait_for(lambda: state(shop, job) == Job.State.DONE, 60) < 60
+    assert last.poll() is None
+
+
 def test_work_of_a_killed_worker_is_done_by_another(start: Start, monkeypatch: Any, tmp_path: Path) -> None:
     shop = factories.make_shop()
     beat(start)

@@ -25,7 +25,7 @@ from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.catalog.factories import make_custom, make_product, make_smart
-from tests.content.factories import make_article, make_blog, make_draft
+from tests.content.factories import make_article, make_blog, make_draft, make_rewritten
 from tests.customers.factories import make_customer
 from tests.inventory.factories import first_location, make_item, put
 from tests.orders.factories import make_order
@@ -82,6 +82,7 @@ TABLE: dict[str, Row] = {
     "content_article_history": Row(("pages",), "article"),
     "content_article_delete": Row(("pages",), "article"),
     "content_article_preview": Row(("pages",), status=405),
+    "content_article_version": Row(("pages",), "article_version"),
     "content_theme_changelist": Row(("themes",)),
     "content_theme_add": Row(("themes",)),
     "content_theme_change": Row(("themes",), "theme"),
@@ -272,6 +273,7 @@ def things_of() -> Things:
                 "customer": (make_customer().pk,),
                 "blog": (make_blog().pk,),
                 "article": (make_article().pk,),
+                "article_version": make_rewritten(),
                 "theme": (draft.pk,),
                 "version": (draft.pk, version.pk),
                 "mobile": (MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="x").pk,),

@@ -311,6 +311,44 @@ def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
         assert Theme.objects.get(pk=theme.pk).previewable
 
 
+# --- earlier texts of articles ---
+
+
+def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
+    panel_with: PanelWith, shop: Shop, article: Article
+) -> None:
+    panel = panel_with("pages")
+    panel.post("content_article_change", article.pk, **article_form(panel, article.pk, body_html="<p>new</p>"))
+    panel.post("content_article_change", article.pk, **article_form(panel, article.pk, tags="c"))
+    page = panel.get("content_article_change", article.pk)
+    ((version, who),) = page.context["versions"]
+
+    compared = panel.get("content_article_version", article.pk, version.pk)
+    restored = panel.post("content_article_version", article.pk, version.pk)
+
+    assert who == panel.user.get_full_name()
+    assert [(label, now, earlier) for label, _, now, earlier in compared.context["parts"]] == [
+        ("Content", "<p>new</p>", "<p>one</p>\n<p>two</p>\n"),
+    ]
+    assert restored.status_code == 302
+    with shop_scope(shop):
+        article.refresh_from_db()
+        assert (article.body_html, article.tags) == ("<p>one</p>\n<p>two</p>\n", "c")
+        assert article.text_versions.latest("id").body_html == "<p>new</p>"
+    assert panel.get("content_article_version", article.pk, version.pk + 100).status_code == 404
+
+
+def test_a_version_of_another_article_is_not_shown_here(panel_with: PanelWith, shop: Shop, article: Article) -> None:
+    with shop_scope(shop):
+        other = articles.create_article(article.blog_id, {"title": "Other"}, actor="system", at=timezone.now())
+        articles.update_article(other, {"title": "Otherwise"}, actor="app:1", at=timezone.now())
+        version = other.text_versions.get()
+    panel = panel_with("pages")
+
+    assert panel.get("content_article_version", article.pk, version.pk).status_code == 404
+    assert panel.post("content_article_version", article.pk, version.pk).status_code == 404
+
+
 # --- code ---
 
 
@@ -395,6 +433,97 @@ def test_binary_files_are_uploaded_shown_replaced_and_deleted(panel_with: PanelW
         assert not Asset.objects.filter(theme=draft, key=key).exists()
         assert AssetVersion.objects.filter(theme=draft, key=key).exists()
         assert Asset.objects.filter(theme=draft, key=LAYOUT).exists()
+
+
+def test_a_deleted_file_is_found_and_restored(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    panel = panel_with("themes")
+    key = "assets/theme.css"
+    before = panel.get("content_theme_code", draft.pk, key=key).context["text"]
+
+    deleted = panel.post("content_theme_delete_file", draft.pk, key=key)
+    page = panel.http.get(deleted["Location"])
+    ((version, _),) = page.context["versions"]
+    panel.post("content_theme_version", draft.pk, version.pk)
+
+    assert page.status_code == 200
+    assert list(page.context["deleted"]) == [key]
+    assert b"was deleted. An earlier version can be restored" in page.content
+    again = panel.get("content_theme_code", draft.pk, key=key)
+    assert (again.context["text"], list(again.context["deleted"])) == (before, [])
+
+
+def test_what_was_typed_survives_that_somebody_deleted_the_file(
+    panel_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
+    panel = panel_with("themes")
+    key = "assets/theme.css"
+    seen = panel.get("content_theme_code", draft.pk, key=key).context["asset"].content.md5
+    with shop_scope(shop):
+        assets.delete_asset(draft, key, actor="app:1", at=timezone.now())
+
+    refused = panel.post("content_theme_code", draft.pk, key=key, expected=seen, text="mine")
+    insisted = panel.post("content_theme_code", draft.pk, key=key, expected="", text="mine")
+
+    assert refused.status_code == 409
+    assert b"This file was deleted while you were editing it" in refused.content
+    assert b"\nmine</textarea>" in refused.content
+    assert insisted.status_code == 302
+
+
+def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
+    panel_with: PanelWith, shop: Shop, draft: Theme
+) -> None:
+    panel = panel_with("themes")
+
+    refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected="")
+    empty = panel.post(
+        "content_theme_code",
+        draft.pk,
+        key="assets/theme.css",
+        expected=panel.get("content_theme_code", draft.pk, key="assets/theme.css").context["asset"].content.md5,
+    )
+
+    assert [refused.status_code, empty.status_code] == [422, 422]
+    assert b"layout/theme.liquid exists already" in refused.content
+    with shop_scope(shop):
+        assert not AssetVersion.objects.exists()
+
+
+def test_theme_files_are_found_from_anywhere_by_their_key(
+    panel_with: PanelWith, shop: Shop, draft: Theme, other_shop: Shop
+) -> None:
+    def found(*permissions: str) -> list[tuple[str, str, str]]:
+        results = panel_with(*permissions).get("search", s="theme.liq").context["results"]
+        return [(result.title, result.description, result.link) for result in results]
+
+    with shop_scope(shop):
+        main = Theme.objects.get(role="main")
+    assert found("themes") == [
+        (LAYOUT, f"File of {theme}", f"/s/acme/admin/content/theme/{theme.pk}/code/?key=layout%2Ftheme.liquid")
+        for theme in (main, draft)
+    ]
+    assert found("pages") == []
+
+
+def test_the_question_before_publishing_says_when_customers_see_it(panel_with: PanelWith, shop: Shop) -> None:
+    with shop_scope(shop):
+        theme = themes.create_theme(name="Late", actor="system", at=timezone.now())
+
+    page = panel_with("themes").get("content_theme_publish", theme.pk)
+
+    assert b"As soon as they are there, customers will see this theme" in page.content
+
+
+def test_a_full_shop_is_told_why_no_theme_can_be_added(panel_with: PanelWith, shop: Shop, draft: Theme) -> None:
+    with shop_scope(shop):
+        for _ in range(18):
+            themes.duplicate(draft, actor="system", at=timezone.now())
+
+    page = panel_with("themes").get("content_theme_changelist").content
+
+    assert b"20 of 20 themes" in page
+    assert b"To add another one, delete one first" in page
+    assert b">Add a theme<" not in page
 
 
 def test_search_finds_lines_in_files(panel_with: PanelWith, draft: Theme) -> None:

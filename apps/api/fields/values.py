@@ -30,9 +30,11 @@ class TextField(ApiField, serializers.CharField):
         super().__init__(*args, **kwargs)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Blank text is none where none is allowed."""
+        """Blank text is none where none is allowed; white space alone is blank where there must be a text."""
         if data == "" and not self.allow_blank and self.allow_null:
             return None
+        if isinstance(data, str) and not (self.allow_blank or self.allow_null or data.strip()):
+            self.fail("blank")
         return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> str:
@@ -188,7 +190,16 @@ class DecimalField(ApiField, serializers.DecimalField):
 
 
 class JsonField(ApiField, serializers.JSONField):
-    """A JSON value, stored and shown as it is; for read-only columns of our own making."""
+    """A JSON value, stored and shown as it is; for columns that the domain checks or makes.
+
+    Args:
+        schema: Its JSON schema.
+    """
+
+    def __init__(self, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        """Declare what it looks like."""
+        super().__init__(**kwargs)
+        self.schema = schema
 
 
 class TagsField(TextField):

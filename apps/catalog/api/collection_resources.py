@@ -18,7 +18,7 @@ from apps.catalog.collections import CollectionParts
 from apps.catalog.collects import MAX_PLACEMENTS, Placement
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
 from apps.catalog.pictures import Picture, PictureRefused, address_of
-from apps.catalog.rules import RulesRefused, check_rules
+from apps.catalog.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
 
 _INVALID = ["is invalid"]
 _COMMON = (
@@ -110,7 +110,21 @@ class RulesField(JsonField):
 class SmartCollectionSerializer(CustomCollectionSerializer):
     """A collection that is filled by rules."""
 
-    rules = RulesField(required=True)
+    rules = RulesField(
+        required=True,
+        schema={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["column", "relation", "condition"],
+                "properties": {
+                    "column": {"type": "string", "enum": list(COLUMNS)},
+                    "relation": {"type": "string", "enum": list(RELATIONS)},
+                    "condition": {"type": "string"},
+                },
+            },
+        },
+    )
 
     class Meta(CustomCollectionSerializer.Meta):
         model = SmartCollection

@@ -162,6 +162,8 @@ class SmartCollectionViewSet(_KindViewSet):
     filterset_class = SmartCollectionFilter
     singular = "smart_collection"
     plural = "smart_collections"
+    bodies = {"arrange": {"type": "object"}}
+    answers = {"arrange": {"type": "object", "maxProperties": 0}}
 
     def arrange(self, request: Any, **_: Any) -> HttpResponse:
         """Set how the collection is sorted and which products come first; the arguments are in the query."""

@@ -58,6 +58,8 @@ class PriceField(DecimalField):
 class WeightField(DecimalField):
     """A weight, read exactly and shown as a number."""
 
+    schema = {"type": "number"}
+
     def __init__(self, **kwargs: Any) -> None:
         """As wide as the column of weights."""
         super().__init__(**{"max_digits": 15, "decimal_places": 6, "required": False, **kwargs})

@@ -42,6 +42,7 @@ _OBJECTS = {"type": "array", "items": {"type": "object"}}
 MAX_GRAMS = 10**12
 # Where they decide the weight, which may be kept in grams, too.
 MAX_GRAMS_ALONE = 10**9 - 1
+_OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
 def settle_publication(attrs: Attrs, published_at: Any) -> None:
@@ -223,7 +224,7 @@ class ProductSummarySerializer(ResourceSerializer[Product]):
     admin_graphql_api_id = GlobalId("Product")
     options = Rows(OptionSummarySerializer, "options", order=("position", "pk"))
     images = Rows(ImageSummarySerializer, "images", order=("position", "pk"))
-    image = Rows(ImageSummarySerializer, "images", order=("position", "pk"), derive=_first, schema={"type": "object"})
+    image = Rows(ImageSummarySerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL)
 
     class Meta:
         model = Product
@@ -255,7 +256,7 @@ class ProductSerializer(ProductSummarySerializer):
     variants = Rows(VariantSerializer, "variants", order=("position", "pk"))
     options = Rows(OptionSerializer, "options", order=("position", "pk"))
     images = Rows(ImageSerializer, "images", order=("position", "pk"))
-    image = Rows(ImageSerializer, "images", order=("position", "pk"), derive=_first, schema={"type": "object"})
+    image = Rows(ImageSerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL)
 
     class Meta(ProductSummarySerializer.Meta):
         fields = (

@@ -3,9 +3,9 @@
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern
 from django.utils import timezone
@@ -15,11 +15,12 @@ from apps.api.fields import TagsField
 from apps.content import articles, blogs
 from apps.content.editing import as_before
 from apps.content.markup import harmless, refusal_of
-from apps.content.models import Article, Blog
+from apps.content.models import Article, ArticleVersion, Blog
 from apps.content.pictures import Picture, PictureRefused, store_picture
 from apps.content.public import article_image_url
 from apps.metafields.inline import MetafieldInline
-from apps.staff.access import require
+from apps.staff.access import may, require
+from apps.staff.actors import names_of
 from apps.staff.forms import PanelForm
 from apps.staff.menu import Menu
 from apps.staff.models import Membership
@@ -101,6 +102,14 @@ class ArticleForm(PanelForm):
     summary_html = forms.CharField(
         label="Excerpt", required=False, strip=False, widget=ThemedTextarea(attrs={"rows": 3})
     )
+    image_alt = forms.CharField(
+        label="Alternative text",
+        required=False,
+        max_length=512,
+        empty_value=None,
+        widget=ThemedTextInput(),
+        help_text="What the picture shows, for people who cannot see it.",
+    )
     picture = forms.FileField(
         required=False, widget=ThemedFileInput(), help_text="PNG, GIF or JPEG, at most 20 MiB and 25 megapixels."
     )
@@ -108,6 +117,9 @@ class ArticleForm(PanelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "published_at" in self.fields:
+            zone = timezone.get_current_timezone_name()
+            self.fields["published_at"].help_text = f"Later than now schedules it, empty hides it. Time zone: {zone}."
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.authors()[:MAX_SUGGESTIONS])
@@ -196,8 +208,39 @@ class ArticleAdmin(ShopOwnedAdmin):
         return "Visible" if article.published_at <= timezone.now() else "Scheduled"
 
     def get_urls(self) -> list[URLPattern]:
-        """The preview, besides Django's own."""
-        return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
+        """The preview and the earlier versions, besides Django's own."""
+        return [
+            self.action_url("preview/", self.preview_view, "preview"),
+            self.action_url("<path:object_id>/versions/<int:version_id>/", self.version_view, "version"),
+            *super().get_urls(),
+        ]
+
+    def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
+        """What restoring an earlier text would change; POST restores it."""
+        require(request, "content.view_article", "content.change_article")
+        article = self.row_or_404(request, object_id)
+        version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
+        if version is None:
+            raise Http404(f"No version {version_id}")
+        if request.method == "POST":
+            require(request, "content.change_article")
+            articles.restore_version(version, actor=self.actor(request), at=timezone.now())
+            self.message_user(request, "Restored the earlier text.", messages.SUCCESS)
+            return HttpResponseRedirect(self.url("change", article.pk))
+        return self.page(
+            request,
+            "panel/articles/version.html",
+            str(version.title),
+            original=article,
+            version=version,
+            who=names_of([version.actor])[version.actor],
+            parts=[
+                (label, name, now, earlier)
+                for name, label in (("title", "Title"), ("body_html", "Content"), ("summary_html", "Excerpt"))
+                if (now := getattr(article, name) or "") != (earlier := getattr(version, name) or "")
+            ],
+            may_change=may(request, "content.change_article"),
+        )
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """What a text looks like, with everything taken away that could act."""
@@ -229,11 +272,16 @@ class ArticleAdmin(ShopOwnedAdmin):
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
 
     def _shown(self, article: Article | None) -> dict[str, Any]:
-        """The picture that the article has."""
-        if article is None or article.image_created_at is None:
+        """The picture that the article has, and its earlier texts."""
+        if article is None:
             return {}
-        url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
-        return {"picture_path": url.removeprefix(url.split("/storefront/")[0])}
+        versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
+        names = names_of([version.actor for version in versions])
+        shown: dict[str, Any] = {"versions": [(version, names[version.actor]) for version in versions]}
+        if article.image_created_at is not None:
+            url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
+            shown["picture_path"] = url.removeprefix(url.split("/storefront/")[0])
+        return shown
 
     def save_model(self, request: HttpRequest, obj: Article, form: Any, change: bool) -> None:
         """Write or change the article."""

@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.db.models import Case, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from apps.content import assets, contents
 from apps.content.archive import DEFAULT
+from apps.content.contents import StorageFailed
 from apps.content.editing import as_before
 from apps.content.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
@@ -21,6 +23,8 @@ from apps.shops.errors import DomainError
 from apps.staff.access import may, require
 from apps.staff.actors import names_of
 from apps.staff.panel import ShopOwnedAdmin
+from apps.staff.search import PER_MODEL, also_find
+from apps.staff.theme import SearchResult
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
 SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200
@@ -53,14 +57,28 @@ def language_of(key: str) -> str:
     return _LANGUAGES.get(name[name.rfind(".") :], "")
 
 
-def text_of(key: str, content: FileContent) -> str | None:
-    """A file's text; None where it is none."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is in a file: its text, None where it is none; ``lost`` where the storage does not give it."""
+
+    text: str | None = None
+    lost: bool = False
+
+
+def read_text(key: str, content: FileContent) -> Reading:
+    """The text of a file."""
     if not assets.is_text(key):
-        return None
+        return Reading()
     try:
-        return contents.read(content).decode()
+        return Reading(contents.read(content).decode())
     except UnicodeDecodeError:
-        return None
+        return Reading()
+    except StorageFailed:
+        return Reading(lost=True)
+
+
+def _now(asset: Asset | None) -> Reading:
+    return read_text(asset.key, asset.content) if asset else Reading()
 
 
 def search(theme: Theme, term: str) -> list[Hit]:
@@ -68,13 +86,33 @@ def search(theme: Theme, term: str) -> list[Hit]:
     wanted = term.casefold()
     hits: list[Hit] = []
     for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key")[:SEARCHED_FILES]:
-        text = text_of(asset.key, asset.content)
+        text = read_text(asset.key, asset.content).text
         for number, line in enumerate(text.splitlines() if text else (), start=1):
             if wanted in line.casefold():
                 hits.append(Hit(asset.key, number, line.strip()[:LONGEST_LINE]))
                 if len(hits) == SHOWN_HITS:
                     return hits
     return hits
+
+
+@also_find
+def find_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
+    """The theme files whose key holds a term, for the search from anywhere; those of the published theme first."""
+    if not (may(request, VIEW_ASSET) or may(request, CHANGE_ASSET)):
+        return
+    live = Case(When(theme__role=Theme.Role.MAIN, then=0), default=1)
+    found = Asset.rows().filter(key__icontains=term).select_related("theme").order_by(live, "theme_id", "key")
+    for asset in found[:PER_MODEL]:
+        yield SearchResult(
+            title=asset.key,
+            description=f"File of {asset.theme.name}",
+            link=_address(asset.theme_id, asset.key),
+            icon="code",
+        )
+
+
+def _address(theme_id: int, key: str = "") -> str:
+    return reverse("admin:content_theme_code", args=(theme_id,)) + (f"?{urlencode({'key': key})}" if key else "")
 
 
 class ThemeCode(ShopOwnedAdmin):
@@ -108,17 +146,23 @@ class ThemeCode(ShopOwnedAdmin):
             assets.check_key(key)
             if upload is not None and upload.size is not None and upload.size > DEFAULT.binary_bytes:
                 raise assets.AssetRefused(f"{key} is larger than 20 MiB")
-            before = text_of(key, current.content) if current else None
-            data = upload.read() if upload is not None else as_before(before or "", typed).encode()
+            if upload is None and "text" not in request.POST and current is not None and expected:
+                raise assets.AssetRefused(f"choose the file that shall take the place of {key}")
+            before = _now(current).text or ""
+            data = upload.read() if upload is not None else as_before(before, typed).encode()
             assets.check_content(key, data)
             content = contents.store(data)
             assets.save_asset(theme, key, content, actor=self.actor(request), at=timezone.now(), expected=expected)
         except assets.EditConflict:
+            if not expected:
+                return self._show(request, theme, key, refusal=f"{key} exists already")
             return self._show(request, theme, key, typed=None if upload else typed, conflict=True)
+        except Theme.DoesNotExist:
+            raise Http404 from None
         except DomainError as refusal:
             return self._show(request, theme, key, typed=None if upload else typed, refusal=refusal.sentence)
         self.message_user(request, f"Saved {key}.", messages.SUCCESS)
-        return HttpResponseRedirect(self._address(theme, key))
+        return HttpResponseRedirect(_address(theme.pk, key))
 
     def _show(
         self,
@@ -133,7 +177,7 @@ class ThemeCode(ShopOwnedAdmin):
     ) -> HttpResponse:
         keys = list(Asset.objects.filter(theme=theme).order_by("key").values_list("key", flat=True))
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
-        stored = text_of(key, asset.content) if asset else None
+        stored = _now(asset)
         versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
         names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
         response = self.page(
@@ -144,10 +188,17 @@ class ThemeCode(ShopOwnedAdmin):
             tree=[(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
             key=key,
             asset=asset,
+            deleted=AssetVersion.objects.filter(theme=theme)
+            .exclude(key__in=keys)
+            .order_by("key")
+            .values_list("key", flat=True)
+            .distinct(),
             missing=bool(key) and asset is None and not refusal and not conflict,
+            lost=stored.lost,
+            conflict=conflict,
             is_text=assets.is_text(key) if key else False,
-            text=stored if typed is None else typed,
-            theirs=stored if conflict else None,
+            text=stored.text if typed is None else typed,
+            theirs=stored.text if conflict else None,
             language=language_of(key),
             content_type=media_type(key) if key else "",
             picture=self._picture(theme, asset) if asset else "",
@@ -158,7 +209,8 @@ class ThemeCode(ShopOwnedAdmin):
             deletable=asset is not None and key != assets.LAYOUT,
             **context,
         )
-        response.status_code = 409 if conflict else 422 if refusal else 404 if key and asset is None else 200
+        unknown = bool(key) and asset is None and not versions
+        response.status_code = 409 if conflict else 422 if refusal else 404 if unknown else 200
         return response
 
     @staticmethod
@@ -168,9 +220,6 @@ class ThemeCode(ShopOwnedAdmin):
         if url is None or not asset.key.lower().endswith(_PICTURES):
             return ""
         return "/storefront/" + url.partition("/storefront/")[2]
-
-    def _address(self, theme: Theme, key: str = "") -> str:
-        return self.url("code", theme.pk) + (f"?{urlencode({'key': key})}" if key else "")
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Delete a file; its versions stay."""
@@ -183,9 +232,9 @@ class ThemeCode(ShopOwnedAdmin):
             assets.delete_asset(theme, key, actor=self.actor(request), at=timezone.now())
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
-            return HttpResponseRedirect(self._address(theme, key))
-        self.message_user(request, f"Deleted {key}. It can be restored from its versions.", messages.SUCCESS)
-        return HttpResponseRedirect(self._address(theme))
+        else:
+            self.message_user(request, f"Deleted {key}. It can be restored from its versions.", messages.SUCCESS)
+        return HttpResponseRedirect(_address(theme.pk, key))
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
         """What restoring a version would change; POST restores it."""
@@ -193,7 +242,7 @@ class ThemeCode(ShopOwnedAdmin):
         theme = self.row_or_404(request, object_id)
         version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()
         if version is None:
-            return HttpResponseRedirect(self._address(theme))
+            return HttpResponseRedirect(_address(theme.pk))
         if request.method == "POST":
             require(request, CHANGE_ASSET)
             try:
@@ -202,8 +251,9 @@ class ThemeCode(ShopOwnedAdmin):
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:
                 self.message_user(request, f"Restored {version.key}.", messages.SUCCESS)
-            return HttpResponseRedirect(self._address(theme, version.key))
+            return HttpResponseRedirect(_address(theme.pk, version.key))
         now = Asset.objects.select_related("content").filter(theme=theme, key=version.key).first()
+        earlier = read_text(version.key, version.content)
         return self.page(
             request,
             "panel/themes/version.html",
@@ -211,9 +261,10 @@ class ThemeCode(ShopOwnedAdmin):
             original=theme,
             version=version,
             who=names_of([version.actor])[version.actor],
-            back=self._address(theme, version.key if now else ""),
-            current=(text_of(version.key, now.content) or "") if now else "",
-            earlier=text_of(version.key, version.content),
+            back=_address(theme.pk, version.key),
+            current=_now(now).text or "",
+            earlier=earlier.text,
+            lost=earlier.lost,
             language=language_of(version.key),
             may_change=may(request, CHANGE_ASSET),
         )

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.http import (
     FileResponse,
+    Http404,
     HttpRequest,
     HttpResponse,
     HttpResponseNotAllowed,
@@ -33,6 +34,7 @@ grant("themes", "vacd", "content.theme", "content.asset")
 
 VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
 MAX_UPLOAD = 50 * MIB
+WHEN_READY = "Its files are still being copied. As soon as they are there, customers will see this theme."
 CONFIRMED = {
     "publish": "Customers will see this theme at once. The theme that is published now becomes a draft.",
     "delete": "The theme and all of its files go, with the earlier versions of each. This cannot be undone.",
@@ -123,7 +125,8 @@ class ThemeAdmin(ThemeCode):
             cards=[self._card(request, theme, len(rows)) for theme in rows],
             count=len(rows),
             limit=themes.MAX_THEMES,
-            may_add=may(request, ADD) and len(rows) < themes.MAX_THEMES,
+            may_add=may(request, ADD),
+            full=len(rows) >= themes.MAX_THEMES,
         )
 
     def _card(self, request: HttpRequest, theme: Theme, count: int) -> dict[str, Any]:
@@ -204,7 +207,12 @@ class ThemeAdmin(ThemeCode):
         if not theme.previewable:
             self.message_user(request, "A theme without files cannot be downloaded.", messages.ERROR)
             return HttpResponseRedirect(self.url("changelist"))
-        return FileResponse(extraction.archived(theme), as_attachment=True, filename=f"theme-{theme.pk}.zip")
+        try:
+            archive = extraction.archived(theme)
+        except contents.StorageFailed as failure:
+            self.message_user(request, f"{failure.sentence}. The theme cannot be downloaded.", messages.ERROR)
+            return HttpResponseRedirect(self.url("changelist"))
+        return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
     # --- one request, one service ---
 
@@ -229,7 +237,9 @@ class ThemeAdmin(ThemeCode):
             if request.method == "POST":
                 return self._done(request, theme, service)
             title = f"{verb.capitalize()} {theme}?"
-            context = {"original": theme, "verb": verb.capitalize(), "consequence": CONFIRMED[verb]}
+            waits = verb == "publish" and theme.processing
+            consequence = WHEN_READY if waits else CONFIRMED[verb]
+            context = {"original": theme, "verb": verb.capitalize(), "consequence": consequence}
             return self.page(request, "panel/themes/confirm.html", title, **context)
 
         return view
@@ -240,6 +250,8 @@ class ThemeAdmin(ThemeCode):
             service(theme, actor=self.actor(request), at=timezone.now())
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
+        except Theme.DoesNotExist:
+            raise Http404 from None
         else:
             self.message_user(request, f"Done: {name}.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))

@@ -232,6 +232,14 @@ class ArticleWordsView(ApiView):
     """The authors and tags that articles have."""
 
     scope = "content"
+    answers = {
+        name: {
+            "type": "object",
+            "required": [name],
+            "properties": {name: {"type": "array", "items": {"type": "string"}}},
+        }
+        for name in ("authors", "tags")
+    }
 
     def open(self) -> None:
         """Load the blog that the path names."""

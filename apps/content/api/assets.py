@@ -10,8 +10,8 @@ from apps.api.access import SAFE, ScopeMissing
 from apps.api.errors import BadRequest
 from apps.api.fields import Column, Computed, DateTimeField
 from apps.api.plans import Context
-from apps.api.reading import tag_of
 from apps.api.serializers import ResourceSerializer
+from apps.api.views import ONE
 from apps.api.viewsets import ShopViewSet
 from apps.content import assets, contents
 from apps.content.media_types import media_type
@@ -54,6 +54,27 @@ class AssetViewSet(ShopViewSet):
     plural = "assets"
     parents = {"theme_id": Theme}
     takes_uploads = True
+    bodies = {
+        "put_file": {
+            "type": "object",
+            "required": ["asset"],
+            "properties": {
+                "asset": {
+                    "type": "object",
+                    "required": ["key"],
+                    "properties": {
+                        key: {"type": "string"} for key in ("key", "value", "attachment", "src", "source_key")
+                    },
+                }
+            },
+        }
+    }
+    answers = {
+        # One file, where the query names it.
+        "list_files": {"oneOf": [{"type": "object", "required": [name]} for name in ("assets", "asset")]},
+        "put_file": ONE,
+        "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
+    }
 
     key: str
     content: FileContent
@@ -76,7 +97,7 @@ class AssetViewSet(ShopViewSet):
         """All files without their contents, or one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
-        etag = tag_of(("assets", self.version, self.shop.version, self.fields, self.theme.pk, self.theme.version))
+        etag = self._tag(self.theme.pk, self.theme.version)
         if self._is_known(etag):
             return self._not_modified(etag)
         return self.json({"assets": self.plan().read(self.get_queryset().order_by("key"), self.context)}, ETag=etag)
@@ -88,10 +109,7 @@ class AssetViewSet(ShopViewSet):
         shown: dict[str, Any] = self.plan().read_one(asset.pk, self.context)
         asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         if not asked or asked & {"value", "attachment"}:
-            try:
-                name, value = content_of(asset)
-            except FileNotFoundError:
-                raise Http404 from None
+            name, value = content_of(asset)
             if not asked or name in asked:
                 shown[name] = value
         return self.json({"asset": shown})

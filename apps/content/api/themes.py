@@ -10,6 +10,7 @@ from apps.api.errors import Unprocessable
 from apps.api.fields import Constant, GlobalId, TextField
 from apps.api.filters import ResourceFilter, TextFilter
 from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.views import BARE
 from apps.api.viewsets import ShopViewSet
 from apps.content import themes
 from apps.content.models import Theme
@@ -74,6 +75,7 @@ class ThemeViewSet(ShopViewSet):
     plural = "themes"
     order = ("name", "id")
     versions = ("version",)
+    answers = {"destroy": BARE}
 
     def perform_create(self, attrs: Attrs) -> Theme:
         """Make the theme; a job copies its files."""
@@ -82,18 +84,19 @@ class ThemeViewSet(ShopViewSet):
 
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
         """Rename the theme, publish it, or both."""
-        if "name" in attrs:
-            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
         role = attrs.get("role")
+        # First, as publishing locks the shop and then rows of themes; renaming before would lock them the other way.
         if role == Theme.Role.MAIN:
             themes.publish(instance, actor=self.actor, at=self.at)
         elif role is not None and role != instance.role:
             raise Unprocessable({"role": ["cannot be taken from the published theme; publish another one"]})
+        if "name" in attrs:
+            themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
 
     def destroy(self, request: Any, **_: Any) -> HttpResponse:
         """Delete the theme and answer it, unwrapped."""
         with transaction.atomic():
             instance = self.get_object()
-            shown = self.plan().read_one(instance.pk, self.context)
+            shown = list(self.plan().read_ids([instance.pk], self.context).values())
             themes.delete_theme(instance, actor=self.actor, at=self.at)
-        return self.json(shown)
+        return self.json(shown[0])

@@ -1,6 +1,6 @@
 """What a shop shows on its pages."""
 
-from apps.content.models.blogs import Article, ArticleTag, Blog
+from apps.content.models.blogs import Article, ArticleTag, ArticleVersion, Blog
 from apps.content.models.files import FileContent
 from apps.content.models.mobile import MobilePlatformApplication
 from apps.content.models.script_tags import ScriptCopy, ScriptTag
@@ -9,6 +9,7 @@ from apps.content.models.themes import Asset, AssetVersion, Theme
 __all__ = [
     "Article",
     "ArticleTag",
+    "ArticleVersion",
     "Asset",
     "AssetVersion",
     "Blog",

@@ -83,6 +83,23 @@ class Article(ShopOwned):
         return self.title
 
 
+class ArticleVersion(ShopOwned):
+    """What the text of an article was until somebody, ``actor``, put another in its place."""
+
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="text_versions")
+    title = models.CharField(max_length=255)
+    body_html = models.TextField(blank=True)
+    summary_html = models.TextField(null=True, blank=True)
+    actor = models.CharField(max_length=100)
+    replaced_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=("article", "-id"), name="content_articleversion_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.title} until {self.replaced_at:%Y-%m-%d %H:%M}"
+
+
 class ArticleTag(ShopOwned):
     """One tag of one article; ``key`` is the tag with case folded."""
 

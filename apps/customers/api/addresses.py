@@ -12,6 +12,7 @@ from apps.api.errors import BadRequest, Unprocessable
 from apps.api.fields import ApiField, Column, Computed
 from apps.api.filters import MAX_IDS, read_id
 from apps.api.serializers import Attrs, ResourceSerializer, check_body
+from apps.api.views import ONE
 from apps.api.viewsets import ShopViewSet
 from apps.customers import addresses
 from apps.customers.api.fields import BlankableText
@@ -100,6 +101,7 @@ class AddressViewSet(ShopViewSet):
         "set": {"type": "object"},
         "default": {"type": "object"},
     }
+    answers = {"default": ONE, "set": {"type": "object", "maxProperties": 0}}
 
     def get_queryset(self) -> QuerySet[Any, Any]:
         """The customer's addresses."""

@@ -28,6 +28,7 @@ from apps.api.fields import (
 )
 from apps.api.nested import TakenRows
 from apps.api.serializers import Attrs, Errors, ResourceSerializer, read_body
+from apps.api.views import MANY
 from apps.api.viewsets import ShopViewSet
 from apps.customers import accounts, services
 from apps.customers.api.addresses import AddressSerializer
@@ -154,6 +155,16 @@ class CustomerSerializer(ResourceSerializer[Customer]):
             errors.setdefault(field, messages)
 
 
+_TEXT = {"type": ["string", "null"]}
+INVITE = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("to", "from", "subject", "custom_message"), _TEXT),
+        "bcc": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
 class CustomerViewSet(ShopViewSet):
     """``/customers``."""
 
@@ -165,14 +176,19 @@ class CustomerViewSet(ShopViewSet):
     order = ("-id",)
     versions = ("version",)
     shows_made = True
+    bodies = {
+        "account_activation_url": {"type": "object"},
+        "send_invite": {"type": "object", "properties": {"customer_invite": INVITE}},
+    }
     answers = {
-        "search": {"type": "object", "properties": {"customers": {"type": "array", "items": {"type": "object"}}}},
+        "search": MANY,
         "account_activation_url": {
             "type": "object",
             "properties": {"account_activation_url": {"type": "string", "format": "uri"}},
         },
-        "send_invite": {"type": "object", "properties": {"customer_invite": {"type": "object"}}},
+        "send_invite": {"type": "object", "required": ["customer_invite"], "properties": {"customer_invite": INVITE}},
     }
+    statuses = {"send_invite": 201}
 
     def create(self, request: Any, **kwargs: Any) -> HttpResponse:
         """Make a customer."""

@@ -38,7 +38,7 @@ class TextsField(ApiField):
 
     def run_validation(self, data: Any = empty) -> Any:
         """Null means none."""
-        return [] if data is None else super().run_validation(data)
+        return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: Any) -> list[str]:
         """The texts, once each."""

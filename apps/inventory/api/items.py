@@ -21,6 +21,15 @@ MAX_CODES = 250
 class CountryCodesField(ApiField, serializers.JSONField):
     """The item's customs numbers by country: a list of ``{country_code, harmonized_system_code}``."""
 
+    schema = {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["country_code", "harmonized_system_code"],
+            "properties": {key: {"type": "string"} for key in ("country_code", "harmonized_system_code")},
+        },
+    }
+
     def to_internal_value(self, data: Any) -> list[dict[str, str]]:
         """The list; one number per country."""
         if not isinstance(data, list) or len(data) > MAX_CODES:

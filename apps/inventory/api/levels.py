@@ -12,6 +12,7 @@ from apps.api.filters import IdsFilter, ResourceFilter
 from apps.api.members import read_members
 from apps.api.plans import Context
 from apps.api.serializers import ResourceSerializer
+from apps.api.views import ONE
 from apps.api.viewsets import ShopViewSet
 from apps.inventory import services
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
@@ -76,6 +77,9 @@ class InventoryLevelViewSet(ShopViewSet):
     singular = "inventory_level"
     plural = "inventory_levels"
     versions = ("version",)
+    bodies = {"set": _SET, "adjust": _ADJUST, "connect": _CONNECT}
+    answers = {"set": ONE, "adjust": ONE, "connect": ONE}
+    statuses = {"connect": 201}
 
     def filtered(self, filters: Mapping[str, str]) -> models.QuerySet[Any, Any] | None:
         """The levels that fit; all levels of a shop at once cannot be asked for."""

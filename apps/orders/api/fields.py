@@ -58,6 +58,8 @@ class ObjectsField(ApiField):
         needs: Further ORM paths for ``render``.
     """
 
+    many = True
+
     def __init__(
         self,
         members: Mapping[str, ApiField],
@@ -91,6 +93,8 @@ class ObjectsField(ApiField):
 
 class ObjectField(ApiField):
     """An object whose known members are checked."""
+
+    many = False
 
     def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
         """It may be absent and null."""

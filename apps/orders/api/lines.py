@@ -56,7 +56,7 @@ def _or_null(_context: "Context", value: str) -> str | None:
 
 def Blankable(column: str) -> Computed:  # noqa: N802 - reads as a field
     """A text column, null where blank."""
-    return Computed(_or_null, column)
+    return Computed(_or_null, column, schema={"type": ["string", "null"]})
 
 
 class LineItemSerializer(ResourceSerializer[LineItem]):
@@ -67,7 +67,12 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     current_quantity = Column()
     fulfillable_quantity = Column()
     fulfillment_status = Computed(
-        _line_status, "quantity", "current_quantity", "fulfillable_quantity", "fulfilled_quantity"
+        _line_status,
+        "quantity",
+        "current_quantity",
+        "fulfillable_quantity",
+        "fulfilled_quantity",
+        schema={"type": ["string", "null"]},
     )
     fulfillment_service = text(required=False, allow_blank=False)
     gift_card = flag()

@@ -13,6 +13,7 @@ from apps.api.fields import (
     DateTimeField,
     DecimalField,
     GlobalId,
+    JsonField,
     TagsField,
     TextField,
 )
@@ -127,7 +128,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     order_status_url = Computed(_status_url, "token", schema={"type": "string", "format": "uri"})
     original_total_additional_fees_set = Constant(None)
     original_total_duties_set = Constant(None)
-    payment_gateway_names = Column()
+    payment_gateway_names = JsonField(read_only=True, schema={"type": "array", "items": {"type": "string"}})
     phone = text(50)
     po_number = text()
     presentment_currency = string(3, allow_blank=False)
@@ -164,7 +165,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     user_id = Constant(None)
     billing_address = AddressField()
     customer = BuyerField(BuyerSerializer, "customer")
-    discount_applications = Column()
+    discount_applications = JsonField(read_only=True, schema={"type": "array", "items": {"type": "object"}})
     fulfillments = Constant([])
     line_items = TakenRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_ROWS)
     payment_terms = Constant(None)

@@ -12,6 +12,7 @@ from apps.api.fields import ChoiceField
 from apps.api.filters import apply_filters
 from apps.api.members import read_members
 from apps.api.serializers import Attrs
+from apps.api.views import ONE
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
 from apps.orders import placing, services, transitions
@@ -22,7 +23,6 @@ from apps.orders.api.orders import OrderSerializer
 from apps.orders.models import OpenOrder, Order
 
 CANCELLED = "Order has been canceled"
-SHOWN = {"type": "object", "properties": {"order": {"type": "object"}}}
 _CANCELLATION = {
     "amount": AmountField(),
     "currency": string(3),
@@ -44,12 +44,8 @@ class OrderViewSet(ShopViewSet):
     plural = "orders"
     order = ("-id",)
     versions = ("version", "customer__version")
-    bodies = {"cancel": {"type": "object"}, "close": {"type": "object"}, "reopen": {"type": "object"}}
-    answers = {
-        "cancel": {"type": "object", "properties": {"order": {"type": "object"}, "notice": {"type": "string"}}},
-        "close": SHOWN,
-        "reopen": SHOWN,
-    }
+    bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
+    answers = {"cancel": ONE, "close": ONE, "reopen": ONE}
 
     def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any] | None:
         """The rows that fit; None where fixed statements serve: for all orders, and for all open ones."""

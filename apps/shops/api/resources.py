@@ -56,7 +56,9 @@ class ShopSerializer(ResourceSerializer[Shop]):
     money_in_emails_format = Computed(lambda _, currency: money_format(currency), "currency")
     money_with_currency_in_emails_format = Computed(_with_code, "currency")
     # True or unset, as clients know it.
-    taxes_included = Computed(lambda _, included: included or None, "taxes_included", schema=_BOOLEAN)
+    taxes_included = Computed(
+        lambda _, included: included or None, "taxes_included", schema={"type": ["boolean", "null"]}
+    )
     auto_configure_tax_inclusivity = Constant(None)
     tax_shipping = Constant(None)
     county_taxes = Constant(True)

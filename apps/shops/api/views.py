@@ -16,6 +16,9 @@ from apps.shops.api.resources import ShopSerializer
 class ShopView(ApiView):
     """``GET /shop.json``: the shop that the token belongs to."""
 
+    serializer_class = ShopSerializer
+    singular = "shop"
+
     def retrieve(self, request: Any) -> HttpResponse:
         """The shop, or the fields of it that are asked for."""
         asked = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
@@ -26,6 +29,19 @@ class ShopView(ApiView):
 
 class AccessScopeView(ApiView):
     """``GET /admin/oauth/access_scopes.json``: the scopes that the shop granted the app."""
+
+    answers = {
+        "list": {
+            "type": "object",
+            "required": ["access_scopes"],
+            "properties": {
+                "access_scopes": {
+                    "type": "array",
+                    "items": {"type": "object", "required": ["handle"], "properties": {"handle": {"type": "string"}}},
+                }
+            },
+        }
+    }
 
     def list(self, request: Any) -> HttpResponse:
         """The scopes by handle."""

@@ -3,7 +3,13 @@
 import json
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import OutputWrapper
+
+
+def sentence(error: ValidationError) -> str:
+    """All messages of a validation as one line, each after the name of its field."""
+    return "; ".join(f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items())
 
 
 def print_result(out: OutputWrapper, result: dict[str, Any], *, as_json: bool) -> None:

@@ -3,13 +3,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
 from apps.shops import services
 from apps.shops.errors import DomainError
-from apps.shops.management.commands._output import print_result
+from apps.shops.management.commands._output import print_result, sentence
 from apps.shops.models import App, Shop
 
 
@@ -39,6 +40,8 @@ class Command(BaseCommand):
             token = services.issue_token(installation, actor="system", at=now)
         except DomainError as error:
             raise CommandError(error.sentence) from error
+        except ValidationError as error:
+            raise CommandError(sentence(error)) from error
         result = {
             "access_token": token,
             "api_key": app.api_key,

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.shops import services
 from apps.shops.errors import DomainError
-from apps.shops.management.commands._output import print_result
+from apps.shops.management.commands._output import print_result, sentence
 
 
 class Command(BaseCommand):
@@ -36,9 +36,9 @@ class Command(BaseCommand):
                 domain=domain,
                 name=options["name"] or domain.split(".")[0].replace("-", " ").title(),
                 email=options["email"] or "owner@example.com",
-                currency=options["currency"],
+                currency=options["currency"].upper(),
                 timezone=options["timezone"],
-                country_code=options["country"],
+                country_code=options["country"].upper(),
                 plan=options["plan"],
                 actor="system",
                 at=timezone.now(),
@@ -46,6 +46,6 @@ class Command(BaseCommand):
         except DomainError as error:
             raise CommandError(error.sentence) from error
         except ValidationError as error:
-            raise CommandError("; ".join(error.messages)) from error
+            raise CommandError(sentence(error)) from error
         result = {"id": shop.pk, "domain": shop.domain, "handle": shop.handle, "name": shop.name}
         print_result(self.stdout, result, as_json=options["json"])

@@ -1,0 +1,181 @@
+"""Files that the storage has lost, or cannot store: clean refusals, a note in the log, and a way back."""
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from apps.content import assets, contents, extraction, scripts, themes
+from apps.content.models import Asset, AssetVersion, FileContent, Theme
+from apps.content.storage import ContentFolder, content_storage
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.shops.tenancy import shop_scope
+from tests import factories
+from tests.conftest import ApiClient
+from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
+from tests.content.test_scripts import make_tag
+from tests.panel.conftest import Panel
+
+STYLE = b"a { color: red }"
+KEY = "assets/colours.css"
+pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")
+
+
+@pytest.fixture
+def main(shop: Shop) -> Theme:
+    """The published theme, one file of which the storage has lost."""
+    with shop_scope(shop):
+        theme = Theme.objects.get(role="main")
+        content = contents.store(STYLE)
+        assets.save_asset(theme, KEY, content, actor="system", at=timezone.now())
+        content_storage().delete(content.name)
+    return theme
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A disk on which no further byte fits."""
+
+    def save(*_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ContentFolder, "_save", save)
+    yield
+    monkeypatch.undo()
+
+
+def files(theme: Theme) -> str:
+    return f"themes/{theme.pk}/assets.json"
+
+
+def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
+    api: ApiClient, shop: Shop, main: Theme, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, "apps.content.contents"):
+        single = api.get(files(main), **{"asset[key]": KEY})
+        copied = api.put(files(main), {"asset": {"key": "assets/copy.css", "source_key": KEY}})
+        public = Client().get(f"/storefront/{shop.domain}/themes/{main.pk}/{KEY}")
+    listed = api.get(files(main))
+
+    assert (single.status_code, single.json()) == (
+        503,
+        {"errors": {"base": ["The file could not be read: No such file or directory"]}},
+    )
+    assert float(single["Retry-After"]) > 0
+    assert [copied.status_code, public.status_code, listed.status_code] == [503, 503, 200]
+    notes = [record.getMessage() for record in caplog.records if record.name == "apps.content.contents"]
+    assert len(notes) == 3
+    assert all(f"of shop {shop.pk} could not be read" in note for note in notes)
+
+
+def test_uploading_the_same_bytes_again_heals_every_theme_that_has_them(
+    api: ApiClient, shop: Shop, main: Theme
+) -> None:
+    with shop_scope(shop):
+        copy = themes.duplicate(main, actor="system", at=timezone.now())
+    assert api.get(files(copy), **{"asset[key]": KEY}).status_code == 503
+
+    again = api.put(files(main), {"asset": {"key": KEY, "value": STYLE.decode()}})
+
+    assert again.status_code == 200
+    assert api.get(files(copy), **{"asset[key]": KEY}).json()["asset"]["value"] == STYLE.decode()
+
+
+def test_a_full_disk_refuses_the_upload_and_changes_nothing(api: ApiClient, shop: Shop, full: None) -> None:
+    with shop_scope(shop):
+        main = Theme.objects.get(role="main")
+
+    refused = api.put(files(main), {"asset": {"key": KEY, "value": "new"}})
+
+    assert (refused.status_code, refused.json()) == (
+        503,
+        {"errors": {"base": ["The file could not be stored: No space left on device"]}},
+    )
+    with shop_scope(shop):
+        assert not Asset.objects.filter(key=KEY).exists()
+        assert not FileContent.objects.filter(stored=False).exclude(pk__in=contents.unreferenced()).exists()
+
+
+def test_the_panel_says_that_a_file_is_lost_and_takes_another(shop: Shop, main: Theme) -> None:
+    panel = Panel(factories.make_member(shop, "themes"), shop)
+    page = panel.get("content_theme_code", main.pk, key=KEY)
+    searched = panel.get("content_theme_code", main.pk, q="charset")
+    downloaded = panel.get("content_theme_download", main.pk)
+    md5 = page.context["asset"].content.md5
+
+    saved = panel.post("content_theme_code", main.pk, key=KEY, expected=md5, text="b { color: blue }")
+
+    assert (page.status_code, searched.status_code) == (200, 200)
+    assert b"The storage has lost this file" in page.content
+    assert [hit.key for hit in searched.context["hits"]] == [LAYOUT]
+    assert downloaded.status_code == 302
+    assert saved.status_code == 302
+    assert panel.get("content_theme_code", main.pk, key=KEY).context["text"] == "b { color: blue }"
+    with shop_scope(shop):
+        version = AssetVersion.objects.get(theme=main, key=KEY)
+    compared = panel.get("content_theme_version", main.pk, version.pk)
+    restored = panel.post("content_theme_version", main.pk, version.pk)
+    assert (compared.status_code, restored.status_code) == (200, 302)
+    assert panel.get("content_theme_code", main.pk, key=KEY).context["text"] == "b { color: blue }"
+
+
+def test_an_upload_that_was_lost_is_tried_again_and_fails_the_theme_in_the_end(shop: Shop) -> None:
+    with shop_scope(shop):
+        upload = contents.store(zipped(SMALL_THEME))
+        theme = themes.create_theme(name="Lost", upload=upload, actor="staff:1", at=timezone.now())
+        content_storage().delete(upload.name)
+        job = Job.objects.get()
+        with pytest.raises(contents.StorageFailed):
+            extraction.extract_theme(job, theme_id=theme.pk)
+        theme.refresh_from_db()
+    assert theme.processing
+
+
+def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, secure_origin: Origin) -> None:
+    src = secure_origin.offer("/script.js", b"hello()")
+    with shop_scope(shop):
+        tag = make_tag(api, shop, src, cache=True)
+        now = timezone.now()
+        assert scripts.cached_script(tag, at=now) == b"hello()"
+        content_storage().delete(tag.copy.content.name)
+        with pytest.raises(scripts.ScriptUnavailable):
+            scripts.cached_script(tag, at=now + timedelta(minutes=1))
+        assert scripts.cached_script(tag, at=now + timedelta(minutes=1)) == b"hello()"
+
+
+def test_the_check_lists_what_is_lost_or_damaged_and_who_uses_it(shop: Shop, main: Theme) -> None:
+    with shop_scope(shop):
+        layout = Asset.objects.select_related("content").get(theme=main, key=LAYOUT)
+    Path(content_storage().path(layout.content.name)).write_bytes(b"<html>other</html>")
+    errors = StringIO()
+
+    with pytest.raises(CommandError, match=r"^2 files are lost or damaged\.$"):
+        call_command("check_contents", stderr=errors)
+    with shop_scope(shop):
+        contents.store_many([STYLE, (extraction.STARTER / LAYOUT).read_bytes()])
+    output = StringIO()
+    call_command("check_contents", stdout=output)
+
+    assert f"({KEY})" in errors.getvalue()
+    assert f"({LAYOUT})" in errors.getvalue()
+    assert shop.domain in errors.getvalue()
+    assert output.getvalue() == "Every file is there with the bytes that it had.\n"
+
+
+def test_a_bucket_that_lost_a_file_is_no_other_than_a_folder(shop: Shop, bucket: None) -> None:
+    with shop_scope(shop):
+        content = contents.store(STYLE)
+        content_storage().delete(content.name)
+
+        with pytest.raises(contents.StorageFailed):
+            contents.read(content)
+        assert not contents.is_intact(content)
+        assert contents.read(contents.store(STYLE)) == STYLE

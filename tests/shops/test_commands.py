@@ -1,0 +1,69 @@
+"""The commands that people and scripts call: what they print, and what they refuse in a sentence."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.shops.models import App, Shop
+from tests.conftest import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+def run(command: str, *arguments: str) -> dict[str, str]:
+    out = StringIO()
+    call_command(command, *arguments, "--json", stdout=out)
+    result: dict[str, str] = json.loads(out.getvalue())
+    return result
+
+
+def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
+    run("create_shop", "Fresh.example", "--timezone", "Asia/Tokyo", "--currency", "jpy", "--country", "jp")
+    keys = run("create_app", "Scripts", "--shop", "fresh.example", "--scopes", "read_products, write_script_tags")
+
+    shown = ApiClient(keys["access_token"], None).get("shop.json").json()["shop"]  # type: ignore[arg-type]
+
+    assert (shown["domain"], shown["currency"], shown["country"]) == ("fresh.example", "JPY", "JP")
+    assert shown["created_at"].endswith("+09:00")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no domain"], "domain: Enter a domain"),
+        ([""], "domain: This field cannot be blank."),
+        (["a.example", "--timezone", "Mars/Base"], "timezone: Mars/Base is no IANA time zone."),
+        (["a.example", "--currency", "zzz"], "currency: ZZZ is no ISO 4217 currency."),
+        (["a.example", "--country", "ZZ"], "country_code: ZZ is no ISO 3166 country."),
+        (["a.example", "--plan", "gold"], "plan: Value 'gold'"),
+        (["a.example", "--name", "x" * 256], "name: Ensure this value has at most 255"),
+        (["ACME.example"], "domain has already been taken"),
+    ],
+)
+def test_a_shop_that_cannot_be_is_refused_in_a_sentence(shop: Shop, arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError) as refusal:
+        run("create_shop", *arguments)
+
+    assert message in str(refusal.value)
+    assert list(Shop.objects.all()) == [shop]
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "scopes", "message"),
+    [
+        ("", "acme.example", "read_products", "name: This field cannot be blank."),
+        ("x" * 256, "acme.example", "read_products", "name: Ensure this value has at most 255"),
+        ("A", "nowhere.example", "read_products", "No shop has the domain nowhere.example"),
+        ("A", "acme.example", "read_everything", "Unknown scope: read_everything"),
+    ],
+)
+def test_an_app_that_cannot_be_is_refused_in_a_sentence(
+    shop: Shop, name: str, domain: str, scopes: str, message: str
+) -> None:
+    with pytest.raises(CommandError) as refusal:
+        run("create_app", name, "--shop", domain, "--scopes", scopes)
+
+    assert message in str(refusal.value)
+    assert not App.objects.exists()

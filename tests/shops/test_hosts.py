@@ -1,0 +1,21 @@
+"""The hosts that shops answer under."""
+
+from typing import Any
+
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+
+
+def test_a_cache_that_is_away_closes_no_shops_domain(api: ApiClient, shop: Shop, settings: Any) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            # Nothing listens on the discard port.
+            "LOCATION": "redis://127.0.0.1:9/0",
+        }
+    }
+
+    own = api.http.get(api.path("shop.json"), headers={"Host": shop.domain})
+    strange = api.http.get(api.path("shop.json"), headers={"Host": "nowhere.example"})
+
+    assert (own.status_code, strange.status_code) == (200, 400)
