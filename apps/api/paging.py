@@ -103,6 +103,25 @@ def beside(queryset: QuerySet[Any, Any], order: Order, cursor: Cursor | None) ->
     return queryset.order_by(*effective)
 
 
+def beside_any(
+    alternatives: Sequence[QuerySet[Any, Any]], order: Order, cursor: Cursor | None, count: int
+) -> QuerySet[Any, Any]:
+    """The first so many rows of the cursor's side that stand in any of some querysets of one model, nearest first.
+
+    They are among the first of each queryset; so these are read one by one, each by the index that suits it, and only
+    what is left of them is united and sorted.
+    """
+    if len(alternatives) == 1:
+        return beside(alternatives[0], order, cursor)[:count]
+    # SQLite takes a limit in a subquery and not in a part of a union.
+    rows = alternatives[0].model.objects
+    first, *others = (
+        rows.filter(pk__in=beside(each, order, cursor).values("pk")[:count]).order_by().values("pk")
+        for each in alternatives
+    )
+    return beside(rows.filter(pk__in=first.union(*others, all=True)), order, cursor)[:count]
+
+
 def _turned(name: str) -> str:
     return name[1:] if name.startswith("-") else f"-{name}"
 

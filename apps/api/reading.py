@@ -11,21 +11,23 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from apps.api.paging import Order, PageRequest, beside
+from apps.api.paging import Order, PageRequest, beside_any
 from apps.api.plans import Context, Plan
 from apps.api.statements import Statement
 
 Row = Sequence[Any]
+# The rows that fit; several querysets where a row may stand in any of them; None for all rows of the shop.
+Fitting = QuerySet[Any, Any] | Sequence[QuerySet[Any, Any]] | None
 
 
 def page_keys(
-    model: Any, queryset: QuerySet[Any, Any] | None, order: Order, page: PageRequest, versions: tuple[str, ...]
+    model: Any, fitting: Fitting, order: Order, page: PageRequest, versions: tuple[str, ...]
 ) -> tuple[list[Row], bool]:
     """The keys of a page: ``(id, *versions, *values of the order)`` of each row, in list order.
 
     Args:
         model: Whose rows.
-        queryset: The rows that fit; None for all rows of the shop.
+        fitting: The rows that fit.
         order: ORM orderings.
         page: The page asked for.
         versions: The version columns.
@@ -34,15 +36,15 @@ def page_keys(
         The keys, and whether there are more rows on the side to which the page was read.
     """
     columns = ("pk", *versions, *(name.lstrip("-") for name in order))
-    return _turn(_rows(model, queryset, order, page, columns), page)
+    return _turn(_rows(model, fitting, order, page, columns), page)
 
 
 def read_page_rows(
-    plan: Plan, queryset: QuerySet[Any, Any] | None, order: Order, page: PageRequest, context: Context
+    plan: Plan, fitting: Fitting, order: Order, page: PageRequest, context: Context
 ) -> tuple[list[Any], list[Row], bool]:
     """The objects of a page, the order's values of each, and whether there are more."""
     extra = tuple(name.lstrip("-") for name in order)
-    rows, has_more = _turn(_rows(plan.model, queryset, order, page, (*plan.columns, *extra)), page)
+    rows, has_more = _turn(_rows(plan.model, fitting, order, page, (*plan.columns, *extra)), page)
     width = len(plan.columns)
     return plan.assemble([row[:width] for row in rows], context), [row[width:] for row in rows], has_more
 
@@ -56,17 +58,16 @@ def _turn(rows: list[Row], page: PageRequest) -> tuple[list[Row], bool]:
     return rows, has_more
 
 
-def _rows(
-    model: Any, queryset: QuerySet[Any, Any] | None, order: Order, page: PageRequest, columns: tuple[str, ...]
-) -> list[Row]:
+def _rows(model: Any, fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Row]:
     """The rows of a page, and one more where there is one; a column may stand twice in ``columns``."""
     names = tuple(dict.fromkeys(columns))
-    if queryset is None and order in {("id",), ("-id",)}:
+    if fitting is None and order in {("id",), ("-id",)}:
         statement = _statement(model, order, page.cursor.direction if page.cursor else None, page.limit, names)
         rows: Sequence[Row] = statement.fetch(*(page.cursor.values if page.cursor else ()))
     else:
-        visible = model.objects.all() if queryset is None else queryset
-        rows = list(beside(visible, order, page.cursor).values_list(*names)[: page.limit + 1])
+        visible = model.objects.all() if fitting is None else fitting
+        alternatives = (visible,) if isinstance(visible, QuerySet) else visible
+        rows = list(beside_any(alternatives, order, page.cursor, page.limit + 1).values_list(*names))
     if names == columns:
         return list(rows)
     places = [names.index(column) for column in columns]

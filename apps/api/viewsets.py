@@ -21,7 +21,7 @@ from apps.api.access import SAFE
 from apps.api.errors import CONTENT_TYPE
 from apps.api.filters import ResourceFilter, apply_filters
 from apps.api.plans import Plan, plan_for
-from apps.api.reading import page_keys, read_page_rows, single_key, tag_of
+from apps.api.reading import Fitting, page_keys, read_page_rows, single_key, tag_of
 from apps.api.rendering import render_many
 from apps.api.serializers import ResourceSerializer, declaration, read_body
 from apps.api.views import SINGULARS, ApiView
@@ -102,8 +102,7 @@ class ShopViewSet(ApiView):
         """A page of the rows that fit."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or self.order_for(page.filters)
-        queryset = self.filtered(page.filters)
-        return self.page_response(queryset, page, order, plain=queryset is None)
+        return self.page_response(self.filtered(page.filters), page, order)
 
     def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any] | None:
         """The rows that fit the filters; None where all rows of the shop do, which fixed statements serve."""
@@ -111,17 +110,10 @@ class ShopViewSet(ApiView):
             return None
         return apply_filters(self.filterset_class, dict(filters), self.get_queryset())
 
-    def page_response(
-        self,
-        queryset: QuerySet[Any, Any] | None,
-        page: paging.PageRequest,
-        order: paging.Order,
-        *,
-        plain: bool = False,
-    ) -> HttpResponse:
-        """One page of a queryset, with its ``Link`` header."""
+    def page_response(self, fitting: Fitting, page: paging.PageRequest, order: paging.Order) -> HttpResponse:
+        """One page of the rows that fit, with its ``Link`` header."""
         if self.versions:
-            keys, has_more = page_keys(self.model, queryset, order, page, self.versions)
+            keys, has_more = page_keys(self.model, fitting, order, page, self.versions)
             rows = [key[: 1 + len(self.versions)] for key in keys]
             etag = self._tag(has_more, *rows)
             if self._is_known(etag):
@@ -130,7 +122,7 @@ class ShopViewSet(ApiView):
             places = [key[1 + len(self.versions) :] for key in keys]
         else:
             etag = ""
-            built, places, has_more = read_page_rows(self.plan(), queryset, order, page, self.context)
+            built, places, has_more = read_page_rows(self.plan(), fitting, order, page, self.context)
             objects = [orjson.dumps(item) for item in built]
         body = b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
         response = self.bytes(body)

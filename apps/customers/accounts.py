@@ -160,7 +160,7 @@ def _wrong_in(invitation: Invitation) -> dict[str, list[str]]:
             errors[field] = ["is invalid"]
     if len(invitation.bcc) > MAX_BCC:
         errors["bcc"] = [f"has too many addresses (maximum is {MAX_BCC})"]
-    if len(invitation.subject.splitlines()) > 1:
+    if invitation.subject.splitlines() != [invitation.subject]:
         errors["subject"] = ["is invalid"]
     return errors
 
@@ -191,6 +191,7 @@ def customer_of_link(*, customer_id: int, token: str, at: datetime) -> Customer:
         or customer.state not in MAY_ACTIVATE
         or customer.activation_expires_at is None
         or customer.activation_expires_at <= at
+        or current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED
     ):
         raise LinkDead
     return customer

@@ -16,7 +16,7 @@ class CustomersConfig(AppConfig):
         from apps.metafields.owners import register_owner
         from apps.shops.demo import register
 
-        register_owner("customers", "customer", Customer, scope="customers")
+        register_owner("customers", "customer", Customer, scope="customers", personal=True)
         topics.register_all()
         tasks.register_all()
         register("customers", demo.make)

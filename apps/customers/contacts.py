@@ -5,6 +5,7 @@ Rule: decisions, Customers (unique ignoring case; phones as E.164).
 
 import re
 import unicodedata
+from typing import Any
 
 import phonenumbers
 from django.core.exceptions import ValidationError
@@ -72,6 +73,22 @@ def canonical_phone(text: str, country_code: str) -> str:
     if not phonenumbers.is_possible_number(number):
         raise NotAPhone(text)
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def clean_contacts(values: dict[str, Any], country_code: str) -> dict[str, list[str]]:
+    """Bring ``email`` and ``phone`` among some values into the form in which they are kept; returns what is wrong."""
+    errors = {}
+    try:
+        if values.get("email"):
+            values["email"] = canonical_email(values["email"])
+    except NotAnEmail:
+        errors["email"] = ["is invalid"]
+    try:
+        if values.get("phone"):
+            values["phone"] = canonical_phone(values["phone"], country_code)
+    except NotAPhone:
+        errors["phone"] = ["is invalid"]
+    return errors
 
 
 def national_number(phone: str) -> str:

@@ -20,7 +20,6 @@ from apps.customers.touching import lock
 from apps.events.models import Event
 from apps.events.services import record_event
 from apps.metafields.models import Metafield
-from apps.shops.errors import DomainError
 
 Export = Callable[[Customer], Any]
 Redact = Callable[[Customer, str, datetime], None]
@@ -47,12 +46,6 @@ class _Part:
 
 
 _parts: dict[str, _Part] = {}
-
-
-class AlreadyRedacted(DomainError):
-    """There is nothing left to erase."""
-
-    code = "already_redacted"
 
 
 def register(name: str, *, export: Export, redact: Redact) -> None:
@@ -132,14 +125,8 @@ def _moment(value: datetime | None) -> str | None:
 
 @transaction.atomic
 def redact(customer: Customer, *, actor: str, at: datetime) -> Customer:
-    """Erase a customer's personal data, here and in the registered parts.
-
-    Raises:
-        AlreadyRedacted: It was erased before.
-    """
+    """Erase a customer's personal data, here and in the registered parts; once more, what came since."""
     customer = lock(customer)
-    if customer.redacted_at is not None:
-        raise AlreadyRedacted("The personal data of this customer is erased already.")
     for part in _parts.values():
         part.redact(customer, actor, at)
     for name in _BLANKED:
@@ -168,6 +155,4 @@ def _erase_records(customer: Customer) -> None:
     """Empty what was told to subscribers, which held the data; that it was told, by whom and when, stays on record."""
     metafields = list(_metafields(customer).values_list("pk", flat=True))
     Event.objects.filter(subject_type=customer._meta.label_lower, subject_id=customer.pk).update(payload=None)
-    Event.objects.filter(subject_type=Metafield._meta.label_lower, subject_id__in=metafields).update(
-        payload=None, changes={}
-    )
+    Event.objects.filter(subject_type=Metafield._meta.label_lower, subject_id__in=metafields).update(payload=None)

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
+
 from apps.customers import consents
 from apps.customers.addresses import clean_address
 from apps.customers.consents import Consent, consent_of
-from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone
+from apps.customers.contacts import clean_contacts, email_key
 from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.metafields.services import BadMetafields, Draft, check_many
 from apps.shops.errors import DomainError
@@ -51,8 +53,7 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     """
     cleaned = {name: value for name, value in attrs.items() if not (name in PLAIN and value is None)}
     cleaned |= {name: "" for name in PLAIN if name in attrs and attrs[name] is None}
-    errors: Errors = {}
-    _clean_contacts(cleaned, errors, shop)
+    errors: Errors = clean_contacts(cleaned, shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)
     _clean_metafields(cleaned, errors)
@@ -64,17 +65,22 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     return cleaned, errors
 
 
-def _clean_contacts(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
-    try:
-        if cleaned.get("email"):
-            cleaned["email"] = canonical_email(cleaned["email"])
-    except NotAnEmail:
-        errors["email"] = ["is invalid"]
-    try:
-        if cleaned.get("phone"):
-            cleaned["phone"] = canonical_phone(cleaned["phone"], shop.country_code)
-    except NotAPhone:
-        errors["phone"] = ["is invalid"]
+def taken(values: Mapping[str, Any], *, besides: Customer | None = None) -> Errors:
+    """Which of a clean e-mail and phone are another customer's.
+
+    The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second
+    only after the first is changed. So it is asked where a form is checked or a write was refused.
+
+    Args:
+        values: ``email`` and ``phone``, as far as they are given.
+        besides: Who may have them.
+    """
+    others = Customer.objects.exclude(pk=besides.pk) if besides else Customer.objects.all()
+    wanted = {
+        "email": Q(email_key=email_key(values.get("email") or "")),
+        "phone": Q(phone=values.get("phone") or ""),
+    }
+    return {field: [TAKEN] for field, same in wanted.items() if values.get(field) and others.filter(same).exists()}
 
 
 def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:

@@ -71,17 +71,37 @@ class WordStart(Text):
 
 
 @dataclass(frozen=True)
-class Indexed:
-    """A text of which the search column has all words: the index narrows, the field decides."""
+class Part(Text):
+    """A text that stands anywhere in a column which has an index of its own."""
 
-    field: SearchField
+    def condition(self, term: Term, _zone: tzinfo, /) -> Q:
+        """The rows that have it."""
+        return narrowed(term.value) & Q(**{f"{self.lookup}__icontains": term.value})
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A text that an index finds too much of: the index narrows, the field decides.
+
+    Attributes:
+        exact: The field.
+        index: What narrows; the search column, where it has all words of the field.
+    """
+
+    exact: SearchField
+    index: SearchField = WordStart("search_text")
+
+    @property
+    def is_related(self) -> bool:
+        """Whether the field is one of other rows."""
+        return getattr(self.exact, "is_related", False)
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """The field's condition, behind the index."""
-        exact = self.field.condition(term, zone)
+        exact = self.exact.condition(term, zone)
         if term.kind is Kind.PRESENT or not term.value:
             return exact
-        return WordStart("search_text").condition(term, zone) & exact
+        return self.index.condition(term, zone) & exact
 
 
 @dataclass(frozen=True)
@@ -96,30 +116,6 @@ class Phone(Text):
         if not digits:
             raise MisfitError(term, "is not a phone number")
         return narrowed(digits) & Q(search_text__contains=f" {digits}") & Q(phone__contains=digits)
-
-
-@dataclass(frozen=True)
-class TaggedWith(Tags):
-    """Tags, narrowed by their own index."""
-
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The rows with the tag."""
-        exact = super().condition(term, zone)
-        if term.kind is Kind.PRESENT or not term.value:
-            return exact
-        return narrowed(term.value) & Q(tags__icontains=term.value) & exact
-
-
-@dataclass(frozen=True)
-class NoteWords(Words):
-    """The note, narrowed by its own index."""
-
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The rows with such a word."""
-        exact = super().condition(term, zone)
-        if term.kind is Kind.PRESENT or not term.value:
-            return exact
-        return narrowed(term.value) & Q(note__icontains=term.value) & exact
 
 
 @dataclass(frozen=True)
@@ -168,6 +164,7 @@ def _of_address(field: SearchField) -> Related:
     return Related(_addresses, "customer_id", field)
 
 
+TAGS = Indexed(Tags("tags"), Part("tags"))
 SEARCH = SearchFields(
     fields={
         "any": WordStart("search_text"),
@@ -176,15 +173,15 @@ SEARCH = SearchFields(
         "last_name": Indexed(Words("last_name", after=_SEPARATORS)),
         "phone": Phone("phone"),
         "id": Integer("pk"),
-        "tag": TaggedWith("tags"),
-        "customer_tag": TaggedWith("tags"),
+        "tag": TAGS,
+        "customer_tag": TAGS,
         "state": Choice("state", Customer.State.values),
         "country": _of_address(CountryWord("country_code")),
         "province": _of_address(Words("province")),
         "city": _of_address(Words("city")),
         "company": Indexed(_of_address(Words("company", after=_SEPARATORS))),
         "zip": _of_address(Text("zip")),
-        "note": NoteWords("note"),
+        "note": Indexed(Words("note"), Part("note")),
         "orders_count": Integer("orders_count"),
         "total_spent": Number("total_spent"),
         "verified_email": Boolean("verified_email"),
@@ -210,3 +207,7 @@ ORDERS = {
     "email": ("email_key",),
     "state": ("state",),
 }
+
+# By the first column of an order, everybody in parts that have an index each. What a query finds is sorted instead: all
+# of it may stand at the far end of such an index.
+EVERYBODY = {"email_key": (Q(email_key=""), ~Q(email_key=""))}

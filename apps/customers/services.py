@@ -15,6 +15,7 @@ from apps.customers.models import Address, ConsentChange, Customer
 from apps.customers.rules import CustomerRefused, clean
 from apps.customers.search import search_text
 from apps.customers.touching import companies_of, lock
+from apps.events.personal import hidden
 from apps.events.services import record_event
 from apps.metafields import services as metafields
 from apps.shops import sql
@@ -35,8 +36,7 @@ COLUMNS = (
     "multipass_identifier",
 )
 # Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
-PERSONAL = frozenset({"first_name", "last_name", "email", "phone", "note", "multipass_identifier"})
-HIDDEN = "(hidden)"
+PERSONAL = frozenset({"first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier"})
 _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s RETURNING id"
 
 
@@ -201,7 +201,7 @@ def _reset_consents(customer: Customer, before: Mapping[str, Any], changed: list
 
 def _for_audit(name: str, before: Any, after: Any) -> list[Any]:
     """Before and after as the audit trail may keep them."""
-    return [(HIDDEN if value and name in PERSONAL else value) for value in (before, after)]
+    return hidden(before, after) if name in PERSONAL else [before, after]
 
 
 @transaction.atomic

@@ -32,6 +32,7 @@ class Owner:
         kinds: Further names in paths for some of its rows, e.g. ``smart_collections``, with the model of those rows.
         below: Its name in paths below its parent, e.g. ``products/<product_id>/variants``, where clients that found
             the row there count its metafields; the argument is a column of the row.
+        personal: Whether the values may say something of a person; the audit trail then keeps none.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Owner:
     gid: str
     kinds: Mapping[str, type[Model]] = field(default_factory=dict)
     below: str = ""
+    personal: bool = False
 
     def scope_to(self, verb: str) -> str | None:
         """The scope that reads or writes it, e.g. ``read_products``."""
@@ -93,6 +95,7 @@ def register_owner(
     gid: str = "",
     kinds: Mapping[str, type[Model]] | None = None,
     below: str = "",
+    personal: bool = False,
 ) -> None:
     """Let the rows of a model own metafields; called from ``AppConfig.ready()``.
 
@@ -104,10 +107,11 @@ def register_owner(
         gid: Its type in global ids; the model's name by default.
         kinds: Further names in paths for some of its rows, with the model of those rows.
         below: Its name in paths below its parent.
+        personal: Whether the values may say something of a person.
     """
     if resource in _owners:
         raise ValueError(f"{resource!r} owns metafields already")
-    _owners[resource] = owner = Owner(path, resource, model, scope, gid or model.__name__, kinds or {}, below)
+    _owners[resource] = owner = Owner(path, resource, model, scope, gid or model.__name__, kinds or {}, below, personal)
     if model is not Shop:
         _MetafieldsOfRow(resource).contribute_to_class(model, "metafields_", private_only=True)
     _register_topics(owner)

@@ -11,6 +11,7 @@ from django.db.models import Model
 from apps.api.constraints import breach_of
 from apps.api.fields import TextField
 from apps.api.members import check_members
+from apps.events.personal import hidden
 from apps.events.services import record_event
 from apps.metafields import types
 from apps.metafields.models import Metafield
@@ -177,7 +178,9 @@ def update(metafield: Metafield, values: Mapping[str, Any], *, actor: str, at: d
     for name, value in values.items():
         setattr(metafield, name, value)
     metafield.save(update_fields=list(changes))
-    record_event(f"{_kind_of(metafield).topics}/update", metafield, actor=actor, at=at, changes=changes)
+    kind = _kind_of(metafield)
+    kept = {name: hidden(*change) for name, change in changes.items()} if kind.personal else changes
+    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=kept)
 
 
 @transaction.atomic

@@ -20,4 +20,4 @@ class OrdersConfig(AppConfig):
         tasks.register_all()
         personal_data.register("orders", export=privacy.export, redact=privacy.redact)
         register("orders", demo.make)
-        register_owner("orders", "order", Order, scope="orders")
+        register_owner("orders", "order", Order, scope="orders", personal=True)

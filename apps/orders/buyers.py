@@ -8,6 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, Sum
 
+from apps.customers.addresses import COLUMNS
 from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
 from apps.customers.models import NEVER, Customer
 from apps.customers.rules import CustomerRefused
@@ -15,21 +16,6 @@ from apps.customers.services import create_customer
 from apps.orders.models import Order
 from apps.shops.errors import DomainError
 from apps.shops.tenancy import current_shop
-
-ADDRESS_PARTS = (
-    "first_name",
-    "last_name",
-    "company",
-    "address1",
-    "address2",
-    "city",
-    "province",
-    "province_code",
-    "country",
-    "country_code",
-    "zip",
-    "phone",
-)
 
 
 class BuyerRefused(DomainError):
@@ -96,7 +82,7 @@ def _made(order: Order, attrs: dict[str, Any], *, actor: str, at: datetime) -> C
         return None
     snapshot = order.shipping_address or order.billing_address
     if snapshot and not attrs.get("addresses"):
-        attrs["addresses"] = [{name: snapshot.get(name) or "" for name in ADDRESS_PARTS}]
+        attrs["addresses"] = [{name: snapshot.get(name) or "" for name in COLUMNS}]
     if order.buyer_accepts_marketing and attrs.get("email"):
         attrs["accepts_marketing"] = True
     try:

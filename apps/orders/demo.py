@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from apps.catalog.models import Variant
+from apps.customers.addresses import COLUMNS
 from apps.customers.models import Customer
 from apps.orders import placing, services, transitions
-from apps.orders.buyers import ADDRESS_PARTS
 from apps.orders.models import Order
 from apps.orders.money import quantum_of, rounded
 from apps.orders.payments import create_transaction
@@ -136,4 +136,4 @@ def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[dict[str,
 
 def _address(buyer: Customer | None) -> dict[str, Any] | None:
     address = buyer.default_address if buyer else None
-    return None if address is None else {name: getattr(address, name) for name in ADDRESS_PARTS}
+    return None if address is None else {name: getattr(address, name) for name in COLUMNS}

@@ -74,7 +74,7 @@ def _erase_records(order: Order) -> None:
     records = Event.objects.filter(
         subject_type=Metafield._meta.label_lower, subject_id__in=list(owned.values_list("pk", flat=True))
     )
-    records.update(payload=None, changes={})
+    records.update(payload=None)
     owned.delete()
 
 

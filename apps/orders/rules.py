@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone
+from apps.customers.contacts import clean_contacts
 from apps.shops.tenancy import current_shop
 
 Errors = dict[str, list[str]]
@@ -17,15 +17,5 @@ def clean(attrs: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
         attrs: Columns of ``Order``; null stands for blank in texts.
     """
     cleaned = {name: ("" if value is None and name in TEXTS else value) for name, value in attrs.items()}
-    errors: Errors = {}
-    try:
-        if cleaned.get("email"):
-            cleaned["email"] = canonical_email(cleaned["email"])
-    except NotAnEmail:
-        errors["email"] = ["is invalid"]
-    try:
-        if cleaned.get("phone"):
-            cleaned["phone"] = canonical_phone(cleaned["phone"], current_shop().country_code)
-    except NotAPhone:
-        errors["phone"] = ["is invalid"]
+    errors = clean_contacts(cleaned, current_shop().country_code)
     return cleaned, errors

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.events.personal import hidden
 from apps.events.services import record_event
 from apps.metafields import services as metafields
 from apps.orders import buyers, payments
@@ -31,7 +32,6 @@ COLUMNS = (
 )
 # Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
 PERSONAL = frozenset({"email", "phone", "billing_address", "shipping_address", "note", "note_attributes"})
-HIDDEN = "(hidden)"
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
 UNSET = object()
@@ -118,7 +118,7 @@ def _known(*customer_ids: int | None) -> list[int]:
 
 def _for_audit(name: str, before: Any, after: Any) -> list[Any]:
     """Before and after as the audit trail may keep them."""
-    return [(HIDDEN if value and name in PERSONAL else value) for value in (before, after)]
+    return hidden(before, after) if name in PERSONAL else [before, after]
 
 
 @transaction.atomic

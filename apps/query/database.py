@@ -22,16 +22,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import reduce
+from itertools import product
+from math import prod
 from operator import or_
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from apps.query.fields import MisfitError, Related, SearchField
+from apps.query.fields import MisfitError, SearchField
 from apps.query.nodes import And, Kind, Node, Not, Or, Term, terms_of
 
 NOTHING = Q(pk__in=())
 _NESTED_UNIONS = 2
+_MOST_ALTERNATIVES = 8
 
 
 class QueryValueError(ValueError):
@@ -57,8 +60,9 @@ class SearchFields:
     Attributes:
         fields: The fields by the names that queries use.
         bare: Those of them that a bare word searches; one whose type the word does not fit is passed over.
-        rows: Gives the searched rows. Needed only where OR or a bare word mixes own columns with ``Related`` ones:
-            the alternatives are then united from one indexed query each, where one OR would scan the table.
+        rows: Gives the searched rows. Needed only where OR or a bare word mixes own columns with those of related rows
+            (fields with ``is_related``): the alternatives are then united from one indexed query each, where one OR
+            would scan the table.
     """
 
     fields: Mapping[str, SearchField]
@@ -77,15 +81,42 @@ class SearchFields:
         """
         return self._compile(node, zone, negated=False, unions=_NESTED_UNIONS)
 
+    def alternatives(self, node: Node, *, zone: tzinfo) -> list[Q]:
+        """Compile a query to conditions of which any must hold; most queries give just one.
+
+        An OR that reads related rows gives a condition for each operand, multiplied out with what stands beside it, as
+        long as few come of it. A page of their rows is then the first of the pages of each
+        (``apps.api.paging.beside_any``), and each of those is read from the index that suits it.
+
+        Raises:
+            QueryValueError: A value does not fit its field.
+        """
+        return [self.compile(each, zone=zone) for each in self._disjuncts(node)]
+
+    def _disjuncts(self, node: Node) -> list[Node]:
+        node = _pushed_down(node)
+        if isinstance(node, Or) and self._reads_related(node):
+            found = [each for operand in node.operands for each in self._disjuncts(operand)]
+            return found if len(found) <= _MOST_ALTERNATIVES else [node]
+        if isinstance(node, And):
+            choices = [self._disjuncts(operand) for operand in node.operands]
+            if 1 < prod(map(len, choices)) <= _MOST_ALTERNATIVES:
+                return [And(chosen) for chosen in product(*choices)]
+        return [node]
+
     def unknown(self, node: Node) -> frozenset[str]:
         """Return the fields of a query that match nothing because the resource has none of that name."""
         return frozenset(term.field for term in terms_of(node) if term.field and term.field not in self.fields)
 
-    def _named(self, term: Term, name: str, zone: tzinfo) -> Q:
+    def _named(self, term: Term, name: str, zone: tzinfo, negated: bool) -> Q:
         if name not in self.fields:
             return NOTHING
+        field = self.fields[name]
+        if negated:
+            # What only narrows to an index is in the way of the opposite.
+            field = getattr(field, "exact", field)
         try:
-            return self.fields[name].condition(term, zone)
+            return field.condition(term, zone)
         except MisfitError as error:
             raise QueryValueError(name, str(error), term.position) from None
 
@@ -108,8 +139,8 @@ class SearchFields:
         if isinstance(node, Not):
             return self._compile(node.operand, zone, negated=not negated, unions=unions)
         if isinstance(node, Term):
-            conditions = self._bare(node, zone) if node.field is None else [self._named(node, node.field, zone)]
-            branches = [~condition for condition in conditions] if negated else conditions
+            branches = self._bare(node, zone) if node.field is None else [self._named(node, node.field, zone, negated)]
+            branches = [~branch for branch in branches] if negated else branches
         else:
             operands = sorted(node.operands, key=_depth, reverse=True)
             within = unions - isinstance(node, Or)
@@ -123,7 +154,17 @@ class SearchFields:
 
     def _reads_related(self, node: Node) -> bool:
         names = (name for term in terms_of(node) for name in ((term.field,) if term.field else self.bare))
-        return any(isinstance(self.fields.get(name), Related) for name in names)
+        return any(getattr(self.fields.get(name), "is_related", False) for name in names)
+
+
+def _pushed_down(node: Node) -> Node:
+    """The same with a leading NOT pushed down by one group, where there is one."""
+    if not isinstance(node, Not) or isinstance(node.operand, Term):
+        return node
+    if isinstance(node.operand, Not):
+        return _pushed_down(node.operand.operand)
+    turned = Or if isinstance(node.operand, And) else And
+    return turned(tuple(map(Not, node.operand.operands)))
 
 
 def _depth(node: Node) -> int:

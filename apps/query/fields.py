@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, tzinfo
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from django.db.models import BooleanField, DecimalField, F, Func, Q, QuerySet, Value
+from django.db import connection
+from django.db.models import BooleanField, DecimalField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.sql.compiler import SQLCompiler
 
 from apps.query.nodes import Comparator, Kind, Term
@@ -226,15 +227,19 @@ class Related:
     rows: Callable[[], QuerySet[Any]]
     link: str
     field: SearchField
+    is_related: ClassVar[bool] = True
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row.
 
         A subquery and no join: a join would repeat the row, and its negation would ask for "any that does not match".
-        A null link would make every NOT IN unknown.
+        PostgreSQL is asked with EXISTS, whose negation it can join; a NOT IN of many rows it compares one by one.
+        SQLite is asked with IN, for which it makes the list once. A null link would make every NOT IN unknown.
         """
-        linked = self.rows().filter(**{f"{self.link}__isnull": False})
-        return Q(pk__in=linked.filter(self.field.condition(term, zone)).order_by().values(self.link))
+        matching = self.rows().filter(self.field.condition(term, zone)).order_by()
+        if connection.vendor == "postgresql":
+            return Q(Exists(matching.filter(**{self.link: OuterRef("pk")})))
+        return Q(pk__in=matching.filter(**{f"{self.link}__isnull": False}).values(self.link))
 
 
 class _AnyLookup(Func):

@@ -268,6 +268,17 @@ def test_without_accounts_nobody_is_invited(api: ApiClient, shop: Shop, customer
     assert reload(customer).state == "disabled"
 
 
+def test_links_are_dead_while_the_shop_has_no_accounts(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    url = link(api, customer)
+    Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
+
+    refused = Client().get(url)
+
+    assert (refused.status_code, reload(customer).state) == (410, "disabled")
+    Shop.objects.filter(pk=shop.pk).update(customer_accounts="optional")
+    assert Client().get(url).status_code == 200
+
+
 def test_disabling_makes_the_password_useless(api: ApiClient, shop: Shop) -> None:
     pk = create(api, email="a@example.com", password="secret")["id"]
     with shop_scope(shop):
@@ -340,6 +351,8 @@ def test_an_invitation_is_filled_in(api: ApiClient, customer: Customer, body: An
         ({"to": "nobody"}, "to"),
         ({"from": "a@example.com\nBcc: b@example.com"}, "from"),
         ({"subject": "Hello\r\nBcc: b@example.com"}, "subject"),
+        ({"subject": "Hello\n"}, "subject"),
+        ({"subject": "\r"}, "subject"),
         ({"bcc": ["x"]}, "bcc"),
         ({"bcc": "a@example.com"}, "bcc"),
         ({"bcc": [f"{n}@example.com" for n in range(11)]}, "bcc"),

@@ -166,6 +166,10 @@ def test_null_means_no_exemptions(api: ApiClient) -> None:
         ({"first_name": "a" * 256}, {"first_name": ["is too long (maximum is 255 characters)"]}),
         ({"first_name": "A", "note": "a" * 5001}, {"note": ["is too long (maximum is 5000 characters)"]}),
         ({"first_name": "A", "tax_exemptions": "x"}, {"tax_exemptions": ["is invalid"]}),
+        (
+            {"email": "a@example.com", "accepts_marketing": True, "marketing_opt_in_level": "double"},
+            {"marketing_opt_in_level": ["is not included in the list"]},
+        ),
         ({"first_name": "A", "password": "1234"}, {"password": ["is too short (minimum is 5 characters)"]}),
         ({"first_name": "A", "password": "x" * 73}, {"password": ["is too long (maximum is 72 characters)"]}),
         (
@@ -230,6 +234,34 @@ def test_a_phone_is_taken_in_any_spelling(api: ApiClient, phone: str) -> None:
     assert (response.status_code, response.json()) == (422, {"errors": {"phone": ["has already been taken"]}})
 
 
+def test_a_taken_email_and_a_taken_phone_are_told_at_once(api: ApiClient, foreign_api: ApiClient) -> None:
+    create(api, email="anna@example.com")
+    create(api, first_name="B", phone="+14155550123")
+    create(foreign_api, email="other@example.com")
+    changed = create(api, email="c@example.com")
+    both = {"email": "ANNA@example.com", "phone": "(415) 555-0123"}
+    taken = ["has already been taken"]
+
+    answers = [
+        api.post("customers.json", {"customer": both}),
+        api.post("customers.json", {"customer": both}, Idempotency_Key="once"),
+        api.put(f"customers/{changed['id']}.json", {"customer": both}),
+    ]
+    beside = api.post("customers.json", {"customer": {**both, "email": "no address", "note": "a" * 5001}})
+    elsewhere = api.post("customers.json", {"customer": {**both, "email": "other@example.com"}})
+
+    expected = (422, {"errors": {"email": taken, "phone": taken}})
+    assert [(answer.status_code, answer.json()) for answer in answers] == [expected] * 3
+    assert beside.json()["errors"] == {
+        "email": ["is invalid"],
+        "phone": taken,
+        "note": ["is too long (maximum is 5000 characters)"],
+    }
+    assert elsewhere.json() == {"errors": {"phone": taken}}
+    assert api.get("customers/count.json").json() == {"count": 3}
+    assert api.get(f"customers/{changed['id']}.json").json()["customer"] == changed
+
+
 def test_another_shop_may_have_the_same_customer(api: ApiClient, foreign_api: ApiClient) -> None:
     create(api, email="anna@example.com", phone="+14155550123")
 
@@ -272,6 +304,17 @@ def test_update_to_another_customers_email_is_refused(api: ApiClient) -> None:
 
     assert (response.status_code, response.json()) == (422, {"errors": {"email": ["has already been taken"]}})
     assert api.get(f"customers/{other['id']}.json").json()["customer"] == other
+
+
+def test_null_means_none_in_every_field_that_may_be_absent(api: ApiClient) -> None:
+    made = create(api, email="a@example.com")
+    fields = [name for name in made if name not in {"email", "verified_email", "tax_exempt"}]
+
+    whole = create(api, email="b@example.com", **dict.fromkeys(fields))
+    answer = api.put(f"customers/{made['id']}.json", {"customer": dict.fromkeys(fields)})
+
+    assert (answer.status_code, answer.json()["customer"]["tax_exemptions"]) == (200, [])
+    assert (whole["tax_exemptions"], whole["tags"], whole["addresses"], whole["note"]) == ([], "", [], None)
 
 
 def test_update_cannot_take_the_last_name_away(api: ApiClient) -> None:
@@ -392,7 +435,7 @@ def test_every_change_writes_one_event_without_personal_data(api: ApiClient, sho
         events = list(Event.objects.filter(subject_type="customers.customer").order_by("id"))
     assert [event.topic for event in events] == ["customers/create", "customers/update", "customers/delete"]
     assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
-    assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "x"]}
+    assert events[1].changes == {"email": ["(hidden)", "(hidden)"], "tags": ["", "(hidden)"]}
     assert {event.subject_label for event in events} == {f"Customer {customer['id']}"}
 
 

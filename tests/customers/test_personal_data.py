@@ -83,11 +83,28 @@ def test_an_erased_customer_is_found_no_more_and_the_email_is_free(api: ApiClien
     assert api.get(f"customers/{customer.pk}.json").json()["customer"]["email"] is None
 
 
-def test_erasing_twice_is_refused(customer: Customer) -> None:
+def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer) -> None:
+    personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    api.put(f"customers/{customer.pk}.json", {"customer": {"email": "marker@example.com", "note": "Marker"}})
+    api.post(f"customers/{customer.pk}/addresses.json", {"address": {"address1": "Marker-street"}})
+
     personal_data.redact(customer, actor="staff:1", at=timezone.now())
 
-    with pytest.raises(personal_data.AlreadyRedacted):
-        personal_data.redact(customer, actor="staff:1", at=timezone.now())
+    assert "arker" not in repr(list(Customer.objects.values_list()))
+    assert not customer.addresses.exists()
+
+
+def test_the_audit_trail_never_had_what_an_erasure_could_not_reach(api: ApiClient, customer: Customer) -> None:
+    (metafield,) = Metafield.objects.all()
+    api.put(f"customers/{customer.pk}.json", {"customer": {"tags": "Marker-other", "note": "Marker-other"}})
+    api.put(f"metafields/{metafield.pk}.json", {"metafield": {"value": "Marker-other"}})
+    api.delete(f"metafields/{metafield.pk}.json")
+
+    personal_data.redact(Customer.objects.get(), actor="staff:1", at=timezone.now())
+
+    left = repr(list(Event.objects.values_list("payload", "changes", "message", "subject_label")))
+    assert "(hidden)" in left
+    assert "arker" not in left
 
 
 def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatch) -> None:

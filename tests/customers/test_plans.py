@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from apps.api.paging import beside
+from apps.api.paging import beside, beside_any
 from apps.customers import full_text
 from apps.customers.api.customers import read_order
 from apps.customers.models import Address, Customer
-from apps.customers.search import SEARCH, search_text
+from apps.customers.search import EVERYBODY, SEARCH, search_text
 from apps.query import parse
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
@@ -32,6 +32,7 @@ def crowd(shop: Shop) -> Shop:
                 email=f"person{number:05d}@mail{number % 50}.example",
                 email_key=f"person{number:05d}@mail{number % 50}.example",
                 tags=f"tag{number % 500}",
+                state="invited" if number % 2 else "disabled",
                 note=f"word{number % 700}" if number % 3 == 0 else "",
                 last_order_at=NOON + timedelta(minutes=number % 1000),
             )
@@ -57,8 +58,8 @@ def plan(queryset: Any) -> str:
 
 
 def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any:
-    found = Customer.objects.filter(SEARCH.compile(parse(query), zone=shop.tzinfo))
-    return beside(found, read_order(order), None).values_list("pk")[:51]
+    found = [Customer.objects.filter(each) for each in SEARCH.alternatives(parse(query), zone=shop.tzinfo)]
+    return beside_any(found, read_order(order), None, 51).values_list("pk")
 
 
 @pytest.mark.postgres
@@ -83,6 +84,44 @@ def test_searches_on_postgresql_read_the_trigram_indexes(crowd: Shop) -> None:
     assert {query: index for query, index in expected.items() if index not in told[query]} == {}
     assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
     assert all(counts.values())
+
+
+@pytest.mark.postgres
+def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(crowd: Shop) -> None:
+    expected = {
+        # Few of each, many of one, many of both, few beside something else, and opposites.
+        "email:person01234 OR city:City123": {"customers_customer_search", "customers_address_search"},
+        "state:invited OR city:City123": {"customers_customer_by_order", "customers_address_search"},
+        "state:invited OR country:SE": {"customers_customer_by_order"},
+        "company:nobody OR tag:tag123": {"customers_customer_search"},
+        "(city:City123 OR note:word333) created_at:>2020-01-01": {"customers_address_search"},
+        "-country:SE": {"customers_customer_by_order"},
+        "-(country:SE OR tag:tag123)": {"customers_customer_by_order"},
+    }
+
+    with shop_scope(crowd):
+        with connection.cursor() as cursor:
+            for index in ("customers_customer_search", "customers_address_search"):
+                cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
+            # With so few rows reading them all to look up a hundred ids is a choice; it counts where they come from.
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        told = {query: plan(searched(crowd, query)) for query in expected}
+        counts = {query: len(searched(crowd, query)) for query in expected}
+
+    assert [query for query, names in expected.items() if not all(name in told[query] for name in names)] == []
+    assert [query for query, text in told.items() if "Seq Scan" in text or "SubPlan" in text] == []
+    assert all(counts.values())
+
+
+def test_the_order_by_email_reads_an_index_for_those_with_and_one_for_those_without(crowd: Shop) -> None:
+    with shop_scope(crowd):
+        Customer.objects.bulk_create([Customer(shop=crowd, first_name="Nameless")])
+        everybody = [Customer.objects.filter(each) for each in EVERYBODY["email_key"]]
+        for order in ("email asc", "email desc"):
+            told = plan(beside_any(everybody, read_order(order), None, 51).values_list("pk"))
+
+            assert "customers_customer_email_is_unique" in told
+            assert "customers_customer_no_email" in told
 
 
 def test_orders_read_their_indexes_and_sort_nothing(crowd: Shop) -> None:

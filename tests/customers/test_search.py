@@ -156,22 +156,42 @@ def test_the_id_finds(api: ApiClient, people: dict[str, Customer], name: str) ->
         ("email asc", ["anna", "bo", "li", "zoe"]),
     ],
 )
-def test_order_pages_through_everybody_once(
-    api: ApiClient, people: dict[str, Customer], order: str | None, names: list[str]
+@pytest.mark.parametrize("text", ["", "city:lund OR tag:vipera OR -city:york", "verified_email:false OR country:SE"])
+def test_order_pages_through_everybody_once_and_back(
+    api: ApiClient, people: dict[str, Customer], order: str | None, names: list[str], text: str
 ) -> None:
-    whole = found(api, people, "", **({"order": order} if order else {}))
+    given = {"query": text, **({"order": order} if order else {})}
 
-    pages, path, query = [], "customers/search.json", {"limit": "1", **({"order": order} if order else {})}
-    while True:
-        page = api.get(path, **query)
-        pages += [row["id"] for row in page.json()["customers"]]
-        token = [part for part in page.get("Link", "").split(", ") if 'rel="next"' in part]
-        if not token:
-            break
-        query = {"limit": "1", "page_info": token[0].split("page_info=")[1].split(">")[0]}
+    whole = found(api, people, text, **({"order": order} if order else {}))
+    pages, last = walked(api, given, "next")
+    back, _ = walked(api, last, "previous")
 
     assert whole == names
     assert pages == [people[name].pk for name in names]
+    assert back == pages[::-1]
+
+
+def test_the_order_by_email_has_those_without_one_too(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        made = [make_customer(email=email, first_name="A") for email in ("", "b@example.com", "", "a@example.com")]
+
+    pages, last = walked(api, {"order": "email asc"}, "next")
+    back, _ = walked(api, last, "previous")
+
+    assert pages == [made[0].pk, made[2].pk, made[3].pk, made[1].pk]
+    assert back == pages[::-1]
+
+
+def walked(api: ApiClient, query: dict[str, str], direction: str) -> tuple[list[int], dict[str, str]]:
+    """The ids on pages of one row, as far as they go in a direction, and the query of the last page."""
+    ids = []
+    while True:
+        page = api.get("customers/search.json", **{"limit": "1", **query})
+        ids += [row["id"] for row in page.json()["customers"]]
+        links = [part for part in page.get("Link", "").split(", ") if f'rel="{direction}"' in part]
+        if not links:
+            return ids, query
+        query = {"page_info": links[0].split("page_info=")[1].split(">")[0]}
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
+from tests.conftest import ApiClient
 from tests.orders.factories import make_order, make_variant
 
 Fate = ImportedRow.Fate
@@ -434,26 +435,127 @@ def test_customers_go_out_and_come_back(shop: Shop, other_shop: Shop, user: User
     assert (customer.first_name, customer.note) == ("=Ada", "+1")
 
 
+def test_a_customer_goes_out_whole_and_comes_back_so(
+    api: ApiClient, foreign_api: ApiClient, user: User, tmp_path: Path
+) -> None:
+    streets = [f"Street {number}" for number in range(12)]
+    body = {
+        "email": "ada@example.com",
+        "phone": "+46812345678",
+        "multipass_identifier": "m-1",
+        "tax_exemptions": ["EU_REVERSE_CHARGE_EXEMPTION_RULE"],
+        "email_marketing_consent": {"state": "subscribed", "opt_in_level": "confirmed_opt_in"},
+        "sms_marketing_consent": {"state": "subscribed", "consent_collected_from": "WEB"},
+        "addresses": [{"address1": street, "country": "Sweden", "province": "Skåne"} for street in streets],
+    }
+    pk = api.post("customers.json", {"customer": body}).json()["customer"]["id"]
+    rows = api.get(f"customers/{pk}/addresses.json").json()["addresses"]
+    api.put(f"customers/{pk}/addresses/{rows[5]['id']}/default.json")
+    texts = ("id", "customer_id", "created_at", "updated_at", "default_address", "addresses", "admin_graphql_api_id")
+
+    file = exported(api.installation.shop, user, "customers", "jsonl")
+    import_text(foreign_api.installation.shop, file, tmp_path)
+
+    before = api.get("customers.json").json()["customers"][0]
+    after = foreign_api.get("customers.json").json()["customers"][0]
+    moved = foreign_api.get(f"customers/{after['id']}/addresses.json").json()["addresses"]
+    assert {name: value for name, value in after.items() if name not in texts and "consent" not in name} == {
+        name: value for name, value in before.items() if name not in texts and "consent" not in name
+    }
+    for channel in ("email_marketing_consent", "sms_marketing_consent"):
+        assert after[channel]["consent_updated_at"]
+        assert after[channel] | {"consent_updated_at": ""} == before[channel] | {"consent_updated_at": ""}
+    assert after["default_address"]["address1"] == "Street 5"
+    assert sorted(row["address1"] for row in moved) == sorted(streets)
+    assert [row["address1"] for row in after["addresses"]][:6] == streets[:5:-1]
+
+
+def test_a_known_customer_is_compared_as_it_is_kept(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"email": "ada@example.com", "phone": "+14155550123"}}), tmp_path)
+    same = {"customer": {"email": " ADA@example.com", "phone": "(415) 555-0123", "tags": "", "note": None}}
+    agreed = {"customer": {"email": "ada@example.com", "accepts_marketing": True}}
+    refused = {"customer": {"email": "ada@example.com", "phone": "12"}}
+
+    import_text(shop, lines(same, agreed, agreed, refused), tmp_path, "again.jsonl")
+
+    with shop_scope(shop):
+        again = ImportedRow.objects.filter(file__name="again.jsonl").order_by("line").values_list("fate", "reason")
+        assert [fate for fate, _ in again] == ["skipped", "changed", "skipped", "failed"]
+        assert again[3][1] == "phone is invalid"
+        assert Customer.objects.get().email_marketing_state == "subscribed"
+
+
+ODD = [5, "x", "", [], {}, [5], [[]], [{}], None, True, {"a": {"b": 1}}, -1, 1.5, [None], "x" * 6000, [{"id": 1}]]
+CUSTOMER = (
+    "email",
+    "phone",
+    "tags",
+    "tax_exempt",
+    "tax_exemptions",
+    "sms_marketing_consent",
+    "addresses",
+)
+ORDER = ("line_items", "customer", "transactions", "discount_codes", "discount_applications", "shipping_lines", "note")
+
+
+@pytest.mark.parametrize("name", [*CUSTOMER, *ORDER, "billing_address", "cancelled_at", "processed_at", "currency"])
+def test_no_value_of_a_row_stops_the_rows_behind_it(shop: Shop, tmp_path: Path, name: str) -> None:
+    order = {"email": "ada@example.com", "line_items": [{"title": "a", "price": "1.00"}]}
+    rows: list[dict[str, Any]] = [
+        {"customer": {"first_name": "Ada", name: odd}} if name in CUSTOMER else {"order": {**order, "id": n, name: odd}}
+        for n, odd in enumerate(ODD, 1)
+    ]
+
+    import_text(shop, lines(*rows, {"customer": {"email": "last@example.com"}}), tmp_path)
+
+    found = fates(shop)
+    assert [line for line, _, _ in found] == list(range(1, len(ODD) + 2))
+    assert found[-1][1] == Fate.NEW
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["customers"], {"customers": "new", "orders": "failed"}),
+        (["edit_orders"], {"customers": "failed", "orders": "new"}),
+        (["customers", "edit_orders"], {"customers": "new", "orders": "new"}),
+        ([], {"customers": "failed", "orders": "failed"}),
+    ],
+)
+def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said: dict[str, str]) -> None:
+    member = factories.make_member(shop, *names)
+    order = {"order": {"line_items": [{"title": "a", "price": "1.00"}]}}
+    text = lines({"customer": {"first_name": "Ada"}}, order)
+    with shop_scope(shop):
+        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
+        checked = {row.kind: outcome.fate for row, outcome in imports.check(kept)}
+        done = {row.kind: outcome.fate for row, outcome in imports.run(kept)}
+
+        assert checked == said
+        assert done == said
+        assert Customer.objects.exists() is (said["customers"] == "new")
+
+
 def test_the_worker_checks_and_after_a_yes_imports(shop: Shop, tmp_path: Path) -> None:
     text = lines({"customer": {"email": "a@example.com"}}, {"customer": {"email": "no"}})
     with shop_scope(shop):
-        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="staff:1", at=timezone.now())
-        imports.ask_for_check(kept, actor="staff:1")
+        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.ask_for_check(kept, actor="system")
         with pytest.raises(imports.NotChecked):
-            imports.confirm(kept, actor="staff:1", at=timezone.now())
+            imports.confirm(kept, actor="system", at=timezone.now())
     _run(shop, imports.CHECK)
     with shop_scope(shop):
         kept.refresh_from_db()
         assert (kept.state, kept.total, Customer.objects.count()) == ("checked", 2, 0)
         assert list(kept.fates.values_list("fate", flat=True)) == ["new", "failed"]
-        imports.confirm(kept, actor="staff:1", at=timezone.now())
+        imports.confirm(kept, actor="system", at=timezone.now())
     _run(shop, imports.RUN)
     with shop_scope(shop):
         kept.refresh_from_db()
         assert (kept.state, Customer.objects.count()) == ("done", 1)
         assert not kept.fates.filter(dry=True).exists()
         with pytest.raises(imports.NotChecked):
-            imports.confirm(kept, actor="staff:1", at=timezone.now())
+            imports.confirm(kept, actor="system", at=timezone.now())
 
 
 def _run(shop: Shop, task: str) -> None:

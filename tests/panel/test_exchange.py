@@ -79,6 +79,31 @@ def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
     assert panel.get("orders_export_file", export.pk, export.key).status_code == 403
 
 
+@pytest.mark.parametrize("kind", ["customers", "orders"])
+def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Shop, kind: str) -> None:
+    orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "adam", "bob")]
+    ids = [order.pk if kind == "orders" else order.customer_id for order in orders]
+    panel = panel_with(kind, f"export_{kind}")
+    address = panel.url(f"{kind}_{kind[:-1]}_changelist")
+    lacking = panel_with(kind)
+
+    def sent(who: Panel, query: str = "", **fields: Any) -> Any:
+        return who.http.post(f"{address}{query}", {"action": "export_chosen", "_selected_action": ids[:1], **fields})
+
+    chosen = sent(panel)
+    found = sent(panel, "?q=ada", select_across="1")
+    refused = sent(lacking)
+
+    with shop_scope(shop):
+        made = [list(exports.rows_of(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
+        assert Event.objects.filter(topic="orders/export").latest("pk").changes["filters"] == [None, {"ids": 2}]
+    assert made == [ids[:1], ids[:2]]
+    assert "/orders/export/" in chosen["Location"]
+    assert found.status_code == 302
+    assert "/orders/export/" not in refused.get("Location", "")
+    assert b"export_chosen" not in lacking.http.get(address).content
+
+
 def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
     clerk, nobody = panel_with("export_customers"), panel_with("orders", "customers")
 
@@ -93,7 +118,7 @@ def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: 
 
 
 def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop: Shop) -> None:
-    panel = panel_with("edit_orders")
+    panel = panel_with("customers")
     content = b'{"customer": {"email": "ada@example.com"}}\n{"customer": {"email": "<b>no</b>"}}\n'
 
     upload(panel, content)

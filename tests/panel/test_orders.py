@@ -175,12 +175,12 @@ def test_the_chosen_orders_are_exported(
     panel_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_order(shop)
-    form = {"action": "export_orders", "_selected_action": [other.pk]}
+    form = {"action": "export_chosen", "_selected_action": [other.pk]}
     clerk, exporter = panel_with("orders"), panel_with("orders", "export_orders")
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr("apps.orders.admin.orders.MAX_EXPORTED", 0)
+    monkeypatch.setattr("apps.orders.admin.exchange.MAX_EXPORTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
@@ -188,7 +188,7 @@ def test_the_chosen_orders_are_exported(
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
     assert asked["Location"] == exporter.url("orders_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
-    assert "Choose at most 0 orders" in too_many.content.decode()
+    assert "Choose 1 to 0 of them" in too_many.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:

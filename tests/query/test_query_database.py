@@ -357,6 +357,10 @@ def test_groups_combine_as_sets_do(tree: Node) -> None:
 
         assert sorted(matching) == sorted(expected)
 
+    alternatives = [Person.objects.filter(each) for each in SEARCH.alternatives(tree, zone=UTC)]
+    assert 1 <= len(alternatives) <= 8
+    assert {person.pk for rows in alternatives for person in rows} == expected
+
 
 def test_related_fields_cost_no_query_of_their_own(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):

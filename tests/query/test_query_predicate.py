@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.query import QuerySyntaxError, parse
@@ -236,6 +236,7 @@ FILTERS = st.builds(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from(["a", "b", "tags"]), JSON, max_size=3),
     FILTERS | st.sampled_from(["a:*", "a.b:x*", "tags:5*", "b:5*"]),

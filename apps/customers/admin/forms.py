@@ -8,7 +8,6 @@ from django.utils import timezone
 from apps.customers import rules
 from apps.customers.addresses import clean_address
 from apps.customers.consents import KINDS
-from apps.customers.contacts import email_key
 from apps.customers.models import Address, ConsentState, Customer
 from apps.shops.countries import countries
 from apps.staff.forms import PanelForm, ShopOwnedForm
@@ -54,23 +53,13 @@ class CustomerForm(PanelForm):
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
         values, errors = rules.clean(self.values, customer=present, shop=self.instance.shop, at=timezone.now())
-        errors = {**self._taken(values), **errors}
+        errors = {**rules.taken(values, besides=present), **errors}
         fields = {whole: short for short, whole in CONSENTS.items()}
         for name, messages in errors.items():
             field = fields.get(name.split(".")[0], name)
             if field not in self.errors:
                 self.add_error(field if field in self.fields else None, messages)
         return cleaned
-
-    def _taken(self, values: dict[str, Any]) -> dict[str, list[str]]:
-        """Who else has the e-mail or phone is said on the form; of two at once the database refuses the second."""
-        others = Customer.objects.exclude(pk=self.instance.pk)
-        wanted = {"email": ("email_key", email_key(values.get("email", ""))), "phone": ("phone", values.get("phone"))}
-        return {
-            field: [rules.TAKEN]
-            for field, (column, value) in wanted.items()
-            if value and others.filter(**{column: value}).exists()
-        }
 
     @property
     def values(self) -> dict[str, Any]:

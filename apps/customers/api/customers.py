@@ -1,19 +1,22 @@
 """Customers over REST: listed, searched, made, changed, invited."""
 
 import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from babel.numbers import get_currency_precision
-from django.db import transaction
+from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 
 from apps.api import paging
-from apps.api.errors import BadRequest
+from apps.api.errors import BadRequest, Unprocessable
 from apps.api.fields import (
     BooleanField,
+    ChoiceField,
     Column,
     Computed,
     Constant,
@@ -23,16 +26,17 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
+from apps.api.nested import TakenRows
 from apps.api.serializers import Attrs, Errors, ResourceSerializer, read_body
 from apps.api.views import MANY
 from apps.api.viewsets import ShopViewSet
 from apps.customers import accounts, services
 from apps.customers.api.addresses import AddressSerializer
-from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TakenRows, TextsField
+from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
-from apps.customers.models import Customer
-from apps.customers.rules import clean
-from apps.customers.search import ORDERS, SEARCH
+from apps.customers.models import Customer, OptInLevel
+from apps.customers.rules import CustomerRefused, clean, taken
+from apps.customers.search import EVERYBODY, ORDERS, SEARCH
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
 from apps.shops.tenancy import current_shop
@@ -40,6 +44,7 @@ from apps.shops.tenancy import current_shop
 if TYPE_CHECKING:
     from apps.api.plans import Context
 
+MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
 
@@ -83,7 +88,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     note = BlankableText(max_length=5000)
     multipass_identifier = BlankableText(max_length=255)
     tags = TagsField()
-    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10)
+    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10, most=MAX_ADDRESSES)
     default_address = Row(DefaultAddressSerializer, "default_address")
     tax_exemptions = TextsField()
     email_marketing_consent = ConsentField("email")
@@ -92,7 +97,9 @@ class CustomerSerializer(ResourceSerializer[Customer]):
 
     accepts_marketing = BooleanField(write_only=True, required=False, allow_null=True)
     accepts_marketing_updated_at = DateTimeField(write_only=True, required=False, allow_null=True)
-    marketing_opt_in_level = TextField(write_only=True, required=False, allow_null=True, max_length=20)
+    marketing_opt_in_level = ChoiceField(
+        choices=OptInLevel.choices, write_only=True, required=False, allow_null=True, allow_blank=True
+    )
     password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     password_confirmation = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     metafields = MetafieldsField()
@@ -140,9 +147,10 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         """Beside single fields that are refused, name what the rules refuse; else the service does."""
         if not errors:
             return
-        _, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
+        cleaned, found = clean(attrs, customer=instance, shop=current_shop(), at=timezone.now())
         if {"first_name", "last_name", "email"} & errors.keys():
             found.pop("customer", None)
+        found = taken(cleaned, besides=instance) | found
         for field, messages in found.items():
             errors.setdefault(field, messages)
 
@@ -182,6 +190,25 @@ class CustomerViewSet(ShopViewSet):
     }
     statuses = {"send_invite": 201}
 
+    def create(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """Make a customer."""
+        return self._telling_all_taken(super().create, **kwargs)
+
+    def update(self, request: Any, **kwargs: Any) -> HttpResponse:
+        """Change a customer."""
+        return self._telling_all_taken(super().update, **kwargs)
+
+    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
+        """Write; a refusal says of both e-mail and phone that they are taken, where the database names just one."""
+        try:
+            return write(self.request, **kwargs)
+        except (CustomerRefused, IntegrityError):
+            present = self.get_object() if "id" in kwargs else None
+            cleaned, found = clean(self.attributes(present), customer=present, shop=self.shop, at=self.at)
+            if found := taken(cleaned, besides=present) | found:
+                raise Unprocessable(found) from None
+            raise
+
     def perform_create(self, attrs: Attrs) -> Customer:
         """Make a customer, with addresses, consents, account and mails."""
         return services.create_customer(attrs, actor=self.actor, at=self.at)
@@ -198,14 +225,18 @@ class CustomerViewSet(ShopViewSet):
         """A page of the customers that a query finds."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
-        queryset = self.get_queryset()
+        found = [self.get_queryset().filter(each) for each in self._alternatives(page, order)]
+        return self.page_response(found, page, order)
+
+    def _alternatives(self, page: paging.PageRequest, order: paging.Order) -> Sequence[Q]:
+        """What the query asks for, a blank one for everybody."""
         text = page.filters.get("query", "")
-        if text.strip():
-            try:
-                queryset = queryset.filter(SEARCH.compile(parse(text), zone=self.shop.tzinfo))
-            except (QuerySyntaxError, QueryValueError) as error:
-                raise BadRequest({"query": str(error)}) from None
-        return self.page_response(queryset, page, order)
+        if not text.strip():
+            return EVERYBODY.get(order[0].lstrip("-"), (Q(),))
+        try:
+            return SEARCH.alternatives(parse(text), zone=self.shop.tzinfo)
+        except (QuerySyntaxError, QueryValueError) as error:
+            raise BadRequest({"query": str(error)}) from None
 
     def account_activation_url(self, request: Any, **_: Any) -> HttpResponse:
         """Make the link with which the customer activates the account."""

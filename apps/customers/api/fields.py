@@ -1,4 +1,4 @@
-"""The fields that only customers have: consents, nested addresses, texts that are null where blank."""
+"""The fields that only customers have: consents, lists of texts, texts that are null where blank."""
 
 from datetime import datetime
 from functools import cache
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, Rows, TextField
-from apps.api.serializers import check_body
-from apps.api.versions import newest
+from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
 from apps.customers.consents import KINDS, Channel
 from apps.customers.models import ConsentState, OptInLevel
 
 if TYPE_CHECKING:
     from apps.api.plans import Context
 
-MAX_ADDRESSES = 100
 MAX_TEXTS = 100
 
 
@@ -147,33 +144,3 @@ def _show_sms(
         "consent_updated_at": _moment(context, updated_at),
         "consent_collected_from": collected_from,
     }
-
-
-class TakenRows(Rows):
-    """Related rows that are shown always and taken when their parent is made."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As ``Rows``; absent and null mean none."""
-        super().__init__(*args, **kwargs)
-        self.read_only = False
-        self.required = False
-        self.allow_null = True
-
-    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """The rows' attributes; errors are named by the row's place."""
-        if not isinstance(data, list) or len(data) > MAX_ADDRESSES:
-            self.fail("invalid")
-        rows: list[dict[str, Any]] = []
-        errors: dict[str, Any] = {}
-        assert self.serializer is not None
-        for index, item in enumerate(data):
-            if not isinstance(item, dict):
-                errors[str(index)] = ["is invalid"]
-                continue
-            attrs, wrong = check_body(self.serializer, newest(), item)
-            rows.append(attrs)
-            if wrong:
-                errors[str(index)] = wrong
-        if errors:
-            raise serializers.ValidationError(errors)
-        return rows

@@ -6,18 +6,17 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern
 from django.utils import timezone
 
 from apps.customers.admin.customers import further_inlines
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
 from apps.orders import payments, services, transitions
-from apps.orders.admin.exchange import EXPORTS
+from apps.orders.admin.exchange import EXPORTS, export_chosen
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
 from apps.orders.admin.story import tell
-from apps.orders.exchange import exports
-from apps.orders.models import ExportKind, Format, Order
+from apps.orders.models import ExportKind, Order
 from apps.orders.money import text_of
 from apps.shops.errors import DomainError
 from apps.staff import home
@@ -31,7 +30,6 @@ from apps.staff.theme import display
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
 COMMENT = "orders.add_comment"
 MAX_BUYERS = 200
-MAX_EXPORTED = 5_000
 
 grant("orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment")
 grant("orders", "a", "orders.comment")
@@ -55,7 +53,7 @@ class OrderAdmin(ShopOwnedAdmin):
     search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
-    actions = ("close_orders", "export_orders")
+    actions = ("close_orders", export_chosen)
     fields = ("email", "phone", "po_number", "tags", "note")
 
     # --- the list ---
@@ -119,25 +117,6 @@ class OrderAdmin(ShopOwnedAdmin):
         skipped = queryset.count() - len(chosen)
         also = f" {skipped} were closed or cancelled already." if skipped else ""
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
-
-    @admin.action(description="Export the chosen orders", permissions=["export"])
-    def export_orders(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        """Ask for a file of them, and lead to it."""
-        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
-        if len(ids) > MAX_EXPORTED:
-            message = f"Choose at most {MAX_EXPORTED:,} orders, or export all of them under Exports."
-            self.message_user(request, message, messages.ERROR)
-            return None
-        user: Any = request.user
-        export = exports.start(
-            kind=ExportKind.ORDERS,
-            format=Format.CSV,
-            filters={"ids": ids},
-            user=user,
-            actor=self.actor(request),
-            at=timezone.now(),
-        )
-        return HttpResponseRedirect(reverse("admin:orders_export_change", args=[export.pk]))
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         """Whether this person may take orders out as a file."""

@@ -12,12 +12,10 @@ from apps.api.fields import (
     DecimalField,
     IntegerField,
     Render,
-    Rows,
     TextField,
 )
 from apps.api.members import check_members
-from apps.api.serializers import check_body
-from apps.api.versions import newest
+from apps.api.nested import check_objects
 from apps.customers.addresses import COLUMNS, clean_address
 from apps.customers.api.fields import BlankableText
 from apps.customers.models import Address
@@ -85,56 +83,12 @@ class ObjectsField(ApiField):
         return self.render
 
     def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """The objects' members; errors are named by the object's place."""
-        if not isinstance(data, list) or len(data) > MAX_OBJECTS:
-            self.fail("invalid")
-        found: list[dict[str, Any]] = []
-        errors: dict[str, Any] = {}
-        for index, item in enumerate(data):
-            if not isinstance(item, dict):
-                errors[str(index)] = ["is invalid"]
-                continue
-            values, wrong = check_members(self.members, item)
-            found.append(values)
-            if wrong:
-                errors[str(index)] = wrong
-        if errors:
-            raise serializers.ValidationError(errors)
-        return found
+        """The objects' members."""
+        return check_objects(data, MAX_OBJECTS, lambda item: check_members(self.members, item))
 
     def to_representation(self, value: Any) -> Any:
         """Not used: plans render it."""
         return value
-
-
-class NestedRows(Rows):
-    """Rows that are shown always and taken when their order is made."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As ``Rows``; absent and null mean none."""
-        super().__init__(*args, **kwargs)
-        self.read_only = False
-        self.required = False
-        self.allow_null = True
-
-    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """The rows' attributes; errors are named by the row's place."""
-        if not isinstance(data, list) or len(data) > 2 * MAX_OBJECTS:
-            self.fail("invalid")
-        rows: list[dict[str, Any]] = []
-        errors: dict[str, Any] = {}
-        assert self.serializer is not None
-        for index, item in enumerate(data):
-            if not isinstance(item, dict):
-                errors[str(index)] = ["is invalid"]
-                continue
-            attrs, wrong = check_body(self.serializer, newest(), item)
-            rows.append(attrs)
-            if wrong:
-                errors[str(index)] = wrong
-        if errors:
-            raise serializers.ValidationError(errors)
-        return rows
 
 
 class ObjectField(ApiField):

@@ -17,12 +17,12 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
+from apps.api.nested import TakenRows
 from apps.api.serializers import ResourceSerializer, declaration
 from apps.orders.api.buyers import BuyerField, BuyerSerializer
 from apps.orders.api.fields import (
     AddressField,
     AmountField,
-    NestedRows,
     ObjectsField,
     flag,
     pairs,
@@ -42,6 +42,7 @@ from apps.orders.pricing import CODE_TYPES
 if TYPE_CHECKING:
     from apps.api.plans import Context
 
+MAX_ROWS = 500
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
 
@@ -166,11 +167,11 @@ class OrderSerializer(ResourceSerializer[Order]):
     customer = BuyerField(BuyerSerializer, "customer")
     discount_applications = JsonField(read_only=True, schema={"type": "array", "items": {"type": "object"}})
     fulfillments = Constant([])
-    line_items = NestedRows(LineItemSerializer, "line_items", order=("position", "pk"))
+    line_items = TakenRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_ROWS)
     payment_terms = Constant(None)
     refunds = Constant([])
     shipping_address = AddressField()
-    shipping_lines = NestedRows(ShippingLineSerializer, "shipping_lines")
+    shipping_lines = TakenRows(ShippingLineSerializer, "shipping_lines", most=MAX_ROWS)
 
     inventory_behaviour = ChoiceField(
         choices=Order.InventoryBehaviour.choices, write_only=True, required=False, allow_null=True

@@ -14,9 +14,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from apps.api.nested import TakenRows
 from apps.api.plans import Context, plan_for
 from apps.api.versions import newest
-from apps.customers.api.customers import CustomerSerializer
+from apps.customers.api.addresses import AddressSerializer
+from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.events.services import record_event
@@ -52,6 +54,15 @@ COLUMNS = {
 }
 
 
+class WholeCustomerSerializer(CustomerSerializer):
+    """A customer with all addresses, where the interface shows ten."""
+
+    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
+
+    class Meta(CustomerSerializer.Meta):
+        pass
+
+
 @transaction.atomic
 def start(
     *,
@@ -75,7 +86,8 @@ def start(
     known = {name: filters[name] for name in ("ids", *FILTERS[ExportKind(kind)]) if filters.get(name)}
     export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user=user, created_at=at)
     export.save(force_insert=True)
-    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, known]})
+    told = known | ({"ids": len(known["ids"])} if "ids" in known else {})
+    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, told]})
     jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
     return export
 
@@ -143,7 +155,7 @@ def _batches(export: Export) -> Iterator[list[dict[str, Any]]]:
         yield from audit.batches(rows_of(export), BATCH)
         return
     context = Context(export.shop, newest())
-    serializer: Any = OrderSerializer if export.kind == ExportKind.ORDERS else CustomerSerializer
+    serializer: Any = OrderSerializer if export.kind == ExportKind.ORDERS else WholeCustomerSerializer
     plan, last = plan_for(serializer, newest()), 0
     while True:
         ids = list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH])

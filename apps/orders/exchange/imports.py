@@ -24,6 +24,7 @@ from apps.orders.exchange.rows import Outcome, source_key_of, take_in
 from apps.orders.models import Format, Import, ImportedRow, Kind
 from apps.shops.errors import DomainError, TransitionRefused
 from apps.shops.tenancy import current_shop
+from apps.staff.models import User
 
 CHECK, RUN = "orders.check_import", "orders.run_import"
 State = Import.State
@@ -33,6 +34,8 @@ REPORT_EVERY = 50
 MAX_BYTES = 200 * 1024 * 1024
 # Files hold personal data: one that nobody goes on with does not stay.
 KEEP_UNTOUCHED = timedelta(days=7)
+# By kind of row, what somebody must hold in the panel to import it.
+NEEDED = {Kind.CUSTOMERS: "customers.add_customer", Kind.ORDERS: "orders.change_order"}
 
 
 class FileRefused(DomainError):
@@ -122,9 +125,10 @@ def check(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
     seen: set[str] = set()
     counts: Counter[str] = Counter()
     number = 0
+    allowed = _allowed(kept.actor)
     with _opened(kept) as rows:
         for number, row in enumerate(rows, 1):
-            outcome = _tried(row, kept.actor, seen)
+            outcome = _forbidden(row, allowed) or _tried(row, kept.actor, seen)
             counts[outcome.fate] += 1
             if number <= PREVIEW or outcome.fate == Fate.FAILED:
                 _note(kept, row, outcome, dry=True)
@@ -134,6 +138,22 @@ def check(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
     Import.objects.filter(pk=kept.pk, state=State.CHECKING).update(
         state=State.CHECKED, total=number, done=number, counts=dict(counts)
     )
+
+
+def _allowed(actor: str) -> frozenset[str]:
+    """The kinds of rows that somebody may import, now; the operator's command may import all."""
+    kind, _, number = actor.partition(":")
+    if kind != "staff":
+        return frozenset(NEEDED)
+    user = User.objects.filter(pk=number).first()
+    return frozenset(kind for kind, permission in NEEDED.items() if user is not None and user.has_perm(permission))
+
+
+def _forbidden(row: RawRow, allowed: frozenset[str]) -> Outcome | None:
+    """The fate of a row that the importing person may not bring; None for any other."""
+    if row.body is None or row.kind in allowed:
+        return None
+    return Outcome(row.kind, Fate.FAILED, reason=f"You have no permission to import {row.kind}")
 
 
 def _tried(row: RawRow, actor: str, seen: set[str]) -> Outcome:
@@ -162,12 +182,13 @@ def _tried(row: RawRow, actor: str, seen: set[str]) -> Outcome:
 
 def run(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
     """Import a file; rows that were dealt with before a break are left out."""
+    allowed = _allowed(kept.actor)
     dealt_with = set(ImportedRow.objects.filter(file=kept, dry=False).values_list("line", flat=True))
     number = 0
     with _opened(kept) as rows:
         for number, row in enumerate(rows, 1):
             if row.line not in dealt_with:
-                yield row, _imported(kept, row)
+                yield row, _imported(kept, row, allowed)
             if number % REPORT_EVERY == 0:
                 Import.objects.filter(pk=kept.pk).update(done=number)
     with transaction.atomic():
@@ -179,8 +200,8 @@ def run(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
 
 
 @transaction.atomic
-def _imported(kept: Import, row: RawRow) -> Outcome:
-    outcome = take_in(row, actor=kept.actor, at=timezone.now())
+def _imported(kept: Import, row: RawRow, allowed: frozenset[str]) -> Outcome:
+    outcome = _forbidden(row, allowed) or take_in(row, actor=kept.actor, at=timezone.now())
     _note(kept, row, outcome, dry=False)
     return outcome
 

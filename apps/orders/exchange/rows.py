@@ -18,10 +18,12 @@ from apps.api.errors import ApiError
 from apps.api.serializers import read_body
 from apps.api.versions import newest
 from apps.catalog.models import Variant
+from apps.customers import consents
 from apps.customers.addresses import COLUMNS as ADDRESS_COLUMNS
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
 from apps.customers.models import Customer
+from apps.customers.rules import CustomerRefused, clean
 from apps.customers.services import create_customer, update_customer
 from apps.orders import placing, transitions
 from apps.orders.api.bodies import read_order
@@ -44,6 +46,8 @@ _CUSTOMER_FIELDS = (
     "tax_exemptions",
     "accepts_marketing",
     "email_marketing_consent",
+    "sms_marketing_consent",
+    "multipass_identifier",
 )
 
 
@@ -90,28 +94,42 @@ def _customer(row: RawRow, body: Mapping[str, Any], *, actor: str, at: datetime)
     known = _known_customer(body)
     given = {name: body[name] for name in _CUSTOMER_FIELDS if body.get(name) not in (None, "")}
     if known is None:
-        addresses = [
-            {name: item[name] for name in ADDRESS_COLUMNS if item.get(name)}
-            for item in _listed(body.get("addresses"))
-            if isinstance(item, dict)
-        ]
-        attrs = read_body(CustomerSerializer, newest(), {**given, "addresses": addresses})
+        attrs = read_body(CustomerSerializer, newest(), {**given, "addresses": _addresses(body)})
         made = create_customer(attrs, actor=actor, at=at)
         return Outcome(row.kind, Fate.NEW, _label(made))
     attrs = read_body(CustomerSerializer, newest(), given, instance=known)
+    cleaned, errors = clean(attrs, customer=known, shop=current_shop(), at=at)
+    if errors:
+        raise CustomerRefused(errors)
     before = known.version
-    changed = {name: value for name, value in attrs.items() if _differs(known, name, value)}
+    changed = {name: value for name, value in cleaned.items() if _differs(known, name, value)}
     if not changed:
         return Outcome(row.kind, Fate.SKIPPED, _label(known), "is known already, and nothing differs")
     after = update_customer(known, changed, actor=actor, at=at)
     return Outcome(row.kind, Fate.CHANGED if after.version != before else Fate.SKIPPED, _label(known))
 
 
+def _addresses(body: Mapping[str, Any]) -> Any:
+    """The addresses as those of a new customer: the default first, then from the least recently used to the most.
+
+    What is no address is left for the check of the body to refuse.
+    """
+    given = body.get("addresses")
+    if not isinstance(given, list):
+        return given
+    chosen = [item for item in given if isinstance(item, dict) and item.get("default") is True]
+    return [
+        {name: item[name] for name in ADDRESS_COLUMNS if item.get(name)} if isinstance(item, dict) else item
+        for item in [*chosen, *(item for item in reversed(given) if item not in chosen)]
+    ]
+
+
 def _differs(customer: Customer, name: str, value: Any) -> bool:
     if name == "email":
         return email_key(value) != customer.email_key
-    if name == "email_marketing_consent":
-        return value.get("state", customer.email_marketing_state) != customer.email_marketing_state
+    if (channel := consents.FIELDS.get(name)) is not None:
+        state = consents.consent_of(customer, channel).state
+        return bool(value.get("state", state) != state)
     return hasattr(customer, name) and getattr(customer, name) != value
 
 
