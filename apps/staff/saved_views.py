@@ -12,10 +12,11 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_FACETS_VAR, IS_POPUP_VAR, TO_FIELD_VAR
 from django.contrib.admin.views.main import ALL_VAR, ERROR_FLAG, PAGE_VAR
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 
+from apps.shops.tenancy import TimestampedQuerySet
 from apps.staff.access import MissingPermission
 from apps.staff.backends import current_membership
 from apps.staff.models import SavedView, User
@@ -95,20 +96,27 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 def _store(request: HttpRequest, screen: Any, view: SavedView) -> HttpResponse:
     """Save a view as its form says; a new one takes the place of the person's former one of that name."""
     form = ViewForm(request.POST, instance=view)
-    if form.is_valid():
-        with transaction.atomic():
-            others = SavedView.rows().filter(screen=view.screen, user_id=view.user_id).exclude(pk=view.pk)
-            if view.pk and others.filter(name=view.name).exists():
-                messages.error(request, f"There is a view “{view.name}” already.")
-            else:
-                others.filter(name=view.name).delete()
-                if view.is_default:
-                    others.update(is_default=False)
-                form.save()
-                messages.success(request, f"The view “{view.name}” is saved.")
-    else:
+    if not form.is_valid():
         messages.error(request, "A view needs a name of at most 60 characters.")
+    elif view.pk and _others(view).filter(name=view.name).exists():
+        messages.error(request, f"There is a view “{view.name}” already.")
+    else:
+        try:
+            with transaction.atomic():
+                _others(view).filter(name=view.name).delete()
+                if view.is_default:
+                    _others(view).update(is_default=False)
+                form.save()
+        except IntegrityError:
+            messages.error(request, f"A view “{view.name}” was saved at the same moment; look at it first.")
+        else:
+            messages.success(request, f"The view “{view.name}” is saved.")
     return HttpResponseRedirect(f"{screen.url('changelist')}?{view.query}")
+
+
+def _others(view: SavedView) -> TimestampedQuerySet[SavedView]:
+    """The person's other views of the same list."""
+    return SavedView.rows().filter(screen=view.screen, user_id=view.user_id).exclude(pk=view.pk)
 
 
 def _screen(request: HttpRequest, name: str) -> Any:

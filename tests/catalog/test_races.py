@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,37 +21,12 @@ from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.conftest import ApiClient
 from tests.inventory.factories import first_location
+from tests.races import at_once
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
-
-
-def at_once(shop: Shop, works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run all at the same time, each on its own connection; their results, or the refusals."""
-    ready = threading.Barrier(len(works))
-    results: list[Any] = [None] * len(works)
-
-    def run(index: int, work: Callable[[], Any]) -> None:
-        try:
-            with shop_scope(shop):
-                Shop.objects.exists()
-                ready.wait(timeout=30)
-                results[index] = work()
-        except Exception as error:
-            results[index] = error
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-    assert not any(thread.is_alive() for thread in threads)
-    assert [error for error in results if isinstance(error, Exception) and not isinstance(error, DomainError)] == []
-    return results
 
 
 def image_rows(shop: Shop, product: Product, count: int) -> None:
@@ -71,7 +46,7 @@ def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
         product = make_product()
         image_rows(shop, product, 245)
 
-    results = at_once(shop, [lambda: add(product)] * 10)
+    results = at_once(shop, *[lambda: add(product)] * 10)
 
     refused = [result for result in results if isinstance(result, images.TooManyImages)]
     assert len(refused) == 5
@@ -93,7 +68,7 @@ def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
             counted.wait(timeout=30)
             return free
 
-    assert at_once(shop, [unguarded] * 4) == [True] * 4
+    assert at_once(shop, *[unguarded] * 4) == [True] * 4
 
 
 def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
@@ -108,7 +83,7 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
         return lambda: images.delete_image(row, **BY)
 
     works = [move(rows[0], 9), move(rows[8], 1), move(rows[4], 2), delete(rows[3]), delete(rows[5])]
-    at_once(shop, [*works, lambda: add(product, 1), lambda: add(product), lambda: add(product, 4)])
+    at_once(shop, *[*works, lambda: add(product, 1), lambda: add(product), lambda: add(product, 4)])
 
     with shop_scope(shop):
         positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
@@ -116,13 +91,13 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
 
 
 def test_twenty_products_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    made = at_once(shop, [lambda: make_product("Mug")] * 20)
+    made = at_once(shop, *[lambda: make_product("Mug")] * 20)
 
     assert sorted(product.handle for product in made) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
 
 
 def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None:
-    made = at_once(shop, [lambda: make_custom("Kitchen")] * 20)
+    made = at_once(shop, *[lambda: make_custom("Kitchen")] * 20)
 
     assert len({collection.handle for collection in made}) == 20
 
@@ -133,7 +108,7 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
 
     results = at_once(
         shop,
-        [lambda: variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)] * 6,
+        *[lambda: variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)] * 6,
     )
 
     assert sum(isinstance(result, Variant) for result in results) == 1
@@ -152,7 +127,7 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
             collection_id=collection.pk, product_id=product.pk, position=1 if product.pk % 2 else None, **BY
         )
 
-    at_once(shop, [put_in(product) for product in products])
+    at_once(shop, *[put_in(product) for product in products])
 
     with shop_scope(shop):
         positions = list(Collect.objects.order_by("position").values_list("position", flat=True))
@@ -178,7 +153,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
 
     works = [move(row) for row in rows for _ in range(6)]
     works += [edit(rows[number % 2], number) for number in range(6)] + [rename(number) for number in range(3)]
-    at_once(shop, works)
+    at_once(shop, *works)
 
     with shop_scope(shop):
         assert list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True)) == [18, 18]
@@ -194,7 +169,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
     def move(row: Variant) -> Callable[[], Any]:
         return lambda: inventory.adjust(row.inventory_item, location, 1, **BY)
 
-    at_once(shop, [*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
+    at_once(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
 
     with shop_scope(shop):
         assert not Product.objects.exists()
@@ -208,7 +183,7 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
 
-    results = at_once(shop, [lambda: collections.delete_collection(collection, **BY)] * 2)
+    results = at_once(shop, *[lambda: collections.delete_collection(collection, **BY)] * 2)
 
     assert sum(isinstance(result, DomainError) for result in results) == 1
     with shop_scope(shop):

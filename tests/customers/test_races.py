@@ -3,14 +3,12 @@
 Rule: reliability, M10 and A12.
 """
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -22,27 +20,9 @@ from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
+from tests.races import at_once
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
-
-
-def at_once(*works: Callable[[], Any]) -> list[Any]:
-    """Run works in threads that start together; their results in order."""
-    start, results = threading.Barrier(len(works)), [None] * len(works)
-
-    def run(index: int, work: Callable[[], Any]) -> None:
-        start.wait()
-        try:
-            results[index] = work()
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
@@ -50,7 +30,7 @@ def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
         client = ApiClient(api.token, api.installation)
         return lambda: client.post("customers.json", {"customer": body})
 
-    return at_once(*(one(body) for body in bodies))
+    return at_once(api.installation.shop, *(one(body) for body in bodies))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +64,7 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
     def change(client: ApiClient, pk: int) -> Callable[[], Any]:
         return lambda: client.put(f"customers/{pk}.json", {"customer": {"email": "one@example.com"}})
 
-    answers = at_once(*(change(*pair) for pair in zip(clients, ids, strict=True)))
+    answers = at_once(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
 
     assert Counter(answer.status_code for answer in answers) == {200: 1, 422: 3}
 
@@ -104,7 +84,7 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
         body = {"password": password, "password_confirmation": password}
         return lambda: Client().post(url, body).status_code
 
-    statuses = at_once(*(choose(f"password {number}") for number in range(6)))
+    statuses = at_once(shop, *(choose(f"password {number}") for number in range(6)))
 
     assert Counter(statuses) == {200: 1, 410: 5}
     with shop_scope(shop):
@@ -137,7 +117,7 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     path = f"customers/{customer.pk}/account_activation_url.json"
     clients = [ApiClient(api.token, api.installation) for _ in range(5)]
 
-    answers = at_once(*(lambda client=client: client.post(path) for client in clients))
+    answers = at_once(shop, *(lambda client=client: client.post(path) for client in clients))
 
     urls = [answer.json()["account_activation_url"].removeprefix(settings.BASE_URL) for answer in answers]
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
@@ -150,7 +130,8 @@ def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Sh
     body = {"address": {"city": "Lund", "country": "Sweden"}}
 
     answers = at_once(
-        *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients)
+        shop,
+        *(lambda client=client: client.post(f"customers/{customer.pk}/addresses.json", body) for client in clients),
     )
 
     assert [answer.status_code for answer in answers] == [201] * 5
@@ -166,6 +147,7 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
     clients = [ApiClient(api.token, api.installation) for _ in range(2)]
 
     answers = at_once(
+        shop,
         lambda: clients[0].delete(f"{base}/{default.pk}.json"),
         lambda: clients[1].delete(f"{base}/{other.pk}.json"),
     )

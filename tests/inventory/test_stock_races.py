@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from apps.inventory import locations, services, stock
 from apps.inventory.grid import Cell, write_cells
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.inventory.stock import Move, OutOfStock
-from apps.shops.errors import DomainError
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests.inventory.factories import first_location, level_of, make_item, make_location, put
+from tests.races import at_once
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -32,35 +32,6 @@ def _needs_postgres() -> None:
         pytest.skip("needs PostgreSQL")
 
 
-def at_once(shop: Shop, works: list[Callable[[], Any]]) -> list[Any]:
-    """Run all at the same time, each on its own connection; their results, or the refusals."""
-    ready = threading.Barrier(len(works))
-    results: list[Any] = [None] * len(works)
-
-    def run(index: int, work: Callable[[], Any]) -> None:
-        try:
-            with shop_scope(shop):
-                Shop.objects.exists()
-                ready.wait(timeout=30)
-                results[index] = work()
-        except DomainError as refusal:
-            results[index] = refusal
-        except Exception as error:
-            results[index] = error
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert not any(thread.is_alive() for thread in threads)
-    unexpected = [result for result in results if isinstance(result, Exception) and not isinstance(result, DomainError)]
-    assert unexpected == []
-    return results
-
-
 def ledger_is_sound() -> bool:
     call_command("check_stock", stdout=StringIO())
     return True
@@ -71,7 +42,7 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     put(item, first, 100)
     deltas = [index - 5 for index in range(TWENTY)]
 
-    at_once(shop, [lambda delta=delta: services.adjust(item, first, delta, **BY) for delta in deltas])
+    at_once(shop, *[lambda delta=delta: services.adjust(item, first, delta, **BY) for delta in deltas])
 
     assert level_of(item, first) == 100 + sum(deltas)
     assert ledger_is_sound()
@@ -81,7 +52,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     put(item, first, 5)
 
-    results = at_once(shop, [lambda: services.take(item, first, 1, policy=services.DENY, **BY)] * TWENTY)
+    results = at_once(shop, *[lambda: services.take(item, first, 1, policy=services.DENY, **BY)] * TWENTY)
 
     assert sum(isinstance(result, InventoryLevel) for result in results) == 5
     assert sum(isinstance(result, OutOfStock) for result in results) == 15
@@ -104,7 +75,7 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
             stock.apply([Move(item.pk, first.pk, -1, may_oversell=True)], reason=StockMovement.Reason.SALE, **BY)
             return True
 
-    sold = at_once(shop, [take_unguarded] * TWENTY)
+    sold = at_once(shop, *[take_unguarded] * TWENTY)
 
     assert sold.count(True) == TWENTY
     assert level_of(item, first) == -15
@@ -113,7 +84,7 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
 def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, [lambda: services.take(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
+    at_once(shop, *[lambda: services.take(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
 
     assert level_of(item, depot) == -TWENTY
     assert ledger_is_sound()
@@ -134,7 +105,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
         return move
 
     works = [order(items if index % 2 else items[::-1], -1 if index < 15 else 1) for index in range(TWENTY)]
-    results = at_once(shop, works)
+    results = at_once(shop, *works)
 
     sold = sum(result is None for result in results[:15])
     assert [level_of(item, first) for item in items] == [5 - sold + 5] * 4
@@ -145,7 +116,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
 def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, [lambda n=n: services.set_available(item, depot, n, **BY) for n in range(1, TWENTY + 1)])
+    at_once(shop, *[lambda n=n: services.set_available(item, depot, n, **BY) for n in range(1, TWENTY + 1)])
 
     with shop_scope(shop):
         last = StockMovement.objects.filter(item=item, location=depot).latest("id")
@@ -159,7 +130,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
     put(item, depot, 5)
 
     counts = [lambda n=n: services.set_available(item, depot, n, **BY) for n in range(10)]
-    at_once(shop, [*counts, *[lambda: services.disconnect(item, depot, **BY)] * 10])
+    at_once(shop, *[*counts, *[lambda: services.disconnect(item, depot, **BY)] * 10])
 
     assert ledger_is_sound()
 
@@ -173,7 +144,7 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
 
         at_once(
             shop,
-            [
+            *[
                 lambda cells=cells: write_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
                 lambda two=two: services.set_available(two, first, 7, **BY),
                 lambda two=two: services.set_available(two, depot, 7, **BY),
@@ -191,7 +162,7 @@ def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
 
         at_once(
             shop,
-            [
+            *[
                 lambda item=item: services.delete_items([item.pk], **BY),
                 lambda item=item: services.set_available(item, depot, 3, **BY),
                 lambda item=item: services.connect(item, depot, **BY),
@@ -209,7 +180,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
 
     at_once(
         shop,
-        [
+        *[
             lambda: locations.deactivate(depot, **BY),
             lambda: services.set_available(item, depot, 1, **BY),
             lambda: services.set_available(item, depot, 2, **BY),
@@ -225,7 +196,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
     first, depot = first_location(shop), make_location(shop)
 
-    at_once(shop, [lambda: locations.deactivate(first, **BY), lambda: locations.deactivate(depot, **BY)])
+    at_once(shop, *[lambda: locations.deactivate(first, **BY), lambda: locations.deactivate(depot, **BY)])
 
     with shop_scope(shop):
         assert Location.objects.filter(active=True).count() == 1
@@ -234,7 +205,7 @@ def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
 def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> None:
     settings.LOCATION_LIMIT = 3
 
-    at_once(shop, [lambda: make_location(shop)] * 8)
+    at_once(shop, *[lambda: make_location(shop)] * 8)
 
     with shop_scope(shop):
         assert Location.objects.filter(active=True).count() == 3

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.customers.models import Customer
@@ -19,35 +20,18 @@ from apps.shops.errors import DomainError
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
 from tests.orders.factories import available, make_order, make_variant
+from tests.races import at_once
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def at_once(shop: Shop, count: int, work: Callable[[int], Any]) -> list[Any]:
-    """Run work in threads that start together; the outcomes, refusals included."""
-    start = threading.Barrier(count)
-    outcomes: list[Any] = [None] * count
-
-    def run(number: int) -> None:
-        try:
-            start.wait()
-            with shop_scope(shop):
-                outcomes[number] = work(number)
-        except DomainError as refusal:
-            outcomes[number] = refusal
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
+def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+    """The same work so many times, told its number."""
+    return [partial(work, number) for number in range(count)]
 
 
 def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
-    at_once(shop, 20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else []))
+    at_once(shop, *numbered(20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else [])))
 
     with shop_scope(shop):
         assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 16))
@@ -67,7 +51,7 @@ def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
             OrderCounter.objects.update(last_number=last + 1)
             return last + 1
 
-    assert at_once(shop, 5, careless) == [1] * 5
+    assert at_once(shop, *numbered(5, careless)) == [1] * 5
 
 
 def test_twenty_takers_of_five_units(shop: Shop) -> None:
@@ -75,7 +59,7 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
     line = {"variant_id": variant.pk, "quantity": 1}
 
     outcomes = at_once(
-        shop, 20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+        shop, *numbered(20, lambda _: make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy"))
     )
 
     assert sum(isinstance(outcome, Order) for outcome in outcomes) == 5
@@ -98,7 +82,7 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
             return make_order(shop, **options)
         return transitions.cancel(placed[(number - 8) // 2], actor="system", at=timezone.now())
 
-    outcomes = at_once(shop, 16, work)
+    outcomes = at_once(shop, *numbered(16, work))
 
     refused = [outcome for outcome in outcomes[8:] if isinstance(outcome, DomainError)]
     assert len(refused) == 4, "each order is cancelled once"
@@ -110,7 +94,9 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
 
 
 def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
-    outcomes = at_once(shop, 10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com"))
+    outcomes = at_once(
+        shop, *numbered(10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com"))
+    )
 
     assert all(isinstance(outcome, Order) for outcome in outcomes)
     with shop_scope(shop):
@@ -122,7 +108,7 @@ def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> Non
     capture = {"kind": "capture", "amount": Decimal("6.00")}
 
     outcomes = at_once(
-        shop, 10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now())
+        shop, *numbered(10, lambda _: payments.create_transaction(order, capture, actor="system", at=timezone.now()))
     )
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 7
@@ -137,7 +123,8 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
     ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
 
     outcomes = at_once(
-        shop, 12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())
+        shop,
+        *numbered(12, lambda n: payments.create_transaction(order, ways[n % 2], actor="system", at=timezone.now())),
     )
 
     assert sum(isinstance(outcome, PaymentRefused) for outcome in outcomes) == 9

@@ -1,5 +1,6 @@
 """The lists' page sizes, and the views that people keep of a list."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
+from tests.races import at_once
 
 LIST = "jobs_job_changelist"
 FAILED = "state__exact=failed"
@@ -219,3 +221,14 @@ def test_the_views_of_orders_stand_beside_kept_ones(owner: Panel, shop: Shop) ->
     assert [title for title, current in own if current] == ["Open"]
     assert not any(view["current"] for view in kept.context["cl"].own_views)
     assert tabs(kept) == [("Tests", True)]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_views_saved_under_one_name_at_the_same_moment_are_one(owner: Panel, shop: Shop) -> None:
+    browsers = [Panel(owner.user, shop) for _ in range(6)]
+
+    answers = at_once(shop, *(partial(keep, browser, query=f"q={n}") for n, browser in enumerate(browsers)))
+
+    assert {answer.status_code for answer in answers} == {302}
+    assert [name for name, _ in views(shop)] == ["Broken"]
