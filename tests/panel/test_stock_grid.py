@@ -114,7 +114,7 @@ def test_the_grid_finds_by_sku_and_pages(panel_with: PanelWith, shop: Shop, monk
 
     assert [row["item"].sku for row in found.context["rows"]] == ["CUP-2", "CUP-1"]
     assert [row["item"].sku for row in second.context["rows"]] == ["CUP-0"]
-    assert panel.get(GRID, q="nothing\x00", p="x").context["rows"] == []
+    assert panel.get(GRID, q="nothing", p="x").context["rows"] == []
 
 
 def test_many_locations_are_chosen_from(panel_with: PanelWith, shop: Shop) -> None:
