@@ -11,22 +11,17 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import boto3
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from django.conf import settings as project
-from django.test import override_settings
-from moto.server import ThreadedMotoServer
 
 from apps.jobs import services as jobs
 from apps.jobs.models import Job
 from apps.outgoing.connections import tls_context
 from apps.shops.models import Shop
 from apps.shops.tenancy import shop_scope
-from backoffice.storages import file_storages
 
 LAYOUT = "layout/theme.liquid"
 
@@ -153,21 +148,3 @@ def run_jobs(shop: Shop) -> Callable[[], list[Job]]:
             return list(Job.objects.filter(pk__in=[job.pk for job in waiting]).order_by("id"))
 
     return run
-
-
-@pytest.fixture
-def bucket() -> Iterator[None]:
-    """An empty bucket, named by ``STORAGE_URL``."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    s3 = boto3.client(
-        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
-    )
-    s3.create_bucket(Bucket="backoffice-files")
-    url = f"s3://key:secret@backoffice-files/shop-files?endpoint_url={endpoint}&region=us-east-1&addressing_style=path"
-    with override_settings(STORAGES={**project.STORAGES, **file_storages(url, Path("/nowhere"))}):
-        yield
-    s3.close()
-    server.stop()
