@@ -181,7 +181,7 @@ nullif(r.email, '') AS contact_email, {_moment("r.created_at")} AS created_at, r
 nullif(r.customer_locale, '') AS customer_locale, r.discount_codes, r.duties_included, r.email, r.estimated_taxes,
 r.financial_status, nullif(r.fulfillment_status, '') AS fulfillment_status, nullif(r.landing_site, '') AS landing_site,
 r.shop_id::text AS merchant_business_entity_id, r.name, nullif(r.note, '') AS note, r.note_attributes, r.number,
-r.number + 1000 AS order_number, '{BASE_URL}/orders/' || r.token AS order_status_url, r.payment_gateway_names,
+r.number + 1000 AS order_number, '{BASE_URL}/orders/' || r.shop_id || '/' || r.token AS order_status_url, r.payment_gateway_names,
 nullif(r.phone, '') AS phone, nullif(r.po_number, '') AS po_number, r.presentment_currency,
 {_moment("r.processed_at")} AS processed_at, nullif(r.reference, '') AS reference,
 nullif(r.referring_site, '') AS referring_site, nullif(r.source_identifier, '') AS source_identifier, r.source_name,
