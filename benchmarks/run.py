@@ -84,7 +84,7 @@ def progress(text: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="under three minutes: fewer rounds, no million rows")
+    parser.add_argument("--quick", action="store_true", help="under three minutes: shorter rounds, no million rows")
     parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
     options = parser.parse_args()
     load.need_wrk()
@@ -104,7 +104,7 @@ def main() -> None:
         with variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as found:
             check_answers(found)
             progress(f"servers after {time.monotonic() - began:.0f} s")
-            measure(found, rounds=3 if options.quick else 5, seconds=1 if options.quick else 4)
+            measure(found, rounds=3, seconds=1 if options.quick else 3)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in found.items()}
         results["variants"] = {
             name: {scenario: [one.as_json() for one in runs] for scenario, runs in variant.figures.items()}

@@ -14,10 +14,10 @@ from datetime import tzinfo
 
 from django.db.models import Q, QuerySet
 
-from apps.customers.contacts import national_number
+from apps.customers.contacts import email_key, national_number
 from apps.customers.full_text import narrowed
 from apps.customers.models import NEVER, Address, Customer
-from apps.query import Kind, Term
+from apps.query import Comparator, Kind, Term
 from apps.query.database import SearchFields
 from apps.query.fields import (
     Boolean,
@@ -105,6 +105,23 @@ class Indexed:
 
 
 @dataclass(frozen=True)
+class Email(Words):
+    """An e-mail: the whole address of somebody finds them alone, anything else the beginnings of words.
+
+    By whole addresses apps look customers up, and their words are those of many: among a million customers the search
+    column takes a hundred times as long as the address's own index.
+    """
+
+    def condition(self, term: Term, zone: tzinfo, /) -> Q:
+        """The row with that address, else those with such words."""
+        if term.kind is Kind.EXACT and term.comparator is Comparator.EQUAL and "@" in term.value:
+            whole = Q(email_key=email_key(term.value.strip()))
+            if Customer.objects.filter(whole).exists():
+                return whole
+        return super().condition(term, zone)
+
+
+@dataclass(frozen=True)
 class Phone(Text):
     """A phone number, written in any way."""
 
@@ -168,7 +185,7 @@ TAGS = Indexed(Tags("tags"), Part("tags"))
 SEARCH = SearchFields(
     fields={
         "any": WordStart("search_text"),
-        "email": Indexed(Words("email", after="@.-_+")),
+        "email": Indexed(Email("email", after="@.-_+")),
         "first_name": Indexed(Words("first_name", after=_SEPARATORS)),
         "last_name": Indexed(Words("last_name", after=_SEPARATORS)),
         "phone": Phone("phone"),

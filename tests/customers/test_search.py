@@ -171,6 +171,20 @@ def test_order_pages_through_everybody_once_and_back(
     assert back == pages[::-1]
 
 
+def test_the_whole_address_of_somebody_finds_them_alone(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        ann, mary = (make_customer(email=email) for email in ("ann@example.com", "mary.ann@example.com"))
+
+    def found(query: str) -> set[int]:
+        return {row["id"] for row in api.get("customers/search.json", query=query).json()["customers"]}
+
+    assert found("email:ann@example.com") == found('email:"ANN@Example.COM"') == {ann.pk}
+    assert found("email:ann@example.co") == found("email:ann@example.com*") == {ann.pk, mary.pk}
+    assert found("-email:ann@example.com") == {mary.pk}
+    api.delete(f"customers/{ann.pk}.json")
+    assert found("email:ann@example.com") == {mary.pk}
+
+
 def test_the_order_by_email_has_those_without_one_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         made = [make_customer(email=email, first_name="A") for email in ("", "b@example.com", "", "a@example.com")]
