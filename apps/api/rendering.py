@@ -41,6 +41,8 @@ class RenderCache:
 
     def put(self, key: Hashable, value: bytes) -> None:
         """Keep bytes under a key."""
+        # A copy takes what it needs; the encoder's own result holds on to the eight kilobytes of its buffer.
+        value = bytes(memoryview(value))
         with self._lock:
             before = self._kept.pop(key, None)
             if before is not None:
@@ -56,6 +58,11 @@ class RenderCache:
         with self._lock:
             self._kept.clear()
             self._spent = 0
+
+    @property
+    def spent(self) -> int:
+        """The bytes that count against the budget."""
+        return self._spent
 
     def __len__(self) -> int:
         """How many objects are kept."""

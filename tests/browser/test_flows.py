@@ -191,8 +191,8 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type("Failures")
     page.get_by_label("Open the list with it").press("Space")
-    page.keyboard.press("Enter")
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
     window.go("jobs_job_changelist")
 
     tab = page.get_by_role("navigation", name="Views").get_by_role("link", name="Failures")
