@@ -83,7 +83,7 @@ def exception_handler(exc: Exception, context: dict[str, Any] | None = None) -> 
         if isinstance(exc, kinds):
             return answer(exc, context)
     if _is_vanished(exc):
-        logger.warning("A row went while a request was working with it: %s", exc)
+        logger.warning("A row went while a request was working with it", exc_info=exc)
         return error_response("Not Found", 404)
     logger.error("A request failed", exc_info=exc)
     return error_response(reason(500), 500)

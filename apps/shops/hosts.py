@@ -1,23 +1,13 @@
 """Which hosts are shops of ours."""
 
-from contextlib import suppress
-
-from django.core.cache import cache
-
 from apps.shops.models import Shop
+from apps.shops.remembering import remembered
 
 _REMEMBER_SECONDS = 10
 
 
 def is_shop_domain(host: str) -> bool:
     """Whether a shop has this domain; remembered for a few seconds, so that strange hosts cost no queries."""
-    key = f"is-shop-domain:{host}"
-    known: bool | None = None
-    # A cache that is away, with whatever error its driver has for it, costs a query and closes no shop.
-    with suppress(Exception):
-        known = cache.get(key)
-    if known is None:
-        known = Shop.objects.filter(domain=host).exists()
-        with suppress(Exception):
-            cache.set(key, known, _REMEMBER_SECONDS)
-    return known
+    return bool(
+        remembered(f"is-shop-domain:{host}", lambda: Shop.objects.filter(domain=host).exists(), _REMEMBER_SECONDS)
+    )

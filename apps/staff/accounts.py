@@ -4,7 +4,6 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
@@ -12,6 +11,7 @@ from django.utils import timezone
 
 from apps.events.context import cause
 from apps.events.services import record_event
+from apps.shops.remembering import is_first
 from apps.shops.tenancy import every_shop, shop_scope
 from apps.staff.models import Membership, User
 
@@ -39,7 +39,7 @@ class StaffAccountAdapter(DefaultAccountAdapter):
             super().pre_authenticate(request, **credentials)
         except ValidationError:
             email = str(credentials.get("email", "")).lower()
-            if cache.add(f"login-locked:{email}", True, LOCK_NOTED_SECONDS):
+            if is_first(f"login-locked:{email}", LOCK_NOTED_SECONDS):
                 note_login(request, email, "staff/login_locked")
             raise
 

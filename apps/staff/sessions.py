@@ -12,12 +12,12 @@ from typing import cast
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils import timezone
 
+from apps.shops.remembering import is_first
 from apps.staff.models import User
 
 NOTED_EVERY_SECONDS = 300
@@ -102,4 +102,4 @@ def _others(request: HttpRequest) -> QuerySet[UserSession]:
 def _is_due(key: str) -> bool:
     # The cache is no place for the key itself: whoever holds it is in.
     digest = hashlib.sha256(key.encode()).hexdigest()
-    return bool(cache.add(f"session-seen:{digest}", True, NOTED_EVERY_SECONDS))
+    return is_first(f"session-seen:{digest}", NOTED_EVERY_SECONDS)

@@ -1,0 +1,35 @@
+"""A Redis that is away stops nobody: not the interface, not the panel, not a shop's own domain."""
+
+from typing import Any
+
+import pytest
+
+from apps.shops.models import Shop
+from tests import factories
+from tests.conftest import ApiClient
+from tests.panel.conftest import Panel
+
+
+@pytest.fixture(autouse=True)
+def _nobody_listens(settings: Any) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:1/0",
+            "OPTIONS": {"socket_connect_timeout": 1},
+        }
+    }
+
+
+def test_the_interface_answers(api: ApiClient) -> None:
+    assert api.get("shop.json").status_code == 200
+
+
+def test_a_shops_own_domain_is_known_and_a_strange_host_is_not(api: ApiClient, shop: Shop) -> None:
+    answers = [api.http.get(api.path("shop.json"), headers={"Host": host}) for host in (shop.domain, "nobody.example")]
+
+    assert [answer.status_code for answer in answers] == [200, 400]
+
+
+def test_the_panel_answers(shop: Shop) -> None:
+    assert Panel(factories.make_member(shop, owner=True), shop).get().status_code == 200
