@@ -64,7 +64,7 @@ app.conf.update(
 @app.task(name="backoffice.run_job")
 def run_job(key: str) -> None:
     """Do one job."""
-    from apps.jobs.services import run
+    from apps.jobs.domain.queue import run
 
     run(uuid.UUID(key))
 
@@ -74,7 +74,7 @@ def sweep() -> None:
     """Ring for the jobs that nobody holds."""
     from django.utils import timezone
 
-    from apps.jobs.services import sweep
+    from apps.jobs.domain.queue import sweep
 
     sweep(at=timezone.now())
 
@@ -82,7 +82,7 @@ def sweep() -> None:
 @app.task(name="backoffice.housekeeping")
 def housekeeping() -> None:
     """Clear what has served its time."""
-    from apps.jobs.housekeeping import run_all
+    from apps.jobs.domain.housekeeping import run_all
 
     run_all()
 

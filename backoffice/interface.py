@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from apps.api import pages
+from apps.api.openapi import views
 from apps.api.routing import Versioned, route
 from apps.catalog.urls import picture_urlpatterns
 from apps.shops.api.views import AccessScopeView, InstallationView, ShopView, not_found
@@ -11,7 +11,7 @@ resources: list[URLPattern | URLResolver] = [
     route("shop.json", ShopView, get="retrieve"),
     # Where the public client libraries look for it.
     route("api_permissions/current.json", InstallationView, delete="destroy"),
-    path("openapi.json", pages.schema, name="openapi"),
+    path("openapi.json", views.schema, name="openapi"),
     path("", include("apps.metafields.urls")),
     path("", include("apps.inventory.urls")),
     path("", include("apps.catalog.urls")),
@@ -26,8 +26,8 @@ urlpatterns = [
     route("admin/api_permissions/current.json", InstallationView, delete="destroy"),
     path("admin/api/<path:rest>", not_found),
     *picture_urlpatterns,
-    path("docs/api/", pages.browser, name="api-docs"),
-    path("docs/api/deprecations/", pages.deprecations, name="api-deprecations"),
-    path("account/", include("apps.customers.account_urls")),
-    path("", include("apps.orders.order_status_urls")),
+    path("docs/api/", views.browser, name="api-docs"),
+    path("docs/api/deprecations/", views.deprecations, name="api-deprecations"),
+    path("account/", include("apps.customers.public.urls")),
+    path("", include("apps.orders.public.urls")),
 ]

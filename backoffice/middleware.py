@@ -16,7 +16,7 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import resolve
 
 from apps.api.errors import error_response, reason
-from apps.shops.hosts import is_shop_domain
+from apps.shops.domain.hosts import is_shop_domain
 from backoffice.logs import request_id as log_request_id
 
 logger = logging.getLogger(__name__)

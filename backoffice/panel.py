@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 
 FORMAT_MODULE_PATH = "backoffice.formats"
-CSRF_FAILURE_VIEW = "apps.staff.views.csrf_failure"
+CSRF_FAILURE_VIEW = "apps.panel.error_pages.csrf_failure"
 # Who asks for a new password under an address that nobody has, gets no mail: it would go to a stranger.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 
@@ -23,23 +23,23 @@ def _file(name: str) -> Any:
 # Colours stand in static/panel/panel.css, which the pages outside of the theme share.
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Backoffice",
-    "SITE_HEADER": "apps.staff.menu.shop_name",
-    "SITE_SUBHEADER": "apps.staff.menu.shop_domain",
+    "SITE_HEADER": "apps.panel.menu.shop_name",
+    "SITE_SUBHEADER": "apps.panel.menu.shop_domain",
     "SITE_URL": None,
     "SITE_SYMBOL": "storefront",
-    "SITE_DROPDOWN": "apps.staff.menu.shop_switcher",
+    "SITE_DROPDOWN": "apps.panel.menu.shop_switcher",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _file("favicon.svg")}],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": [_file("panel.css")],
     "SCRIPTS": [_file("panel.js")],
-    "ACCOUNT": {"navigation": "apps.staff.menu.account_links"},
+    "ACCOUNT": {"navigation": "apps.panel.menu.account_links"},
     "COMMAND": {"search_models": False, "show_history": False},
     "SIDEBAR": {
         "show_search": True,
         "command_search": True,
         "show_all_applications": False,
-        "navigation": "apps.staff.menu.navigation",
+        "navigation": "apps.panel.menu.navigation",
     },
 }

@@ -94,7 +94,7 @@ OUTGOING_REFUSED_HOSTS = sorted(
         if (host := urlsplit(env.str(name, default="")).hostname)
     }
 )
-OUTGOING_REFUSED_HOST_CHECK = "apps.shops.hosts.is_shop_domain"
+OUTGOING_REFUSED_HOST_CHECK = "apps.shops.domain.hosts.is_shop_domain"
 
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
@@ -124,7 +124,7 @@ INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the default one would put its own site in place of ours
     "unfold.contrib.filters",
     "unfold.contrib.forms",
-    "apps.staff.apps.PanelConfig",
+    "apps.panel.apps.PanelConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -149,6 +149,7 @@ INSTALLED_APPS = [
     "apps.content",
     "apps.customers",
     "apps.orders",
+    "apps.exchange",
 ]
 
 MIDDLEWARE = [
@@ -163,7 +164,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "apps.staff.middleware.ShopMiddleware",
+    "apps.panel.middleware.ShopMiddleware",
 ]
 
 ROOT_URLCONF = "backoffice.urls"
@@ -259,7 +260,7 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_ADAPTER = "apps.staff.accounts.StaffAccountAdapter"
+ACCOUNT_ADAPTER = "apps.staff.accounts.adapter.StaffAccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login_failed": "30/m/ip,5/5m/key", "login": "60/m/ip"}
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
@@ -333,12 +334,12 @@ LOGGING = {
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["apps.api.access.HasScope"],
-    "DEFAULT_PARSER_CLASSES": ["apps.api.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["apps.api.renderers.OrjsonRenderer"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.requests.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["apps.api.requests.access.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["apps.api.requests.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.api.openapi.renderers.OrjsonRenderer"],
     "EXCEPTION_HANDLER": "apps.api.errors.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "apps.api.openapi.ResourceSchema",
+    "DEFAULT_SCHEMA_CLASS": "apps.api.openapi.documents.ResourceSchema",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

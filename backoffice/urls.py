@@ -8,13 +8,13 @@ urlpatterns = [
     path("", include("backoffice.interface")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("", include("apps.content.storefront_urls")),
-    path("accounts/", include("apps.staff.account_urls")),
+    path("", include("apps.content.public.urls")),
+    path("accounts/", include("apps.staff.accounts.urls")),
     # A shop's own panel lies below /s/<handle>/admin/; ShopMiddleware leads there (apps/staff/panel_urls.py).
-    path("admin/", include("apps.staff.outer_urls")),
+    path("admin/", include("apps.panel.outer_urls")),
 ]
 
-handler400 = "apps.staff.views.bad_request"
-handler403 = "apps.staff.views.permission_denied"
-handler404 = "apps.staff.views.page_not_found"
-handler500 = "apps.staff.views.server_error"
+handler400 = "apps.panel.error_pages.bad_request"
+handler403 = "apps.panel.error_pages.permission_denied"
+handler404 = "apps.panel.error_pages.page_not_found"
+handler500 = "apps.panel.error_pages.server_error"

@@ -25,7 +25,7 @@ STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
 
 def fill_customers(shop_id: int, first: int, last: int) -> None:
     """Customers ``first`` to ``last``, each with two addresses, of which the first is the default."""
-    from apps.customers import full_text
+    from apps.customers.domain import full_text
     from apps.customers.models import Address, Customer
     from benchmarks import bulk
     from benchmarks.bulk import Rows, moment, pick, quoted, text_of
@@ -38,7 +38,7 @@ def fill_customers(shop_id: int, first: int, last: int) -> None:
     number = text_of("n")
     email = f"{low_first} || '.' || {low_last} || '.' || {number} || '@example.com'"
     national = text_of("2010000000 + n")
-    # Every beginning of a word of name, e-mail, phone and company; ``apps.customers.search`` says why.
+    # Every beginning of a word of name, e-mail, phone and company; ``apps.customers.domain.search`` says why.
     search = " || ".join(
         [
             f"' ' || {low_first} || ' ' || {low_last} || ' ' || {low_last}",
@@ -110,17 +110,17 @@ def open_shop() -> tuple[int, str]:
     """The benchmark's shop, made at the first call, and a fresh access token."""
     from django.utils import timezone
 
-    from apps.shops import services
+    from apps.shops.domain import installing
     from apps.shops.models import Shop
-    from apps.shops.scopes import SCOPES
+    from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
-    shop = Shop.objects.filter(domain=DOMAIN).first() or services.create_shop(
+    shop = Shop.objects.filter(domain=DOMAIN).first() or installing.create_shop(
         domain=DOMAIN, name="Bench", email="bench@example.com", actor="system", at=now
     )
-    app = services.create_app(name="Bench")
-    installation = services.install(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
-    return shop.pk, services.issue_token(installation, actor="system", at=now)
+    app = installing.create_app(name="Bench")
+    installation = installing.install(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
+    return shop.pk, installing.issue_token(installation, actor="system", at=now)
 
 
 def grow(customers: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def grow(customers: int) -> dict[str, Any]:
         How to reach the shop, and how long it took.
     """
     from apps.customers.models import Customer
-    from apps.shops.tenancy import every_shop
+    from apps.ground.tenancy import every_shop
     from benchmarks.goods import fill_orders, fill_products
 
     began = time.monotonic()

@@ -16,10 +16,10 @@ SIZES = ("Small", "Medium", "Large")
 def fill_products(shop_id: int, last: int) -> None:
     """Products 1 to ``last`` with one option, three variants and two images each."""
     from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
+    from apps.ground.tenancy import shop_scope
+    from apps.inventory.domain.stock import primary_location
     from apps.inventory.models import InventoryItem, InventoryLevel
-    from apps.inventory.services import primary_location
     from apps.shops.models import Shop
-    from apps.shops.tenancy import shop_scope
 
     with shop_scope(Shop(pk=shop_id)):
         location = str(primary_location().pk)

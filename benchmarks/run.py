@@ -73,7 +73,7 @@ def _token(database: Database, before: int) -> str:
     for name, value in database.environment.items():
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
-    from apps.api.paging import make_token
+    from apps.api.rows.paging import make_token
 
     return make_token("next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list")
 

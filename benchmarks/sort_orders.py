@@ -25,22 +25,22 @@ def main() -> None:
     from django.test import Client
     from django.utils import timezone
 
-    from apps.catalog.membership import ORDERS
+    from apps.catalog.domain.collections.membership import ORDERS
     from apps.catalog.models import Collection
-    from apps.shops import services
-    from apps.shops.tenancy import shop_scope
+    from apps.ground.tenancy import shop_scope
+    from apps.shops.domain import installing
 
     now = timezone.now()
     domain = f"collections-{time.time_ns()}.example"
-    shop = services.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
-    installation = services.install(
-        services.create_app(name="Bench"), shop, scopes="read_products", actor="system", at=now
+    shop = installing.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
+    installation = installing.install(
+        installing.create_app(name="Bench"), shop, scopes="read_products", actor="system", at=now
     )
-    token = services.issue_token(installation, actor="system", at=now)
+    token = installing.issue_token(installation, actor="system", at=now)
     client = Client(headers={"X-Platform-Access-Token": token})
     with shop_scope(shop):
-        collections = fill_collections(shop, PRODUCTS)
-    for collection in collections:
+        lifecycle = fill_collections(shop, PRODUCTS)
+    for collection in lifecycle:
         by_id = milliseconds(client, collection.pk, "since_id=1")
         print(f"{collection.kind}: by id {by_id:.1f} ms")
         for order in ORDERS:
@@ -55,7 +55,7 @@ def fill_collections(shop, products: int):
     from django.db import connection
     from django.utils import timezone
 
-    from apps.catalog import collections
+    from apps.catalog.domain.collections import lifecycle
     from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
     from apps.inventory.models import InventoryItem
 
@@ -90,8 +90,8 @@ def fill_collections(shop, products: int):
         for place in (1, 2)
     )
     made = {"actor": "system", "at": timezone.now()}
-    parts = collections.CollectionParts
-    custom = collections.create_collection(Collection.Kind.CUSTOM, {"title": "All"}, parts(), **made)
+    parts = lifecycle.CollectionParts
+    custom = lifecycle.create_collection(Collection.Kind.CUSTOM, {"title": "All"}, parts(), **made)
     Collect.objects.bulk_create(
         Collect(shop=shop, collection=custom, product=row, position=number)
         for number, row in enumerate(reversed(rows), start=1)
@@ -100,7 +100,7 @@ def fill_collections(shop, products: int):
         {"column": "variant_price", "relation": "greater_than", "condition": "0.01"},
         {"column": "title", "relation": "contains", "condition": "mug"},
     ]
-    smart = collections.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **made)
+    smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **made)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return custom, smart
@@ -108,7 +108,7 @@ def fill_collections(shop, products: int):
 
 def milliseconds(client, collection_id: int, query: str) -> float:
     """How long a page takes that was never rendered before."""
-    from apps.api import rendering
+    from apps.api.rows import rendering
 
     taken = []
     for _ in range(ROUNDS):

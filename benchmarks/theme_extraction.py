@@ -66,10 +66,10 @@ def main() -> int:
     from django.db import connection
     from django.utils import timezone
 
-    from apps.content import extraction, themes
+    from apps.content.domain import extraction, themes
     from apps.content.models import Asset, FileContent, Theme
-    from apps.shops.services import create_shop
-    from apps.shops.tenancy import shop_scope
+    from apps.ground.tenancy import shop_scope
+    from apps.shops.domain.installing import create_shop
 
     call_command("migrate", verbosity=0)
     shop = create_shop(

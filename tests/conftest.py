@@ -11,10 +11,10 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, override_settings
 
-from apps.api import rendering
-from apps.jobs import services as jobs
+from apps.api.rows import rendering
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.shops.models import Installation, Shop
-from apps.shops.tenancy import shop_scope
 from backoffice.storages import file_storages
 from tests import factories, parts
 

@@ -7,10 +7,10 @@ import factory
 from django.utils import timezone
 
 from apps.content.models import ScriptTag
-from apps.shops import services
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain import installing
 from apps.shops.models import App, Installation, Shop
-from apps.shops.scopes import SCOPES
-from apps.shops.tenancy import shop_scope
+from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
 
 ALL_SCOPES = tuple(sorted(SCOPES))
@@ -20,18 +20,18 @@ def make_shop(**settings: Any) -> Shop:
     """A shop as ``create_shop`` opens it."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
-    return services.create_shop(actor="system", at=timezone.now(), **values)
+    return installing.create_shop(actor="system", at=timezone.now(), **values)
 
 
 def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Installation:
     """An app of its own, installed on a shop."""
-    made = services.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
-    return services.install(made, shop, scopes=scopes, actor="system", at=timezone.now())
+    made = installing.create_app(name=app.pop("name", f"App {App.objects.count() + 1}"), **app)
+    return installing.install(made, shop, scopes=scopes, actor="system", at=timezone.now())
 
 
 def make_token(installation: Installation) -> str:
     """An access token of an installation."""
-    return services.issue_token(installation, actor="system", at=timezone.now())
+    return installing.issue_token(installation, actor="system", at=timezone.now())
 
 
 class UserFactory(factory.django.DjangoModelFactory):

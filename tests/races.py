@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db import connections
 
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 
 Refusals = type[Exception] | tuple[type[Exception], ...]
 WAIT_SECONDS = 120

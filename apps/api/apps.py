@@ -10,7 +10,7 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         """Let expired idempotency keys go."""
-        from apps.api.idempotency import clear_expired
-        from apps.jobs import housekeeping
+        from apps.api.requests.idempotency import clear_expired
+        from apps.jobs.domain import housekeeping
 
         housekeeping.register("idempotency keys", clear_expired)

@@ -1,6 +1,6 @@
 """Every refusal of the interface, as JSON.
 
-Rule: decisions, Errors. Domain errors (``apps.shops.errors.DomainError``) carry their field messages and status; this
+Rule: decisions, Errors. Domain errors (``apps.ground.errors.DomainError``) carry their field messages and status; this
 module alone turns exceptions into bodies.
 """
 
@@ -16,8 +16,8 @@ from django.db import DatabaseError, IntegrityError, InterfaceError, Operational
 from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
-from apps.api.constraints import breach_of, lacks_reference
-from apps.shops.errors import DomainError
+from apps.ground.constraints import breach_of, lacks_reference
+from apps.ground.errors import DomainError
 
 logger = logging.getLogger(__name__)
 

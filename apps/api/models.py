@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from apps.ground.rows import ShopOwned
 from apps.shops.models import Installation
-from apps.shops.tenancy import ShopOwned
 
 
 class IdempotencyKey(ShopOwned):

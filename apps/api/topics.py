@@ -5,10 +5,11 @@ from typing import Any
 
 from django.db.models import Model
 
-from apps.api.plans import Context, plan_for
-from apps.api.serializers import ResourceSerializer
-from apps.events import topics
-from apps.shops.tenancy import current_shop
+from apps.api.context import Context
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.rows.plans import plan_for
+from apps.events.domain import topics
+from apps.ground.tenancy import current_shop
 
 PLAIN = {"create": "created", "update": "changed", "delete": "deleted"}
 

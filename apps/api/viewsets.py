@@ -16,17 +16,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 
-from apps.api import paging
-from apps.api.access import SAFE
 from apps.api.errors import CONTENT_TYPE
-from apps.api.filters import ResourceFilter, apply_filters
-from apps.api.plans import Plan, plan_for
-from apps.api.reading import Fitting, page_keys, read_page_rows, single_key, tag_of
-from apps.api.rendering import render_many
-from apps.api.serializers import ResourceSerializer, declaration, read_body
-from apps.api.views import SINGULARS, ApiView
-from apps.events.services import record_event
-from apps.shops.tenancy import ShopOwned
+from apps.api.requests.access import SAFE
+from apps.api.requests.views import SINGULARS, ApiView
+from apps.api.resources.filters import ResourceFilter, apply_filters
+from apps.api.resources.serializers import ResourceSerializer, declaration, read_body
+from apps.api.rows import paging
+from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, tag_of
+from apps.api.rows.plans import Plan, plan_for
+from apps.api.rows.rendering import render_many
+from apps.events.domain.recording import record_event
+from apps.ground.rows import ShopOwned
 
 __all__ = ["SINGULARS", "ApiView", "ShopViewSet", "changes_of"]
 

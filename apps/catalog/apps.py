@@ -10,18 +10,20 @@ class CatalogConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the catalog with the registries."""
-        from apps.catalog import collections, demo, orphans, stock, topics
+        from apps.catalog import demo, topics
+        from apps.catalog.domain import orphans, stock
+        from apps.catalog.domain.collections import lifecycle
         from apps.catalog.models import Collection, CustomCollection, Product, ProductImage, SmartCollection, Variant
-        from apps.inventory import listeners, naming
-        from apps.jobs import housekeeping
-        from apps.metafields.owners import register_owner
-        from apps.shops.demo import register
-        from apps.shops.services import starter
+        from apps.inventory.domain import listeners, naming
+        from apps.jobs.domain import housekeeping
+        from apps.metafields.domain.owners import register_owner
+        from apps.shops.domain.demo_store import register
+        from apps.shops.domain.installing import starter
 
         topics.register_all()
         register("products", demo.make)
         housekeeping.register("picture files", orphans.clear)
-        starter("frontpage", collections.open_with_frontpage)
+        starter("frontpage", lifecycle.open_with_frontpage)
         listeners.on_stock_change(stock.follow_stock)
         listeners.on_item_change(stock.follow_items)
         naming.name_items(names=stock.names_of_items, matching=stock.matching_items)

@@ -3,7 +3,6 @@
 from django.urls import path
 
 from apps.api.routing import route
-from apps.catalog import serving
 from apps.catalog.api.collections import (
     CollectionProductViewSet,
     CollectionViewSet,
@@ -14,6 +13,7 @@ from apps.catalog.api.collects import CollectViewSet
 from apps.catalog.api.images import ProductImageViewSet
 from apps.catalog.api.products import ProductViewSet
 from apps.catalog.api.variants import ProductVariantViewSet, VariantViewSet
+from apps.catalog.public import views
 
 urlpatterns = [
     route("products.json", ProductViewSet, get="list", post="create"),
@@ -50,5 +50,5 @@ urlpatterns = [
 
 # Below the root, beside the interface.
 picture_urlpatterns = [
-    path("content/images/<int:shop_id>/<str:key>/<str:name>", serving.image, name="catalog-image"),
+    path("content/images/<int:shop_id>/<str:key>/<str:name>", views.image, name="catalog-image"),
 ]

@@ -10,16 +10,18 @@ class ContentConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect content with the registries."""
-        from apps.content import demo, extraction, services, tasks, topics
+        from apps.content import tasks, topics
+        from apps.content.demo import store
+        from apps.content.domain import extraction, script_tags
         from apps.content.models import Article, Blog
-        from apps.metafields.owners import register_owner
-        from apps.shops.demo import register
-        from apps.shops.services import on_uninstall, starter
+        from apps.metafields.domain.owners import register_owner
+        from apps.shops.domain.demo_store import register
+        from apps.shops.domain.installing import on_uninstall, starter
 
         register_owner("blogs", "blog", Blog, scope="content")
         register_owner("articles", "article", Article, scope="content", below="blogs/<blog_id>/articles")
         topics.register_all()
         tasks.register_all()
         starter("theme", extraction.start_shop)
-        register("content", demo.make)
-        on_uninstall("script tags", services.remove_script_tags)
+        register("content", store.make)
+        on_uninstall("script tags", script_tags.remove_script_tags)

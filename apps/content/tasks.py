@@ -1,10 +1,10 @@
 """The background work of content."""
 
-from apps.content import contents, extraction, themes
-from apps.jobs import housekeeping, services
+from apps.content.domain import contents, extraction, themes
+from apps.jobs.domain import housekeeping, queue
 
 
 def register_all() -> None:
     """Add the tasks, and what housekeeping clears."""
-    services.register(themes.EXTRACT, extraction.extract_theme, on_give_up=extraction.give_up)
+    queue.register(themes.EXTRACT, extraction.extract_theme, on_give_up=extraction.give_up)
     housekeeping.register("file contents", contents.clear_unused)

@@ -11,13 +11,15 @@ class CustomersConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect customers with the registries."""
-        from apps.customers import demo, full_text, tasks, topics
+        from apps.customers import tasks, topics
+        from apps.customers.demo import store
+        from apps.customers.domain import full_text
         from apps.customers.models import Customer
-        from apps.metafields.owners import register_owner
-        from apps.shops.demo import register
+        from apps.metafields.domain.owners import register_owner
+        from apps.shops.domain.demo_store import register
 
         register_owner("customers", "customer", Customer, scope="customers", personal=True)
         topics.register_all()
         tasks.register_all()
-        register("customers", demo.make)
+        register("customers", store.make)
         post_migrate.connect(full_text.ensure, sender=self, dispatch_uid="customers.full_text")

@@ -5,8 +5,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from apps.customers.models import Customer, Invitation
-from apps.jobs.services import enqueue
-from apps.shops.tenancy import current_shop
+from apps.ground.tenancy import current_shop
+from apps.jobs.domain.queue import enqueue
 
 INVITE = "customers.send_invite"
 WELCOME = "customers.send_welcome"
@@ -24,7 +24,7 @@ def welcome(customer: Customer, *, actor: str) -> None:
 
 def send_invite(*, invitation_id: int) -> None:
     """Send an invitation, unless it was sent, or its link was used or replaced meanwhile."""
-    from apps.customers.accounts import activation_url
+    from apps.customers.domain.accounts import activation_url
 
     invitation = Invitation.objects.select_related("customer").filter(pk=invitation_id, sent_at=None).first()
     if invitation is None or invitation.customer.activation_nonce != invitation.nonce:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.customers import mails
-from apps.jobs import services as jobs
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 
 

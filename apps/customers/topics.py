@@ -4,12 +4,13 @@ from typing import Any
 
 from django.db.models import Model
 
-from apps.api.plans import Context, plan_for
+from apps.api.context import Context
+from apps.api.rows.plans import plan_for
 from apps.api.topics import PLAIN, register_resource
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.models import Customer
-from apps.events import topics
-from apps.shops.tenancy import current_shop
+from apps.events.domain import topics
+from apps.ground.tenancy import current_shop
 
 SCOPE = "read_customers"
 

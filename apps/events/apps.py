@@ -10,7 +10,7 @@ class EventsConfig(AppConfig):
 
     def ready(self) -> None:
         """Plug the recorder into the shops."""
-        from apps.events.services import record_event
-        from apps.shops.records import use_recorder
+        from apps.events.domain.recording import record_event
+        from apps.shops.domain.records import use_recorder
 
         use_recorder(record_event)

@@ -10,9 +10,10 @@ class InventoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect inventory with the registries."""
-        from apps.inventory import demo, locations, topics
-        from apps.shops.demo import register
-        from apps.shops.services import starter
+        from apps.inventory import demo, topics
+        from apps.inventory.domain import locations
+        from apps.shops.domain.demo_store import register
+        from apps.shops.domain.installing import starter
 
         topics.register_all()
         starter("location", locations.open_first)

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from apps.inventory import locations
+from apps.inventory.domain import locations
+from apps.inventory.domain.stock import primary_location
 from apps.inventory.models import Location
-from apps.inventory.services import primary_location
 from apps.shops.models import Shop
 
 ACTOR = "system"

@@ -5,7 +5,7 @@ from typing import cast
 from django.db.models import Model
 
 from apps.api.topics import PLAIN, register_resource
-from apps.events import topics
+from apps.events.domain import topics
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.api.levels import InventoryLevelSerializer
 from apps.inventory.api.locations import LocationSerializer

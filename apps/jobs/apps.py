@@ -12,7 +12,7 @@ class JobsConfig(AppConfig):
         """Connect jobs with Celery."""
         import uuid
 
-        from apps.jobs import housekeeping, services
+        from apps.jobs.domain import housekeeping, queue
 
         def doorbell(key: uuid.UUID) -> None:
             # Celery takes half a second to import, which a web process need not spend before its first answer.
@@ -20,5 +20,5 @@ class JobsConfig(AppConfig):
 
             run_job.apply_async(args=(str(key),), ignore_result=True)
 
-        services.use_doorbell(doorbell)
+        queue.use_doorbell(doorbell)
         housekeeping.register("finished jobs", housekeeping.clear_finished_jobs)

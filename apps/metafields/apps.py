@@ -10,7 +10,7 @@ class MetafieldsConfig(AppConfig):
 
     def ready(self) -> None:
         """Let shops own metafields."""
-        from apps.metafields.owners import register_owner
+        from apps.metafields.domain.owners import register_owner
         from apps.shops.models import Shop
 
         register_owner("", "shop", Shop, scope=None)

@@ -9,7 +9,7 @@ from django.urls import URLPattern
 
 from apps.api.routing import route
 from apps.metafields.api.metafields import AnyMetafieldViewSet, MetafieldViewSet, viewset_for
-from apps.metafields.owners import all_owners
+from apps.metafields.domain.owners import all_owners
 
 
 def _routes(prefix: str, view: type[MetafieldViewSet]) -> Iterator[URLPattern]:

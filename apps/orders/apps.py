@@ -10,11 +10,12 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect orders with the registries."""
-        from apps.customers import personal_data
-        from apps.metafields.owners import register_owner
-        from apps.orders import demo, privacy, tasks, topics
+        from apps.customers.domain import personal_data
+        from apps.metafields.domain.owners import register_owner
+        from apps.orders import demo, tasks, topics
+        from apps.orders.domain import privacy
         from apps.orders.models import Order
-        from apps.shops.demo import register
+        from apps.shops.domain.demo_store import register
 
         topics.register_all()
         tasks.register_all()

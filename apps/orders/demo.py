@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from apps.catalog.models import Variant
-from apps.customers.addresses import COLUMNS
+from apps.customers.domain.addresses import COLUMNS
 from apps.customers.models import Customer
-from apps.orders import placing, services, transitions
+from apps.ground.money import quantum_of, rounded
+from apps.orders.domain import editing, placing, transitions
+from apps.orders.domain.payments import create_transaction
+from apps.orders.domain.placing import Parts
 from apps.orders.models import Order
-from apps.orders.money import quantum_of, rounded
-from apps.orders.payments import create_transaction
-from apps.orders.placing import Parts
 from apps.shops.models import Shop
 
 COUNT = 300
@@ -76,7 +76,7 @@ def _make_one(chance: random.Random, stage: Stage, number: int, moment: datetime
         if payment == "two payments":
             create_transaction(order, {"kind": "sale"}, actor=SYSTEM, at=later)
     if number % 9 == 0:
-        services.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
+        editing.add_comment(order, chance.choice(COMMENTS), actor=SYSTEM, at=later)
     _finish(chance, order, payment, number, sent=parts.fulfillment_status is not None, age=age.days, at=later)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
-from apps.jobs import services as jobs
+from apps.ground.tenancy import current_shop
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
+from apps.orders.domain.order_status import story_of
 from apps.orders.models import Order
-from apps.orders.order_status import story_of
-from apps.shops.tenancy import current_shop
 
 RECEIPT = "orders.receipt"
 CANCELLATION = "orders.cancellation"

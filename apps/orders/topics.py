@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Model
 
 from apps.api.topics import register_resource
-from apps.events import topics
+from apps.events.domain import topics
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 

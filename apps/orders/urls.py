@@ -1,7 +1,7 @@
 """The routes of orders, as the specification writes them."""
 
 from apps.api.routing import route
-from apps.orders.api.events import EventViewSet, OrderEventViewSet, ProductEventViewSet
+from apps.events.api.events import EventViewSet, OrderEventViewSet, ProductEventViewSet
 from apps.orders.api.transactions import TransactionViewSet
 from apps.orders.api.views import CustomerOrdersViewSet, OrderViewSet
 

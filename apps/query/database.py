@@ -86,7 +86,7 @@ class SearchFields:
 
         An OR that reads related rows gives a condition for each operand, multiplied out with what stands beside it, as
         long as few come of it. A page of their rows is then the first of the pages of each
-        (``apps.api.paging.beside_any``), and each of those is read from the index that suits it.
+        (``apps.api.rows.paging.beside_any``), and each of those is read from the index that suits it.
 
         Raises:
             QueryValueError: A value does not fit its field.

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.db.models import Model
 
-from apps.api.plans import Context, plan_for
-from apps.events import topics
+from apps.api.context import Context
+from apps.api.rows.plans import plan_for
+from apps.events.domain import topics
+from apps.ground.tenancy import current_shop
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.models import AccessToken, Installation, Shop
-from apps.shops.tenancy import current_shop
 
 
 def _shop_payload(instance: Model, version: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model
 from django_scopes import get_scope
 
+from apps.staff.domain.permissions import granted_by
 from apps.staff.models import Membership, User
-from apps.staff.permissions import granted_by
 
 
 class MembershipBackend(ModelBackend):

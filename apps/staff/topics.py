@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from apps.events import topics
+from apps.events.domain import topics
 from apps.staff.models import Membership
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from tests import factories
 from tests.conftest import ApiClient
 from tests.samples import Sample, World

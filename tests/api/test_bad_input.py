@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from apps.api.serializers import writable
+from apps.api.resources.serializers import writable
 from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION, ApiClient
 from tests.samples import load_all
@@ -371,8 +371,8 @@ def test_headers_of_proxies_change_nothing(api: ApiClient) -> None:
     "text", ["a" * 2024, "é" * 2024, "😀" * 2024, "e\u0301" * 1012, "\u202eabc", "a\u200bb", " x ", "'\"\\%_;--"]
 )
 def test_texts_come_back_byte_for_byte(api: ApiClient, shop: Any, text: str) -> None:
+    from apps.ground.tenancy import every_shop
     from apps.shops.models import Shop
-    from apps.shops.tenancy import every_shop
 
     with every_shop():
         Shop.objects.filter(pk=shop.pk).update(name=text[:255])

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import weakref
 
-from apps.api import rendering
-from apps.api.plans import plan_for
+from apps.api.rows import rendering
+from apps.api.rows.plans import plan_for
 from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.models import ScriptTag
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from tests.conftest import ApiClient
 from tests.factories import ScriptTagFactory
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.api.dates import NotADate, parse_moment
+from apps.ground.dates import NotADate, parse_moment
 
 NEW_YORK = ZoneInfo("America/New_York")
 

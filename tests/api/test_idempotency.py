@@ -13,11 +13,11 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from apps.api.idempotency import clear_expired
 from apps.api.models import IdempotencyKey
+from apps.api.requests.idempotency import clear_expired
 from apps.content.models import ScriptTag
+from apps.ground.tenancy import every_shop
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop
 from tests.catalog.factories import PNG, make_product
 from tests.conftest import ApiClient, ClientWith
 from tests.outgoing.servers import Server, answer

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from apps.api.openapi import newest_document
+from apps.api.openapi.documents import newest_document
 from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION
 from tests.samples import load_all

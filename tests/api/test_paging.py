@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.content.models import ScriptTag
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 
 LINK = re.compile(r'<http://[^/]+([^>]+)>; rel="(next|previous)"')

@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.shops import services
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.domain import installing
 from apps.shops.models import AccessToken, Installation, Shop
-from apps.shops.scopes import SCOPES, expand
-from apps.shops.tenancy import every_shop, shop_scope
+from apps.shops.models.scopes import SCOPES, expand
 from tests import factories
 from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient, ClientWith
@@ -50,13 +50,13 @@ def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
     revoked = factories.make_token(api.installation)
     gone = factories.make_installation(shop)
     gone_token = factories.make_token(gone)
-    services.uninstall(gone, actor="system", at=timezone.now())
+    installing.uninstall(gone, actor="system", at=timezone.now())
     expired = factories.make_token(api.installation)
     with shop_scope(shop):
-        services.revoke_token(
-            AccessToken.objects.get(digest=services.token_digest(revoked)), actor="x", at=timezone.now()
+        installing.revoke_token(
+            AccessToken.objects.get(digest=installing.token_digest(revoked)), actor="x", at=timezone.now()
         )
-        AccessToken.objects.filter(digest=services.token_digest(expired)).update(expires_at=timezone.now())
+        AccessToken.objects.filter(digest=installing.token_digest(expired)).update(expires_at=timezone.now())
     return {
         "no header": None,
         "empty": "",
@@ -162,6 +162,6 @@ def test_changed_scopes_count_from_the_next_request(api: ApiClient, shop: Shop) 
 
     with every_shop():
         installation = Installation.objects.get(pk=api.installation.pk)
-    services.install(installation.app, shop, scopes=["read_products"], actor="staff:1", at=timezone.now())
+    installing.install(installation.app, shop, scopes=["read_products"], actor="staff:1", at=timezone.now())
 
     assert api.get("script_tags.json").status_code == 403

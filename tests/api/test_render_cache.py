@@ -5,7 +5,7 @@ import tracemalloc
 
 import orjson
 
-from apps.api.rendering import RenderCache
+from apps.api.rows.rendering import RenderCache
 
 ENTRIES = 1000
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from apps.api import fields
-from apps.api.serializers import writable
+from apps.api.resources import fields
+from apps.api.resources.serializers import writable
 from tests.api.routes import Route, all_routes
 from tests.samples import load_all
 

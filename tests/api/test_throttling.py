@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from apps.api import throttling
-from apps.api.buckets import FileBuckets
+from apps.api.requests import throttling
+from apps.api.requests.buckets import FileBuckets
+from apps.ground.tenancy import every_shop
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop
 from tests.conftest import ApiClient, ClientWith
 
 

@@ -12,8 +12,8 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from apps.panel.addresses import panel_url
 from apps.shops.models import Shop
-from apps.staff.addresses import panel_url
 from apps.staff.models import User
 from tests import factories
 

@@ -4,10 +4,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from apps.content import articles, assets, blogs, contents, themes
+from apps.content.domain import articles, assets, blogs, contents, themes
 from apps.content.models import Article, Asset, Theme
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.content.conftest import LAYOUT

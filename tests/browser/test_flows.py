@@ -6,8 +6,8 @@ import pytest
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
 from playwright.sync_api import expect
 
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.models import Installation, Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.browser.conftest import Open

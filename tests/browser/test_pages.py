@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from apps.content import contents
+from apps.content.domain import contents
 from apps.content.models import ScriptCopy
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Open

@@ -6,13 +6,13 @@ from django.utils import timezone
 
 from apps.content.models import ScriptTag
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem, Location
 from apps.jobs.models import Job
+from apps.metafields.domain.setting import set_many
 from apps.metafields.models import Metafield
-from apps.metafields.services import set_many
-from apps.shops import services
+from apps.shops.domain import installing
 from apps.shops.models import AccessToken, Installation, Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.inventory.factories import make_item, make_location, put
@@ -29,7 +29,7 @@ def furnish(shop: Shop) -> Installation:
         factories.make_token(installation)
     with shop_scope(shop):
         _, middle, oldest = AccessToken.objects.filter(installation=installation).order_by("-id")
-        services.revoke_token(oldest, actor="system", at=now)
+        installing.revoke_token(oldest, actor="system", at=now)
         AccessToken.objects.filter(pk=middle.pk).update(expires_at=now + timedelta(days=1), last_used_at=now)
         for _ in range(3):
             factories.ScriptTagFactory.create(shop=shop, app=installation.app)

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.catalog import collections, images, pictures, products
-from apps.catalog.collects import Placement
-from apps.catalog.inputs import ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.domain import images, pictures, products
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.collects import Placement
+from apps.catalog.domain.inputs import ImageInput, OptionInput, Parts, VariantInput
 from apps.catalog.models import Collection, Product, ProductImage
 from tests.media.pictures import plain
 
@@ -34,8 +35,8 @@ def make_image(product: Product, **attrs: Any) -> ProductImage:
 
 def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Collection:
     """A custom collection with these products."""
-    parts = collections.CollectionParts(placements=[Placement(product.pk) for product in members])
-    return collections.create_collection(
+    parts = lifecycle.CollectionParts(placements=[Placement(product.pk) for product in members])
+    return lifecycle.create_collection(
         Collection.Kind.CUSTOM, {"title": title, **attrs}, parts, actor="system", at=timezone.now()
     )
 
@@ -43,10 +44,10 @@ def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Coll
 def make_smart(title: str = "Cheap", *rules: tuple[str, str, str], **attrs: Any) -> Collection:
     """A smart collection with rules ``(column, relation, condition)``."""
     named = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
-    return collections.create_collection(
+    return lifecycle.create_collection(
         Collection.Kind.SMART,
         {"title": title, "rules": named, **attrs},
-        collections.CollectionParts(),
+        lifecycle.CollectionParts(),
         actor="system",
         at=timezone.now(),
     )

@@ -6,8 +6,8 @@ import pytest
 
 from apps.catalog.models import Collect, Collection, Product
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import ATTACHMENT, make_custom, make_product, make_smart
 from tests.conftest import ApiClient
 

@@ -6,7 +6,7 @@ from django.db.models import Count
 
 from apps.catalog.demo import make
 from apps.catalog.demo.pictures import COLORS, SHAPES, draw_good
-from apps.catalog.membership import products_of
+from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.inventory.demo import make as make_locations
 from apps.inventory.models import InventoryLevel

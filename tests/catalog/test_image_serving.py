@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from apps.catalog.models import Product
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import ATTACHMENT, make_product
 from tests.conftest import ApiClient
 from tests.media.pictures import animation, decode

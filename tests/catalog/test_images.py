@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from apps.catalog.images import MAX_IMAGES
+from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
 from tests.conftest import ApiClient
 from tests.media.pictures import animation, blank_png, plain

@@ -11,12 +11,12 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
-from apps.catalog import orphans, pictures
-from apps.catalog.collections import CollectionParts, update_collection
-from apps.catalog.pictures import Picture
-from apps.jobs import housekeeping
+from apps.catalog.domain import orphans, pictures
+from apps.catalog.domain.collections.lifecycle import CollectionParts, update_collection
+from apps.catalog.domain.pictures import Picture
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import housekeeping
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from tests.catalog.factories import PNG, make_custom, make_image, make_product
 
 BY: dict[str, Any] = {"actor": "staff:17", "at": timezone.now()}

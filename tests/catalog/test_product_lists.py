@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apps.catalog.models import Product
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.conftest import ApiClient
 

@@ -8,10 +8,10 @@ import time_machine
 
 from apps.catalog.models import Product, ProductTag, Variant
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product
 from tests.conftest import ApiClient
 

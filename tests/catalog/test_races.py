@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from django.db import connections, transaction
 
-from apps.catalog import collects, images, pictures, variants
-from apps.catalog.inputs import ImageInput, Parts, VariantInput
+from apps.catalog.domain import images, pictures, variants
+from apps.catalog.domain.collections import collects
+from apps.catalog.domain.inputs import ImageInput, Parts, VariantInput
+from apps.catalog.domain.products import delete_product, update_product
 from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
-from apps.catalog.products import delete_product, update_product
-from apps.inventory import services as inventory
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
-from apps.shops.errors import DomainError
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.conftest import ApiClient
 from tests.inventory.factories import first_location
@@ -178,12 +179,12 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
 
 
 def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
-    from apps.catalog import collections
+    from apps.catalog.domain.collections import lifecycle
 
     with shop_scope(shop):
         collection = make_custom()
 
-    results = at_once(shop, *[lambda: collections.delete_collection(collection, **BY)] * 2)
+    results = at_once(shop, *[lambda: lifecycle.delete_collection(collection, **BY)] * 2)
 
     assert sum(isinstance(result, DomainError) for result in results) == 1
     with shop_scope(shop):

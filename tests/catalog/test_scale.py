@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api import rendering
-from apps.catalog.membership import ORDERS
+from apps.api.rows import rendering
+from apps.catalog.domain.collections.membership import ORDERS
 from apps.catalog.models import Collection, Product
 from apps.shops.models import Shop
 from benchmarks.sort_orders import fill_collections

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from apps.catalog.membership import ORDERS
+from apps.catalog.domain.collections.membership import ORDERS
+from apps.catalog.domain.sales import count_units
 from apps.catalog.models import Collection, Product
-from apps.catalog.sales import count_units
 from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.conftest import ApiClient

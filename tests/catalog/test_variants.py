@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from apps.catalog.models import Product, Variant
-from apps.inventory import services as inventory
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import make_image, make_product
 from tests.conftest import ApiClient
 from tests.inventory.factories import first_location
@@ -222,7 +222,7 @@ def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, sho
 
 
 def test_no_more_than_the_limit(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.catalog.variants.MAX_VARIANTS", 3)
+    monkeypatch.setattr("apps.catalog.domain.variants.MAX_VARIANTS", 3)
 
     response = post(api, product, option1="x")
 

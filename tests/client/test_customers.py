@@ -7,9 +7,9 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceNotFound
 
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from apps.content.models import ScriptTag
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import factories
 from tests.client.conftest import Server
 

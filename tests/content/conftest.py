@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from apps.jobs import services as jobs
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.outgoing.connections import tls_context
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 
 LAYOUT = "layout/theme.liquid"
 

@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from apps.content import articles, assets, blogs, contents, themes
+from apps.content.domain import articles, assets, blogs, contents, themes
 from apps.content.models import Article, AssetVersion, Blog, Theme
 
 

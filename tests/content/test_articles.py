@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from apps.content.models import Article, ArticleVersion, FileContent
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.content.conftest import Origin
 from tests.content.test_blogs import make_article, make_blog
@@ -291,7 +291,7 @@ def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[
 def test_a_text_that_gives_way_is_kept_within_bounds(
     api: ApiClient, articles: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.content.articles.MAX_VERSIONS", 2)
+    monkeypatch.setattr("apps.content.domain.articles.MAX_VERSIONS", 2)
     article = api.post(f"{articles}.json", {"article": {"title": "One"}}).json()["article"]
 
     for title in ("One", "Two", "Three", "Four"):

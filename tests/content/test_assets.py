@@ -10,12 +10,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.content import assets, contents
+from apps.content.domain import assets, contents
+from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.content.storage import content_storage
 from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.content.conftest import LAYOUT, Origin
 from tests.content.test_themes import create, main_theme

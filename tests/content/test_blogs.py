@@ -4,8 +4,8 @@ import pytest
 
 from apps.content.models import Article, Blog
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.wire_tables import assert_fits
 

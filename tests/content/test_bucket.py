@@ -8,12 +8,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.utils import timezone
 
-from apps.content import contents, extraction, themes
+from apps.content.domain import contents, extraction, themes
+from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, Theme
-from apps.content.storage import content_storage
-from apps.jobs import services as jobs
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.shops.tenancy import every_shop, shop_scope
 from backoffice.storages import file_storages
 from tests import factories
 from tests.content.conftest import SMALL_THEME, zipped

@@ -4,18 +4,19 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from apps.content import assets, contents, demo
-from apps.content.archive import DIRECTORIES
+from apps.content.demo import store
+from apps.content.domain import assets, contents
+from apps.content.domain.archive import DIRECTORIES
+from apps.content.domain.scripts import is_vintage
 from apps.content.models import Article, Asset, Blog, MobilePlatformApplication, Theme
-from apps.content.scripts import is_vintage
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 
 
 def test_the_demo_store_has_a_complete_theme_and_a_journal(shop: Shop) -> None:
     now = timezone.now()
     with shop_scope(shop):
-        demo.make(shop, now)
+        store.make(shop, now)
 
         main = Theme.objects.get(role="main")
         files = list(Asset.objects.select_related("content").filter(theme=main))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from apps.content import contents, extraction, themes
+from apps.content.domain import contents, extraction, themes
+from apps.content.domain.storage import ContentFolder, content_storage
 from apps.content.models import Asset, FileContent, Theme
-from apps.content.storage import ContentFolder, content_storage
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
 from tests.content.test_archive import Entry, make_zip

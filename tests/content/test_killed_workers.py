@@ -19,12 +19,12 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from apps.content import contents, themes
+from apps.content.domain import contents, themes
 from apps.content.models import Asset, FileContent, Theme
-from apps.jobs import services as jobs
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import every_shop, shop_scope
 from backoffice.storages import file_storages
 from tests import factories
 from tests.client.conftest import database_url

@@ -12,12 +12,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from apps.content import assets, contents, extraction, scripts, themes
+from apps.content.domain import assets, contents, extraction, scripts, themes
+from apps.content.domain.storage import ContentFolder, content_storage
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.content.storage import ContentFolder, content_storage
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import factories
 from tests.conftest import ApiClient
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
@@ -59,7 +59,7 @@ def files(theme: Theme) -> str:
 def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
     api: ApiClient, shop: Shop, main: Theme, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.ERROR, "apps.content.contents"):
+    with caplog.at_level(logging.ERROR, "apps.content.domain.contents"):
         single = api.get(files(main), **{"asset[key]": KEY})
         copied = api.put(files(main), {"asset": {"key": "assets/copy.css", "source_key": KEY}})
         public = Client().get(f"/storefront/{shop.domain}/themes/{main.pk}/{KEY}")
@@ -71,7 +71,7 @@ def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
     )
     assert float(single["Retry-After"]) > 0
     assert [copied.status_code, public.status_code, listed.status_code] == [503, 503, 200]
-    notes = [record.getMessage() for record in caplog.records if record.name == "apps.content.contents"]
+    notes = [record.getMessage() for record in caplog.records if record.name == "apps.content.domain.contents"]
     assert len(notes) == 3
     assert all(f"of shop {shop.pk} could not be read" in note for note in notes)
 

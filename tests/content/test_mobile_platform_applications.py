@@ -5,8 +5,8 @@ from django.test import Client
 
 from apps.content.models import MobilePlatformApplication
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.wire_tables import assert_fits
 

@@ -11,12 +11,12 @@ from django.db import IntegrityError
 from django.http import HttpResponse
 from django.utils import timezone
 
-from apps.content import articles, blogs, contents, themes
+from apps.content.domain import articles, blogs, contents, themes
 from apps.content.models import Article, FileContent, Theme
 from apps.events.models import Event
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import factories
 from tests.conftest import ApiClient
 from tests.races import at_once

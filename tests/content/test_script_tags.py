@@ -5,9 +5,9 @@ from django.utils import timezone
 
 from apps.content.models import ScriptTag
 from apps.events.models import Event
-from apps.shops import services
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain import installing
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.factories import ScriptTagFactory
 
@@ -125,7 +125,7 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
     keeper = client_with("write_script_tags")
     kept = create(keeper)
 
-    services.uninstall(api.installation, actor="staff:1", at=timezone.now())
+    installing.uninstall(api.installation, actor="staff:1", at=timezone.now())
 
     with shop_scope(shop):
         assert list(ScriptTag.objects.values_list("id", flat=True)) == [kept["id"]]

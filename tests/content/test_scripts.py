@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.content import assets, contents, scripts
+from apps.content.domain import assets, contents, scripts
 from apps.content.models import ScriptCopy, ScriptTag, Theme
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.content.conftest import Origin
 from tests.factories import ScriptTagFactory

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from apps.content import extraction, themes
+from apps.content.domain import extraction, themes
+from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, FileContent, Theme
-from apps.content.storage import content_storage
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped
 from tests.wire_tables import assert_fits

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from apps.customers import addresses, services
+from apps.customers.domain import addresses, customers
 from apps.customers.models import Address, Customer
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -14,7 +14,7 @@ _numbers = count(1)
 def make_customer(*, at: datetime = NOON, **attrs: Any) -> Customer:
     """A customer; with an e-mail of its own unless one is given."""
     values = {"email": f"customer-{next(_numbers)}@example.com", **attrs}
-    return services.create_customer(values, actor="staff:1", at=at)
+    return customers.create_customer(values, actor="staff:1", at=at)
 
 
 def make_address(customer: Customer, *, at: datetime = NOON, **attrs: Any) -> Address:

@@ -17,13 +17,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.customers import accounts, tokens
+from apps.customers.domain import accounts, tokens
 from apps.customers.models import Customer, Invitation
 from apps.events.models import Event
-from apps.jobs import services as jobs
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
 from tests.customers.test_customers_api import create

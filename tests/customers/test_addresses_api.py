@@ -6,8 +6,8 @@ import pytest
 
 from apps.customers.models import Address, Customer
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
 from tests.wire_tables import assert_fits

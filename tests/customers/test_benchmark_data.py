@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from apps.customers.domain.search import search_text
 from apps.customers.models import Address, Customer
-from apps.customers.search import search_text
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from benchmarks.data import fill_customers
 from tests.conftest import ApiClient
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.customers import personal_data
+from apps.customers.domain import personal_data
 from apps.customers.models import ConsentChange, Customer
+from apps.events.domain.recording import add_audience, remove_audience
 from apps.events.models import Event
-from apps.events.services import add_audience, remove_audience
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient

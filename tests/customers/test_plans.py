@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from apps.api.paging import beside, beside_any
-from apps.customers import full_text
+from apps.api.rows.paging import beside, beside_any
 from apps.customers.api.customers import read_order
+from apps.customers.domain import full_text
+from apps.customers.domain.search import EVERYBODY, SEARCH, search_text
 from apps.customers.models import Address, Customer
-from apps.customers.search import EVERYBODY, SEARCH, search_text
+from apps.ground.tenancy import shop_scope
 from apps.query import parse
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import parts
 from tests.customers.factories import NOON
 

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from apps.customers import accounts
-from apps.customers.accounts import LinkDead
+from apps.customers.domain import accounts
+from apps.customers.domain.accounts import LinkDead
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
 from tests.races import at_once

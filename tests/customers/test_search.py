@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from apps.customers.domain.search import fold, search_text
 from apps.customers.models import Customer
-from apps.customers.search import fold, search_text
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.customers.factories import NOON, make_address, make_customer
 

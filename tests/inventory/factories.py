@@ -5,17 +5,17 @@ from typing import Any
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.inventory import locations, services
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import locations, stock
 from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 
 
 def make_item(shop: Shop, **fields: Any) -> InventoryItem:
     """An item as its variant makes it: stocked at the primary location, with none available."""
     values = {"sku": "MUG-1", "tracked": True, "cost": "4.50", **fields}
     with shop_scope(shop):
-        return services.create_items([values], actor="system", at=timezone.now())[0]
+        return stock.create_items([values], actor="system", at=timezone.now())[0]
 
 
 def make_location(shop: Shop, **fields: Any) -> Location:
@@ -37,13 +37,13 @@ def make_location(shop: Shop, **fields: Any) -> Location:
 def first_location(shop: Shop) -> Location:
     """The location that the shop was opened with."""
     with shop_scope(shop):
-        return services.primary_location()
+        return stock.primary_location()
 
 
 def put(item: InventoryItem, location: Location, available: int) -> InventoryLevel:
     """Have so many of an item at a location."""
     with shop_scope(item.shop):
-        return services.set_available(item, location, available, actor="system", at=timezone.now())
+        return stock.set_available(item, location, available, actor="system", at=timezone.now())
 
 
 def level_of(item: InventoryItem, location: Location) -> int:

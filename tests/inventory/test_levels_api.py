@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.inventory.factories import (
     body_of,

@@ -7,11 +7,11 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from apps.events.models import Event
-from apps.inventory import locations, services
-from apps.inventory.locations import LimitReached, ServiceLocation, StillNeeded
+from apps.ground.errors import TransitionRefused
+from apps.inventory.domain import locations, stock
+from apps.inventory.domain.locations import LimitReached, ServiceLocation, StillNeeded
 from apps.inventory.models import Location
-from apps.shops.countries import UnknownCountry
-from apps.shops.errors import TransitionRefused
+from apps.shops.domain.countries import UnknownCountry
 from apps.shops.models import Shop
 from tests.inventory.factories import first_location, make_item, make_location, put
 
@@ -75,7 +75,7 @@ def test_the_next_location_becomes_primary(in_shop: Shop) -> None:
 
     in_shop.refresh_from_db()
     assert in_shop.primary_location_id == third.pk
-    assert services.primary_location() == third
+    assert stock.primary_location() == third
     assert second.active
 
 
@@ -124,13 +124,13 @@ def test_a_services_location_goes_or_stays_as_history(in_shop: Shop) -> None:
     unused, used = make_location(in_shop, legacy=True), make_location(in_shop, legacy=True)
     item = make_item(in_shop)
     put(item, used, 3)
-    services.connect(item, unused, **BY)
+    stock.connect(item, unused, **BY)
 
     assert locations.close_service_location(unused, **BY) is True
     assert locations.close_service_location(used, **BY) is False
 
     assert list(Location.objects.filter(legacy=True).values_list("id", "active")) == [(used.pk, False)]
-    assert services.total_available([item.pk]) == {item.pk: 0}
+    assert stock.total_available([item.pk]) == {item.pk: 0}
 
 
 @pytest.mark.parametrize(

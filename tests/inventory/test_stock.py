@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import F
 
-from apps.inventory import listeners, services, stock
+from apps.inventory.domain import listeners, movements
+from apps.inventory.domain import stock as services
+from apps.inventory.domain.movements import LocationInactive, Move, NotStocked, OutOfStock
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
-from apps.inventory.stock import LocationInactive, Move, NotStocked, OutOfStock
 from apps.shops.models import Shop
 from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
 
@@ -110,7 +111,7 @@ def apply_in_transaction(moves: list[Move]) -> None:
     from django.db import transaction
 
     with transaction.atomic():
-        stock.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+        movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
 
 
 @pytest.mark.parametrize(

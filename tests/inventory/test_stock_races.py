@@ -10,12 +10,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from apps.inventory import locations, services, stock
-from apps.inventory.grid import Cell, write_cells
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import locations, movements
+from apps.inventory.domain import stock as services
+from apps.inventory.domain.grid import Cell, write_cells
+from apps.inventory.domain.movements import Move, OutOfStock
 from apps.inventory.models import InventoryLevel, Location, StockMovement
-from apps.inventory.stock import Move, OutOfStock
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.inventory.factories import first_location, level_of, make_item, make_location, put
 from tests.races import at_once
 
@@ -72,7 +73,7 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
             all_have_read.wait(timeout=30)
             if available < 1:
                 return False
-            stock.apply([Move(item.pk, first.pk, -1, may_oversell=True)], reason=StockMovement.Reason.SALE, **BY)
+            movements.apply([Move(item.pk, first.pk, -1, may_oversell=True)], reason=StockMovement.Reason.SALE, **BY)
             return True
 
     sold = at_once(shop, *[take_unguarded] * TWENTY)
@@ -100,7 +101,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
         def move() -> None:
             with transaction.atomic():
                 moves = [Move(item.pk, first.pk, delta) for item in rows]
-                stock.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+                movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
 
         return move
 

@@ -10,7 +10,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 django.setup()
 
-from apps.jobs import services  # noqa: E402
+from apps.jobs.domain import queue  # noqa: E402
 from apps.jobs.models import Job  # noqa: E402
 from backoffice.celery import app  # noqa: E402, F401
 
@@ -25,4 +25,4 @@ def mark(job: Job, *, mode: str, **_: Any) -> None:
         file.write("done\n")
 
 
-services.register("test.mark", mark)
+queue.register("test.mark", mark)

@@ -8,17 +8,17 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from apps.jobs import services
+from apps.ground.tenancy import current_shop, shop_scope
+from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import current_shop, shop_scope
 
 
 @pytest.fixture
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """The keys for which the bell was rung."""
     heard: list[uuid.UUID] = []
-    monkeypatch.setattr(services, "_doorbells", [heard.append])
+    monkeypatch.setattr(queue, "_doorbells", [heard.append])
     return heard
 
 
@@ -33,15 +33,15 @@ def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         if failures:
             raise failures[0]
 
-    monkeypatch.setattr(services, "_tasks", {})
+    monkeypatch.setattr(queue, "_tasks", {})
     given_up: list[int] = []
-    services.register("test.task", run, on_give_up=lambda job: given_up.append(job.pk))
+    queue.register("test.task", run, on_give_up=lambda job: given_up.append(job.pk))
     return [calls, failures, given_up]
 
 
 def ask(shop: Shop, **arguments: Any) -> Job:
     with shop_scope(shop), transaction.atomic():
-        return services.enqueue("test.task", actor="app:1", **arguments)
+        return queue.enqueue("test.task", actor="app:1", **arguments)
 
 
 def again(shop: Shop, job: Job) -> Job:
@@ -53,10 +53,10 @@ def again(shop: Shop, job: Job) -> Job:
 def test_bell_rings_after_the_commit_and_not_after_a_rollback(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     with shop_scope(shop):
         with transaction.atomic():
-            job = services.enqueue("test.task")
+            job = queue.enqueue("test.task")
             assert rung == []
         with transaction.atomic():
-            services.enqueue("test.task")
+            queue.enqueue("test.task")
             transaction.set_rollback(True)
         assert Job.objects.count() == 1
 
@@ -66,7 +66,7 @@ def test_bell_rings_after_the_commit_and_not_after_a_rollback(shop: Shop, task: 
 def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop, thing=7)
 
-    answers = [services.run(job.key), services.run(job.key)]
+    answers = [queue.run(job.key), queue.run(job.key)]
 
     assert answers == [True, False]
     assert task[0] == [(shop.pk, {"thing": 7})]
@@ -77,12 +77,12 @@ def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[u
     task[1].append(ValueError("not yet"))
     job = ask(shop)
 
-    services.run(job.key)
+    queue.run(job.key)
     waiting = again(shop, job)
-    at_once = services.run(job.key)
+    at_once = queue.run(job.key)
     task[1].clear()
     time_machine.move_to(waiting.due_at + timedelta(seconds=1))
-    later = services.run(job.key)
+    later = queue.run(job.key)
 
     assert (waiting.state, waiting.error, waiting.attempts) == (Job.State.WAITING, "not yet", 1)
     assert (at_once, later) == (False, True)
@@ -95,30 +95,30 @@ def test_job_that_always_fails_is_parked_and_others_go_on(
     task[1].append(ValueError("never"))
     job = ask(shop)
 
-    for _ in range(services.MAX_ATTEMPTS):
+    for _ in range(queue.MAX_ATTEMPTS):
         time_machine.move_to(again(shop, job).due_at + timedelta(seconds=1))
-        assert services.run(job.key)
+        assert queue.run(job.key)
     parked = again(shop, job)
     task[1].clear()
     other = ask(shop)
-    services.run(other.key)
+    queue.run(other.key)
 
-    assert (parked.state, parked.attempts) == (Job.State.FAILED, services.MAX_ATTEMPTS)
+    assert (parked.state, parked.attempts) == (Job.State.FAILED, queue.MAX_ATTEMPTS)
     assert task[2] == [job.pk]
-    assert not services.run(job.key)
+    assert not queue.run(job.key)
     assert again(shop, other).state == Job.State.DONE
 
 
 def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
-    task[1].append(services.GiveUp("no such file"))
+    task[1].append(queue.GiveUp("no such file"))
     job = ask(shop)
-    services.run(job.key)
+    queue.run(job.key)
     given_up = again(shop, job)
     task[1].clear()
 
     with shop_scope(shop):
-        retried = services.retry(job)
-    services.run(job.key)
+        retried = queue.retry(job)
+    queue.run(job.key)
 
     assert (given_up.state, given_up.error) == (Job.State.FAILED, "no such file")
     assert retried
@@ -131,8 +131,8 @@ def test_sweep_rings_for_what_a_lost_message_left_behind(
     job = ask(shop)
     later = timezone.now() + timedelta(seconds=20)
 
-    early = services.sweep(at=timezone.now())
-    due = services.sweep(at=later)
+    early = queue.sweep(at=timezone.now())
+    due = queue.sweep(at=later)
 
     assert (early, due) == (0, 1)
     assert rung[-1] == job.key
@@ -145,10 +145,10 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.
             state=Job.State.RUNNING, attempts=1, lease=uuid.uuid4(), lease_until=timezone.now() + timedelta(seconds=30)
         )
 
-    held = services.run(job.key)
+    held = queue.run(job.key)
     time_machine.move_to(timezone.now() + timedelta(seconds=31))
-    assert services.sweep(at=timezone.now()) == 1
-    taken = services.run(job.key)
+    assert queue.sweep(at=timezone.now()) == 1
+    taken = queue.run(job.key)
 
     assert (held, taken) == (False, True)
     assert again(shop, job).attempts == 2
@@ -160,10 +160,10 @@ def test_job_that_kills_its_worker_each_time_is_parked(
     job = ask(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
-            state=Job.State.RUNNING, attempts=services.MAX_ATTEMPTS, lease_until=timezone.now() - timedelta(seconds=1)
+            state=Job.State.RUNNING, attempts=queue.MAX_ATTEMPTS, lease_until=timezone.now() - timedelta(seconds=1)
         )
 
-    services.run(job.key)
+    queue.run(job.key)
 
     assert again(shop, job).state == Job.State.FAILED
     assert task[0] == []
@@ -179,23 +179,23 @@ def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
         Job.objects.filter(pk=job.pk).update(lease=other)
         raise ValueError("late")
 
-    monkeypatch.setattr(services, "_tasks", {})
-    services.register("test.task", stolen)
-    services.run(job.key)
+    monkeypatch.setattr(queue, "_tasks", {})
+    queue.register("test.task", stolen)
+    queue.run(job.key)
 
     assert (again(shop, job).state, again(shop, job).lease) == (Job.State.RUNNING, other)
 
 
 def test_unknown_task_is_refused_when_asked_for(shop: Shop, task: Any) -> None:
-    with shop_scope(shop), pytest.raises(services.UnknownTask):
-        services.enqueue("test.nonsense")
+    with shop_scope(shop), pytest.raises(queue.UnknownTask):
+        queue.enqueue("test.nonsense")
 
 
 def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
 
     with shop_scope(shop):
-        assert services.cancel(job)
+        assert queue.cancel(job)
 
-    assert not services.run(job.key)
+    assert not queue.run(job.key)
     assert task[0] == []

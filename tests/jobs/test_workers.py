@@ -17,10 +17,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.jobs import services
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import factories
 from tests.client.conftest import database_url
 
@@ -87,10 +87,10 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> float:
 
 def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
     """A job whose message was lost: the bell is not rung."""
-    monkeypatch.setattr(services, "_doorbells", [])
-    monkeypatch.setitem(services._tasks, "test.mark", services._Registered(lambda job, **_: None, None))
+    monkeypatch.setattr(queue, "_doorbells", [])
+    monkeypatch.setitem(queue._tasks, "test.mark", queue._Registered(lambda job, **_: None, None))
     with shop_scope(shop), transaction.atomic():
-        return services.enqueue("test.mark", mode=mode)
+        return queue.enqueue("test.mark", mode=mode)
 
 
 def state(shop: Shop, job: Job) -> str:

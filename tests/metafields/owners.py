@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.db.models import Model
 
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.content.factories import make_article, make_blog
 from tests.customers.factories import make_customer

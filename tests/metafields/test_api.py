@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.wire_tables import assert_fits
 

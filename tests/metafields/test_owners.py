@@ -9,12 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.events.models import Event
-from apps.metafields import services
+from apps.ground.tenancy import shop_scope
+from apps.metafields.domain import setting
+from apps.metafields.domain.owners import Owner, all_owners, owner_named, owner_of, register_owner
+from apps.metafields.domain.setting import BadMetafields
 from apps.metafields.models import Metafield
-from apps.metafields.owners import Owner, all_owners, owner_named, owner_of, register_owner
-from apps.metafields.services import BadMetafields
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.metafields.owners import KINDS, MAKERS, make_owner
 from tests.wire_tables import assert_fits, routes
@@ -90,7 +90,7 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
 def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         variant, stranger = MAKERS["variant"](), MAKERS["product"]()
-        services.set_many(variant, [ROW], **BY)
+        setting.set_many(variant, [ROW], **BY)
 
     counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
     elsewhere = api.get(f"products/{stranger.pk}/variants/{variant.pk}/metafields/count.json")
@@ -168,7 +168,7 @@ def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resou
     owners = [make_owner(resource, where) for where in (shop, shop, other_shop)]
     for row in owners:
         with shop_scope(row.shop):
-            services.set_many(row, [ROW, ROW | {"key": "dry"}], **BY)
+            setting.set_many(row, [ROW, ROW | {"key": "dry"}], **BY)
 
     with shop_scope(shop):
         type(owners[0]).objects.filter(pk=owners[0].pk).delete()
@@ -183,7 +183,7 @@ def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, sho
     variant, image = make_owner("variant", shop), make_owner("product_image", shop)
     with shop_scope(shop):
         for row in (variant, image):
-            services.set_many(row, [ROW], **BY)
+            setting.set_many(row, [ROW], **BY)
 
     for product_id in (variant.product_id, image.product_id):
         assert api.delete(f"products/{product_id}.json").status_code == 200
@@ -222,8 +222,8 @@ def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_
 def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
-        first = services.set_many(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
-        again = services.set_many(product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY)
+        first = setting.set_many(product, [ROW, ROW | {"key": "dry", "description": "d"}], **BY)
+        again = setting.set_many(product, [ROW | {"value": "Hot"}, {**ROW, "key": "dry"}, {**ROW, "key": "new"}], **BY)
         topics = list(
             Event.objects.filter(topic__startswith="product_metafields").order_by("id").values_list("topic", flat=True)
         )
@@ -257,7 +257,7 @@ def test_many_are_refused_with_all_their_faults(shop: Shop, rows: Any, errors: d
     product = make_owner("product", shop)
 
     with shop_scope(shop), pytest.raises(BadMetafields) as refusal:
-        services.set_many(product, rows, **BY)
+        setting.set_many(product, rows, **BY)
 
     assert refusal.value.errors == errors
     with shop_scope(shop):
@@ -268,7 +268,7 @@ def test_none_at_all_are_set_without_a_query(in_shop: Shop) -> None:
     product = make_owner("product", in_shop)
 
     with CaptureQueriesContext(connection) as queries:
-        assert services.set_many(product, None, **BY) == services.set_many(product, [], **BY) == []
+        assert setting.set_many(product, None, **BY) == setting.set_many(product, [], **BY) == []
 
     assert [query["sql"] for query in queries if "metafields" in query["sql"]] == []
 

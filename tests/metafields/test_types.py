@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apps.metafields import types
+from apps.metafields.domain import types
 
 LARGEST = 2**53 - 1
 

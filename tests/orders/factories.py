@@ -6,12 +6,12 @@ from typing import Any
 from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
-from apps.inventory import services as inventory
-from apps.orders import placing
+from apps.ground.tenancy import current_shop, shop_scope
+from apps.inventory.domain import stock as inventory
+from apps.orders.domain import placing
+from apps.orders.domain.placing import Parts
 from apps.orders.models import Order
-from apps.orders.placing import Parts
 from apps.shops.models import Shop
-from apps.shops.tenancy import current_shop, shop_scope
 
 MUG = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.customers import personal_data
+from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.orders import demo, hooks, services
+from apps.ground.tenancy import shop_scope
+from apps.orders import demo
+from apps.orders.domain import editing, hooks
+from apps.orders.domain.placing import OrderRefused
 from apps.orders.models import Order
-from apps.orders.placing import OrderRefused
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.orders.factories import make_order, make_variant
 
@@ -61,7 +62,7 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop) -> 
 
     hooks.on_erase(hook)
     with shop_scope(shop):
-        services.add_comment(order, "Ada called", actor="system", at=timezone.now())
+        editing.add_comment(order, "Ada called", actor="system", at=timezone.now())
         personal_data.redact(Customer.objects.get(), actor="system", at=timezone.now())
     hooks.erasures.remove(hook)
 

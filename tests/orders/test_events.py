@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.orders import services
+from apps.ground.tenancy import shop_scope
+from apps.orders.domain import editing
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.orders.factories import make_order
 from tests.wire_tables import assert_fits
@@ -35,7 +35,7 @@ def test_wire_of_every_route(api: ApiClient, product: int) -> None:
 def test_an_app_sees_what_its_scopes_read(client_with: ClientWith, shop: Shop, product: int) -> None:
     order = make_order(shop)
     with shop_scope(shop):
-        services.add_comment(order, "Call back", actor="system", at=timezone.now())
+        editing.add_comment(order, "Call back", actor="system", at=timezone.now())
         comment = Event.objects.get(topic="orders/comment")
 
     def types(*scopes: str) -> set[str]:

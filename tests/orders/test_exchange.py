@@ -17,17 +17,18 @@ from hypothesis import strategies as st
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.jobs import housekeeping
-from apps.jobs import services as jobs
+from apps.exchange.domain import exports, imports
+from apps.exchange.domain.cells import Writer, guarded, read, unguarded
+from apps.exchange.models import Export, Import, ImportedRow
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import housekeeping
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.orders.exchange import exports, imports
-from apps.orders.exchange.cells import Writer, guarded, read, unguarded
-from apps.orders.models import Export, Import, ImportedRow, LineItem, Order, Transaction
-from apps.orders.payments import create_transaction
-from apps.orders.services import delete_order
-from apps.orders.transitions import cancel, close
+from apps.orders.domain.editing import delete_order
+from apps.orders.domain.payments import create_transaction
+from apps.orders.domain.transitions import cancel, close
+from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
 from tests.conftest import ApiClient

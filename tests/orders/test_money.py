@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.orders import pricing
+from apps.ground.money import converted, fits, is_currency, places_of, portion, quantum_of, rounded, split
+from apps.orders.domain import pricing
 from apps.orders.models import LineItem, Order, ShippingLine
-from apps.orders.money import converted, fits, is_currency, places_of, portion, quantum_of, rounded, split
 
 CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
 

@@ -8,11 +8,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from apps.orders import transitions
+from apps.ground.tenancy import shop_scope
+from apps.orders.domain import transitions
+from apps.orders.domain.order_status import url_of
 from apps.orders.models import Order
-from apps.orders.order_status import url_of
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.orders.factories import make_order
 
@@ -116,7 +116,7 @@ def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> 
 
 
 def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
-    from apps.jobs import services as jobs
+    from apps.jobs.domain import queue as jobs
     from apps.jobs.models import Job
 
     order = make_order(shop, email="ada@example.com", send_receipt=True)

@@ -9,9 +9,9 @@ from django.utils import timezone
 from apps.catalog.models import Product
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.orders.models import LineItem, Order, OrderCounter, Transaction
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient, ClientWith
 from tests.orders.factories import available, make_order, make_variant
 from tests.wire_tables import assert_fits
@@ -711,7 +711,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 
 def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_order: dict[str, Any]) -> None:
-    from apps.api import rendering
+    from apps.api.rows import rendering
 
     path = f"orders/{full_order['id']}"
     for write in (
@@ -728,7 +728,7 @@ def test_what_is_kept_rendered_equals_a_fresh_rendering(api: ApiClient, full_ord
 
 
 def test_receipts_are_sent_by_a_worker(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
-    from apps.jobs import services as jobs
+    from apps.jobs.domain import queue as jobs
     from apps.jobs.models import Job
 
     place(api, email="ada@example.com", send_receipt=True)

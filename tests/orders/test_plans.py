@@ -7,13 +7,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.api.filters import apply_filters
-from apps.api.paging import beside
+from apps.api.resources.filters import apply_filters
+from apps.api.rows.paging import beside
 from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
 from apps.orders.api.filters import OrderFilter
 from apps.orders.models import Order
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import parts
 
 ROWS = 6_000

@@ -11,14 +11,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.customers.models import Customer
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
-from apps.orders import payments, transitions
+from apps.orders.domain import payments, transitions
+from apps.orders.domain.payments import PaymentRefused
+from apps.orders.domain.stocking import NotEnoughStock
 from apps.orders.models import Order, OrderCounter
-from apps.orders.payments import PaymentRefused
-from apps.orders.stocking import NotEnoughStock
-from apps.shops.errors import DomainError
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.orders.factories import available, make_order, make_variant
 from tests.races import at_once
 

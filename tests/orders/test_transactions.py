@@ -7,9 +7,9 @@ import pytest
 
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.orders.models import Transaction
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.conftest import ApiClient
 from tests.wire_tables import assert_fits
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.ground.tenancy import shop_scope
+from apps.panel.addresses import panel_url
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
-from apps.staff.addresses import panel_url
 from apps.staff.models import Membership, User
 from tests import factories
 

@@ -16,12 +16,12 @@ from apps.catalog.models import Collection, Product, Variant
 from apps.content.models import MobilePlatformApplication, ScriptTag
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.exchange.models import Export, Import
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.jobs.models import Job
-from apps.metafields.services import set_many
-from apps.orders.models import Export, Import
+from apps.metafields.domain.setting import set_many
 from apps.shops.models import AccessToken, Installation, Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.catalog.factories import make_custom, make_product, make_smart
@@ -182,21 +182,21 @@ TABLE: dict[str, Row] = {
     "orders_order_paid": Row(("edit_orders",), "order", 405),
     "orders_order_comment": Row(("orders",), "order", 405),
     # An export opens to the person who asked for it, whoever else may export.
-    "orders_export_changelist": Row(EXPORTS),
-    "orders_export_add": Row(),
-    "orders_export_new": Row(EXPORTS),
-    "orders_export_change": Row(EXPORTS, "export", 404),
-    "orders_export_history": Row(EXPORTS, "export", 404),
-    "orders_export_delete": Row((), "export", 404),
-    "orders_export_file": Row(EXPORTS, "export_file", 404),
-    "orders_import_changelist": Row(("customers", "edit_orders")),
-    "orders_import_add": Row(),
-    "orders_import_upload": Row(("customers", "edit_orders")),
-    "orders_import_change": Row(("customers", "edit_orders"), "import"),
-    "orders_import_history": Row(("customers", "edit_orders"), "import"),
-    "orders_import_delete": Row((), "import"),
-    "orders_import_confirm": Row(("customers", "edit_orders"), "import", 405),
-    "orders_import_report": Row(("customers", "edit_orders"), "import"),
+    "exchange_export_changelist": Row(EXPORTS),
+    "exchange_export_add": Row(),
+    "exchange_export_new": Row(EXPORTS),
+    "exchange_export_change": Row(EXPORTS, "export", 404),
+    "exchange_export_history": Row(EXPORTS, "export", 404),
+    "exchange_export_delete": Row((), "export", 404),
+    "exchange_export_file": Row(EXPORTS, "export_file", 404),
+    "exchange_import_changelist": Row(("customers", "edit_orders")),
+    "exchange_import_add": Row(),
+    "exchange_import_upload": Row(("customers", "edit_orders")),
+    "exchange_import_change": Row(("customers", "edit_orders"), "import"),
+    "exchange_import_history": Row(("customers", "edit_orders"), "import"),
+    "exchange_import_delete": Row((), "import"),
+    "exchange_import_confirm": Row(("customers", "edit_orders"), "import", 405),
+    "exchange_import_report": Row(("customers", "edit_orders"), "import"),
     "staff_membership_changelist": Row(STAFF),
     "staff_membership_add": Row(("staff_management_create",)),
     "staff_membership_change": Row(STAFF, "membership"),
@@ -344,7 +344,7 @@ def test_each_permission_lets_in(name: str, permission: str, panel_with: PanelWi
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_other_permission_lets_in(name: str, panel_with: PanelWith, things_of: Things) -> None:
-    from apps.staff.permissions import NAMES as EVERY
+    from apps.staff.domain.permissions import NAMES as EVERY
 
     row = TABLE[name]
     panel = panel_with(*(other for other in EVERY if other not in row.lets))
@@ -440,7 +440,7 @@ def test_a_form_without_its_key_changes_nothing(panel_with: PanelWith, shop: Sho
 
 
 def test_screens_of_packages_are_not_in_the_panel() -> None:
-    from apps.staff.panel import PanelAdmin
+    from apps.panel.screens.bases import PanelAdmin
 
     assert all(isinstance(screen, PanelAdmin) for screen in admin.site._registry.values())
 

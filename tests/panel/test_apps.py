@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from apps.content.models import ScriptTag
 from apps.events.models import Event
-from apps.shops import services
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.admin import departures
+from apps.shops.domain import installing
 from apps.shops.models import AccessToken, App, Installation, Shop, token_digest
-from apps.shops.tenancy import every_shop, shop_scope
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 
@@ -203,12 +203,12 @@ def test_uninstalling_says_what_goes_and_takes_it(owner: Panel, shop: Shop) -> N
 
 
 def test_whatever_goes_with_an_app_is_announced() -> None:
-    assert set(services._cleaners) <= departures.names()
+    assert set(installing._cleaners) <= departures.names()
 
 
 def test_every_scope_can_be_chosen() -> None:
     from apps.shops.admin.scope_fields import rows
-    from apps.shops.scopes import SCOPES
+    from apps.shops.models.scopes import SCOPES
 
     offered = {scope for row in rows() for scope in (row.read, row.write) if scope}
 

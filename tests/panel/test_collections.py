@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from apps.catalog.models import Collect, Collection
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.stock_grid import messages_of

@@ -7,14 +7,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from apps.content import articles, assets, blogs, contents, themes
+from apps.content.domain import articles, assets, blogs, contents, themes
 from apps.content.models import Article, Asset, AssetVersion, Blog, FileContent, MobilePlatformApplication, Theme
 from apps.events.models import Event
-from apps.jobs import services as jobs
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
 from tests.media.pictures import plain
 from tests.panel.conftest import Panel, PanelWith

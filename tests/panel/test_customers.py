@@ -7,13 +7,13 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.customers import accounts, personal_data
+from apps.customers.domain import accounts, personal_data
+from apps.customers.domain.customers import update_customer
 from apps.customers.models import Address, Customer
-from apps.customers.services import update_customer
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.customers.factories import make_address, make_customer
 from tests.panel.conftest import Panel, PanelWith
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.jobs import services as jobs
+from apps.exchange.domain import exports, imports
+from apps.exchange.models import Export, Import
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.orders.exchange import exports, imports
-from apps.orders.models import Export, Import
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests import factories
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
@@ -36,8 +36,8 @@ def run(shop: Shop, task: str) -> None:
 
 
 def make_export(panel: Panel, **fields: str) -> Export:
-    key = panel.form_key("orders_export_new")
-    panel.post("orders_export_new", form_key=key, **{"kind": "orders", "format": "csv", **fields})
+    key = panel.form_key("exchange_export_new")
+    panel.post("exchange_export_new", form_key=key, **{"kind": "orders", "format": "csv", **fields})
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         return Export.objects.latest("pk")
@@ -46,7 +46,7 @@ def make_export(panel: Panel, **fields: str) -> Export:
 def upload(panel: Panel, content: bytes, name: str = "in.jsonl") -> Any:
     file = io.BytesIO(content)
     file.name = name
-    return panel.post("orders_import_upload", form_key=panel.form_key("orders_import_upload"), file=file)
+    return panel.post("exchange_import_upload", form_key=panel.form_key("exchange_import_upload"), file=file)
 
 
 def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith, shop: Shop) -> None:
@@ -54,7 +54,7 @@ def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith,
     panel, colleague = panel_with("export_orders"), panel_with("export_orders")
 
     export = make_export(panel)
-    page = panel.get("orders_export_change", export.pk)
+    page = panel.get("exchange_export_change", export.pk)
     file = panel.http.get(page.context["link"])
 
     text = b"".join(file.streaming_content).decode()
@@ -62,8 +62,8 @@ def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith,
     assert "'=1+1" in text
     assert file["Content-Disposition"].startswith("attachment")
     assert colleague.http.get(page.context["link"]).status_code == 404
-    assert panel.get("orders_export_file", export.pk, "x" * 43).status_code == 404
-    assert panel.get("orders_export_changelist").status_code == 200
+    assert panel.get("exchange_export_file", export.pk, "x" * 43).status_code == 404
+    assert panel.get("exchange_export_changelist").status_code == 200
 
 
 def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
@@ -73,10 +73,10 @@ def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
     export = make_export(panel)
 
     stranger = panel_with("export_orders", shop=other_shop)
-    assert stranger.get("orders_export_file", export.pk, export.key).status_code == 404
+    assert stranger.get("exchange_export_file", export.pk, export.key).status_code == 404
     with shop_scope(shop):
         panel.user.memberships.update(permissions=["export_customers"])
-    assert panel.get("orders_export_file", export.pk, export.key).status_code == 403
+    assert panel.get("exchange_export_file", export.pk, export.key).status_code == 403
 
 
 @pytest.mark.parametrize("kind", ["customers", "orders"])
@@ -98,21 +98,21 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
         made = [list(exports.rows_of(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
         assert Event.objects.filter(topic="orders/export").latest("pk").changes["filters"] == [None, {"ids": 2}]
     assert made == [ids[:1], ids[:2]]
-    assert "/orders/export/" in chosen["Location"]
+    assert "/exchange/export/" in chosen["Location"]
     assert found.status_code == 302
-    assert "/orders/export/" not in refused.get("Location", "")
+    assert "/exchange/export/" not in refused.get("Location", "")
     assert b"export_chosen" not in lacking.http.get(address).content
 
 
 def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
     clerk, nobody = panel_with("export_customers"), panel_with("orders", "customers")
 
-    shown = clerk.get("orders_export_new")
-    sent = clerk.post("orders_export_new", form_key=shown.context["form_key"], kind="orders", format="csv")
+    shown = clerk.get("exchange_export_new")
+    sent = clerk.post("exchange_export_new", form_key=shown.context["form_key"], kind="orders", format="csv")
 
     assert [value for value, _ in shown.context["form"].fields["kind"].choices] == ["customers"]
     assert sent.status_code == 200
-    assert nobody.get("orders_export_new").status_code == 403
+    assert nobody.get("exchange_export_new").status_code == 403
     with shop_scope(shop):
         assert not Export.objects.exists()
 
@@ -125,13 +125,13 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
     with shop_scope(shop):
         kept = Import.objects.get()
     run(shop, imports.CHECK)
-    checked = panel.get("orders_import_change", kept.pk)
+    checked = panel.get("exchange_import_change", kept.pk)
     with shop_scope(shop):
         assert not Customer.objects.exists()
-    panel.post("orders_import_confirm", kept.pk, form_key=checked.context["form_key"])
+    panel.post("exchange_import_confirm", kept.pk, form_key=checked.context["form_key"])
     run(shop, imports.RUN)
-    done = panel.get("orders_import_change", kept.pk)
-    report = panel.get("orders_import_report", kept.pk)
+    done = panel.get("exchange_import_change", kept.pk)
+    report = panel.get("exchange_import_report", kept.pk)
 
     assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
     assert b"Import 2 rows" in checked.content
@@ -153,7 +153,7 @@ def test_files_that_are_none_come_back_with_the_reason(panel_with: PanelWith, sh
     with shop_scope(shop):
         kept = Import.objects.get()
     assert (kept.state, kept.problem) == ("failed", "The first line must name every column once.")
-    assert panel.get("orders_import_changelist").status_code == 200
+    assert panel.get("exchange_import_changelist").status_code == 200
 
 
 def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
@@ -161,21 +161,21 @@ def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop
     with shop_scope(shop):
         kept = imports.keep(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
 
-    assert clerk.get("orders_import_upload").status_code == 403
-    assert clerk.post("orders_import_confirm", kept.pk).status_code == 403
-    assert stranger.get("orders_import_change", kept.pk).status_code == 404
-    assert stranger.post("orders_import_confirm", kept.pk).status_code == 404
+    assert clerk.get("exchange_import_upload").status_code == 403
+    assert clerk.post("exchange_import_confirm", kept.pk).status_code == 403
+    assert stranger.get("exchange_import_change", kept.pk).status_code == 404
+    assert stranger.post("exchange_import_confirm", kept.pk).status_code == 404
 
 
 def export_the_log(panel: Panel, **fields: str) -> str:
-    url = panel.url("orders_export_new") + "?kind=events"
+    url = panel.url("exchange_export_new") + "?kind=events"
     key = panel.http.get(url).context["form_key"]
     answer = panel.http.post(url, {"form_key": key, "format": "csv", **fields})
     assert answer.status_code == 302, answer.context["form"].errors
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
-    return b"".join(panel.http.get(panel.url("orders_export_file", export.pk, export.key)).streaming_content).decode()
+    return b"".join(panel.http.get(panel.url("exchange_export_file", export.pk, export.key)).streaming_content).decode()
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machi
     time_machine.move_to(datetime(2031, 5, 6, 15, tzinfo=UTC))
     auditor.http.force_login(auditor.user)
 
-    page = auditor.get("orders_export_new", kind="events", topic="app/installed", who="system", period="7", q="#1")
+    page = auditor.get("exchange_export_new", kind="events", topic="app/installed", who="system", period="7", q="#1")
 
     form = page.context["form"]
     assert {name: str(form[name].value()) for name in ("topic", "who", "q", "since")} == {
@@ -250,15 +250,17 @@ def test_the_form_begins_with_the_filters_of_the_list(auditor: Panel, time_machi
         "q": "#1",
         "since": "2031-04-29",
     }
-    assert auditor.get("orders_export_new", kind="events", period="x").status_code == 200
+    assert auditor.get("exchange_export_new", kind="events", period="x").status_code == 200
 
 
 def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith, shop: Shop) -> None:
     clerk = panel_with("export_orders", "export_customers")
-    url = clerk.url("orders_export_new") + "?kind=events"
+    url = clerk.url("exchange_export_new") + "?kind=events"
 
     answers = [clerk.http.get(url), clerk.http.post(url, {"format": "csv"})]
-    forged = clerk.post("orders_export_new", form_key=clerk.form_key("orders_export_new"), kind="events", format="csv")
+    forged = clerk.post(
+        "exchange_export_new", form_key=clerk.form_key("exchange_export_new"), kind="events", format="csv"
+    )
 
     assert [answer.status_code for answer in answers] == [403, 403]
     assert "kind" in forged.context["form"].errors

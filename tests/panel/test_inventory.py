@@ -2,9 +2,9 @@
 
 import pytest
 
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem, Location
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.inventory.factories import first_location, level_of, make_item, make_location, put, topics_of
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.stock_grid import GRID, cell, save

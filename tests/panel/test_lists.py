@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
+from apps.panel.screens.paging import BoundedPaginator
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
-from apps.staff.paging import BoundedPaginator
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 
@@ -68,7 +68,7 @@ def test_no_screen_groups_by_date() -> None:
 
 
 def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.staff.paging.COUNTED", 2)
+    monkeypatch.setattr("apps.panel.screens.paging.COUNTED", 2)
     for _ in range(3):
         Job.objects.create(shop=in_shop, task="x.y")
 

@@ -3,10 +3,10 @@
 import pytest
 
 from apps.events.models import Event
-from apps.inventory import locations
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import locations
 from apps.inventory.models import Location
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.inventory.factories import make_item, make_location, put, topics_of
 from tests.panel.conftest import PanelWith
 from tests.panel.stock_grid import messages_of

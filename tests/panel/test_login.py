@@ -11,8 +11,8 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from django.test import Client
 
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
 from tests.panel.conftest import PASSWORD, PanelWith

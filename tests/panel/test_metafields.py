@@ -10,12 +10,12 @@ from django.test import RequestFactory
 
 from apps.catalog.models import Product
 from apps.events.models import Event
-from apps.metafields import services
-from apps.metafields.inline import MetafieldInline
+from apps.ground.tenancy import shop_scope
+from apps.metafields.admin.inline import MetafieldInline
+from apps.metafields.domain import setting
 from apps.metafields.models import Metafield
+from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
-from apps.staff.panel import ShopOwnedAdmin
 from tests.metafields.owners import make_owner
 from tests.panel.conftest import Panel, PanelWith
 
@@ -24,7 +24,7 @@ ROW = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "va
 
 def made(shop: Shop, **fields: Any) -> Metafield:
     with shop_scope(shop):
-        (metafield,) = services.set_many(shop, [ROW | fields], actor="system", at=shop.created_at)
+        (metafield,) = setting.set_many(shop, [ROW | fields], actor="system", at=shop.created_at)
         return metafield
 
 
@@ -90,7 +90,7 @@ def test_only_the_shops_own_stand_there_and_only_for_who_may(
 ) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
-        (of_product,) = services.set_many(product, [ROW], actor="system", at=shop.created_at)
+        (of_product,) = setting.set_many(product, [ROW], actor="system", at=shop.created_at)
     foreign = made(other_shop)
     panel = panel_with("preferences")
 
@@ -139,7 +139,7 @@ def test_the_inline_passes_the_admins_checks() -> None:
 def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: PanelWith, shop: Shop) -> None:
     panel, product = panel_with(owner=True), make_owner("product", shop)
     with shop_scope(shop):
-        first, second = services.set_many(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
+        first, second = setting.set_many(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
         # In the order of their names: dry, wash.
         data = {
             **management(3, initial=2),
@@ -189,7 +189,7 @@ def test_the_inline_says_what_does_not_fit(
 def test_the_inline_reaches_no_metafield_of_another_owner(panel_with: PanelWith, shop: Shop) -> None:
     panel, product, sibling = panel_with(owner=True), make_owner("product", shop), make_owner("product", shop)
     with shop_scope(shop):
-        (foreign,) = services.set_many(sibling, [ROW], actor="system", at=shop.created_at)
+        (foreign,) = setting.set_many(sibling, [ROW], actor="system", at=shop.created_at)
         forged = {**management(1, initial=1), **row(0, value="Hot", id=foreign.pk)}
         formset = inline_of(panel, product, forged)
         assert formset.is_valid()

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
-from apps.orders.models import Comment, Export, Order
+from apps.exchange.models import Export
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.orders.factories import available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
@@ -180,13 +181,13 @@ def test_the_chosen_orders_are_exported(
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr("apps.orders.admin.exchange.MAX_EXPORTED", 0)
+    monkeypatch.setattr("apps.exchange.admin.exchange.MAX_EXPORTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
         export = Export.objects.get()
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
-    assert asked["Location"] == exporter.url("orders_export_change", export.pk)
+    assert asked["Location"] == exporter.url("exchange_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
     assert "Choose 1 to 0 of them" in too_many.content.decode()
 

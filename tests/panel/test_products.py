@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from apps.catalog.images import MAX_IMAGES
+from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.catalog.factories import PNG, make_image, make_product
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.stock_grid import messages_of

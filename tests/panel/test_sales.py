@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith

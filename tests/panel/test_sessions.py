@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.shops.models import Shop
+from apps.staff.domain.sessions import clear_expired, device_of
 from apps.staff.models import User
-from apps.staff.sessions import clear_expired, device_of
 from tests import factories
 from tests.panel.conftest import PASSWORD
 

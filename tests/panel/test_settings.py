@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from apps.events.models import Event
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.panel.conftest import Panel, PanelWith
 
 
@@ -154,7 +154,7 @@ def test_a_new_handle_moves_the_panel(operator: Panel, shop: Shop) -> None:
 
 
 def test_somebody_who_may_only_look_gets_no_save_button(panel_with: PanelWith, shop: Shop) -> None:
-    from apps.staff import permissions
+    from apps.staff.domain import permissions
 
     permissions.grant("reports", "v", "shops.shop")
     try:

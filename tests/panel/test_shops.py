@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import Membership
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith

@@ -7,11 +7,11 @@ from django.core import mail
 from django.test import Client
 
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import AccessToken, Shop
-from apps.shops.tenancy import shop_scope
+from apps.staff.domain.permission_labels import LABELS
+from apps.staff.domain.permissions import NAMES
 from apps.staff.models import Membership, User
-from apps.staff.permission_labels import LABELS
-from apps.staff.permissions import NAMES
 from tests import factories
 from tests.panel.conftest import PASSWORD, Panel, PanelWith, place_of
 

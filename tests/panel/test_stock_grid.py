@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
 from tests.panel.conftest import PanelWith
 from tests.panel.stock_grid import GRID, cell, messages_of, save
@@ -74,10 +74,10 @@ def test_the_grid_saves_all_or_nothing_and_marks_the_cell(
 
 def test_the_grid_keeps_oversold_cells_until_somebody_counts(panel_with: PanelWith, shop: Shop) -> None:
     panel, item, first = panel_with("products"), make_item(shop), first_location(shop)
-    from apps.inventory import services
+    from apps.inventory.domain import stock
 
     with shop_scope(shop):
-        services.take(item, first, 2, policy="continue", actor="system", at=item.created_at)
+        stock.take(item, first, 2, policy="continue", actor="system", at=item.created_at)
 
     unchanged = save(panel, **cell(item, first, -2, -2))
     counted = save(panel, **cell(item, first, 4, -2))

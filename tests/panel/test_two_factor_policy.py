@@ -10,8 +10,8 @@ from django.contrib.auth.hashers import make_password
 from django.test import Client
 
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from apps.staff.models import User
 from tests import factories
 from tests.panel.conftest import PASSWORD, Panel

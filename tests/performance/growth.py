@@ -6,17 +6,17 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.catalog.collects import add_collect
-from apps.catalog.inputs import VariantInput
+from apps.catalog.domain.collections.collects import add_collect
+from apps.catalog.domain.inputs import VariantInput
+from apps.catalog.domain.variants import create_variant
 from apps.catalog.models import Product, ProductImage
-from apps.catalog.variants import create_variant
-from apps.content import articles, themes
+from apps.content.domain import articles, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.customers.models import Customer
-from apps.events.services import record_event
+from apps.events.domain.recording import record_event
 from apps.inventory.models import Location
-from apps.metafields import services as metafields
-from apps.orders import payments
+from apps.metafields.domain import setting as metafields
+from apps.orders.domain import payments
 from apps.orders.models import Order
 from tests.api.routes import Route
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart

@@ -1,10 +1,10 @@
 """The benchmark's products and orders are such as the services make them."""
 
 from apps.catalog.models import Product
+from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from benchmarks.data import fill_customers
 from benchmarks.goods import fill_orders, fill_products
 from tests.conftest import ApiClient

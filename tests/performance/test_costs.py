@@ -15,9 +15,9 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from apps.api import rendering
+from apps.api.rows import rendering
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from backoffice.middleware import boundary
 from benchmarks.floors.creating import example
 from tests.conftest import VERSION, ApiClient

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api import rendering
+from apps.api.rows import rendering
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.shops.tenancy import shop_scope
 from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient
 from tests.performance.growth import FIXED, QUERIES, growth_of

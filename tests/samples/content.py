@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.content import articles, blogs, themes
+from apps.content.domain import articles, blogs, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from tests.samples import World, sample
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.metafields import services
-from apps.metafields.owners import owner_named
+from apps.metafields.domain import setting
+from apps.metafields.domain.owners import owner_named
 from tests.metafields.owners import KINDS, MAKERS
 from tests.samples import World, sample
 
@@ -17,13 +17,13 @@ OTHER = {"metafield": {"namespace": "care", "key": "dry", "value": "Flat", "type
 
 def of(world: World, make: Callable[[], Any] | None) -> dict[str, Any]:
     owner = make() if make else world.shop
-    (metafield,) = services.set_many(owner, [ROW], actor="system", at=timezone.now())
+    (metafield,) = setting.set_many(owner, [ROW], actor="system", at=timezone.now())
     return {"owner_id": owner.pk, "id": metafield.pk}
 
 
 def below(world: World, make: Callable[[], Any]) -> dict[str, Any]:
     owner = make()
-    services.set_many(owner, [ROW], actor="system", at=timezone.now())
+    setting.set_many(owner, [ROW], actor="system", at=timezone.now())
     return {
         "owner_id": owner.pk,
         "product_id": getattr(owner, "product_id", 0),

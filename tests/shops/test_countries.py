@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.shops.countries import (
+from apps.shops.domain.countries import (
     Country,
     Province,
     Region,

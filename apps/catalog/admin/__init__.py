@@ -4,7 +4,7 @@ from apps.catalog.admin.collections import CustomCollectionAdmin
 from apps.catalog.admin.products import ProductAdmin
 from apps.catalog.admin.smart import SmartCollectionAdmin
 from apps.catalog.admin.variants import VariantAdmin
-from apps.staff.permissions import grant
+from apps.staff.domain.permissions import grant
 
 grant(
     "products",

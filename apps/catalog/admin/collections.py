@@ -9,19 +9,20 @@ from django.http import HttpRequest
 from django.urls import URLPattern
 from django.utils import timezone
 
-from apps.catalog import collections, pictures
 from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.members import MembersPage
 from apps.catalog.api.fields import HandleField, HtmlField
-from apps.catalog.collections import CollectionParts
-from apps.catalog.membership import products_of
+from apps.catalog.domain import pictures
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.lifecycle import CollectionParts
+from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.models import Collection, CustomCollection
 from apps.media.images import MAX_BYTES
-from apps.metafields.inline import MetafieldInline
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import ThemedFileInput, display
+from apps.metafields.admin.inline import MetafieldInline
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
@@ -132,9 +133,9 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
         by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
         try:
             if change:
-                collections.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
+                lifecycle.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
             else:
-                obj.pk = collections.create_collection(self.kind, form.attrs(), parts, **by).pk
+                obj.pk = lifecycle.create_collection(self.kind, form.attrs(), parts, **by).pk
                 obj._state.adding = False
         except BaseException:
             pictures.discard([parts.picture] if parts.picture else [])
@@ -142,7 +143,7 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Through the service: the products stay."""
-        collections.delete_collection(obj, actor=self.actor(request), at=timezone.now())
+        lifecycle.delete_collection(obj, actor=self.actor(request), at=timezone.now())
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))

@@ -9,12 +9,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from rest_framework.serializers import ValidationError as Refused
 
-from apps.api.fields import ApiField
+from apps.api.resources.fields import ApiField
 from apps.catalog.api.fields import quantum_of
-from apps.catalog.pictures import local_address_of
+from apps.catalog.domain.pictures import local_address_of
+from apps.ground.tenancy import current_shop
 from apps.media.names import parse_transformation
-from apps.shops.tenancy import current_shop
-from apps.staff.theme import ThemedTextInput
+from apps.panel.theme import ThemedTextInput
 
 
 def read_as(field: ApiField, value: Any) -> Any:

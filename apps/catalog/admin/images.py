@@ -8,14 +8,14 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from apps.catalog import pictures, products
-from apps.catalog.images import MAX_IMAGES, add_image
-from apps.catalog.inputs import ImageInput, Parts
+from apps.catalog.domain import pictures, products
+from apps.catalog.domain.images import MAX_IMAGES, add_image
+from apps.catalog.domain.inputs import ImageInput, Parts
+from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Product, ProductImage
-from apps.catalog.pictures import Picture
+from apps.ground.errors import DomainError
 from apps.media.images import MAX_BYTES
-from apps.shops.errors import DomainError
-from apps.staff.access import require
+from apps.staff.domain.access import require
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512

@@ -8,14 +8,14 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from apps.catalog import collections
 from apps.catalog.admin.fields import thumbnail
 from apps.catalog.admin.images import moved
-from apps.catalog.collects import add_collect, remove_collect
-from apps.catalog.membership import ORDERS, products_of, with_order
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.collects import add_collect, remove_collect
+from apps.catalog.domain.collections.membership import ORDERS, products_of, with_order
 from apps.catalog.models import Collect, Collection, Product, ProductImage
-from apps.shops.errors import DomainError
-from apps.staff.access import require
+from apps.ground.errors import DomainError
+from apps.staff.domain.access import require
 
 MANUAL = Collection.SortOrder.MANUAL
 MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200
@@ -89,5 +89,5 @@ def _act(collection: Collection, request: HttpRequest, by: dict[str, Any]) -> st
     named = dict.fromkeys(int(text) for text in request.POST.getlist("product") if text.isdecimal())
     ordered = moved([pk for pk in named if pk in members], request.POST.get("move", ""))
     if ordered and collection.sort_order == MANUAL:
-        collections.set_order(collection, product_ids=ordered, **by)
+        lifecycle.set_order(collection, product_ids=ordered, **by)
     return "The products are saved."

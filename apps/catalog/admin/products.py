@@ -10,21 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 
-from apps.api.fields import TagsField
-from apps.catalog import products
+from apps.api.resources.fields import TagsField
 from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.images import ProductImagesPage
 from apps.catalog.admin.variants import MOST_ROWS, VariantFormSet, VariantInline
 from apps.catalog.api.fields import HandleField, HtmlField
-from apps.catalog.inputs import OptionInput, Parts
+from apps.catalog.domain import products
+from apps.catalog.domain.inputs import OptionInput, Parts
+from apps.catalog.domain.options import matched
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
-from apps.catalog.options import matched
-from apps.metafields.inline import MetafieldInline
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import ThemedTextInput, display
+from apps.metafields.admin.inline import MetafieldInline
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedTextInput, display
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 

@@ -14,10 +14,18 @@ from django.utils.safestring import SafeString
 
 from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
 from apps.catalog.admin.fields import thumbnail
+from apps.catalog.domain.collections.rules import (
+    COLUMNS,
+    MAX_RULES,
+    RELATIONS,
+    RulesRefused,
+    check_rules,
+    condition,
+    relations_of,
+)
 from apps.catalog.models import Collection, Product, SmartCollection
-from apps.catalog.rules import COLUMNS, MAX_RULES, RELATIONS, RulesRefused, check_rules, condition, relations_of
-from apps.staff.access import require
-from apps.staff.menu import Menu
+from apps.panel.menu import Menu
+from apps.staff.domain.access import require
 
 SHOWN = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")

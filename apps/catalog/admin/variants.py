@@ -9,15 +9,15 @@ from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from apps.catalog import variants
 from apps.catalog.admin.fields import MoneyField
-from apps.catalog.inputs import VariantInput
+from apps.catalog.domain import variants
+from apps.catalog.domain.inputs import VariantInput
+from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import ProductImage, Variant
-from apps.catalog.options import COLUMNS
-from apps.staff.forms import PanelForm, ShopOwnedForm
-from apps.staff.inlines import ShopOwnedTabularInline
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import ThemedTextInput, display
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm, ShopOwnedForm
+from apps.panel.screens.inlines import ShopOwnedTabularInline
+from apps.panel.theme import ThemedTextInput, display
 
 # Beyond as many, the rows would be more than one form can carry.
 MOST_ROWS = 50

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.api.errors import Unprocessable
-from apps.api.serializers import Errors, ResourceSerializer, check_body
+from apps.api.resources.serializers import Errors, ResourceSerializer, check_body
 from apps.catalog.api.fields import read_id, texts_in
 from apps.catalog.api.resources import ImageBody, ProductSerializer, VariantSerializer
-from apps.catalog.images import MAX_IMAGES
-from apps.catalog.inputs import Attrs, ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.domain.images import MAX_IMAGES
+from apps.catalog.domain.inputs import Attrs, ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.domain.options import COLUMNS
+from apps.catalog.domain.pictures import Picture
+from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
-from apps.catalog.options import COLUMNS
-from apps.catalog.pictures import Picture
-from apps.catalog.variants import MAX_VARIANTS
-from apps.metafields import services as metafields
-from apps.metafields.services import Draft
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.metafields.domain import setting as metafields
+from apps.metafields.domain.setting import Draft
 
 _ITEM = "inventory_item."
 # The search engine texts of a product, which older clients send as fields of their own.

@@ -7,18 +7,18 @@ in single reads only; it follows from other rows than the collection's, so the v
 from collections.abc import Mapping
 from typing import Any
 
+from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.fields import BooleanField, Column, Computed, DateTimeField, GlobalId, JsonField, TextField
-from apps.api.plans import Context
-from apps.api.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.api.resources.fields import BooleanField, Column, Computed, DateTimeField, GlobalId, JsonField, TextField
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, check_body
 from apps.catalog.api.bodies import read_metafields
 from apps.catalog.api.fields import HandleField, HtmlField, read_id
 from apps.catalog.api.resources import settle_publication
-from apps.catalog.collections import CollectionParts
-from apps.catalog.collects import MAX_PLACEMENTS, Placement
+from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
+from apps.catalog.domain.collections.lifecycle import CollectionParts
+from apps.catalog.domain.collections.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
+from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
-from apps.catalog.pictures import Picture, PictureRefused, address_of
-from apps.catalog.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
 
 _INVALID = ["is invalid"]
 _COMMON = (

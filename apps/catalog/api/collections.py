@@ -7,11 +7,18 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 
-from apps.api import paging
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.filters import MAX_IDS, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter, apply_filters
+from apps.api.resources.filters import (
+    MAX_IDS,
+    IdFilter,
+    MomentFilter,
+    PublishedFilter,
+    ResourceFilter,
+    TextFilter,
+    apply_filters,
+)
+from apps.api.rows import paging
 from apps.api.viewsets import ShopViewSet
-from apps.catalog import collections
 from apps.catalog.api.collection_resources import (
     CollectionSerializer,
     CustomCollectionSerializer,
@@ -21,10 +28,11 @@ from apps.catalog.api.collection_resources import (
 from apps.catalog.api.fields import read_id
 from apps.catalog.api.resources import ProductSummarySerializer
 from apps.catalog.api.uploads import TakesPictures, has_picture
-from apps.catalog.inputs import Attrs
-from apps.catalog.membership import ORDERS, products_of, smart_collections_with, with_order
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.membership import ORDERS, products_of, smart_collections_with, with_order
+from apps.catalog.domain.inputs import Attrs
+from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
-from apps.catalog.pictures import Picture, PictureRefused, address_of
 
 
 class CountsProducts(ShopViewSet):
@@ -123,15 +131,15 @@ class _KindViewSet(CountsProducts, TakesPictures):
 
     def perform_create(self, attrs: Attrs) -> Collection:
         """The title makes a handle."""
-        return collections.create_collection(self.kind, attrs, self.parts, actor=self.actor, at=self.at)
+        return lifecycle.create_collection(self.kind, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Collection, attrs: Attrs) -> None:
         """The collection, its picture and its products change together."""
-        collections.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
+        lifecycle.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Collection) -> None:
         """The products stay."""
-        collections.delete_collection(instance, actor=self.actor, at=self.at)
+        lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
 def _without_own_address(image: Any, collection: Collection) -> Any:
@@ -177,9 +185,7 @@ class SmartCollectionViewSet(_KindViewSet):
         if len(ids) > 10 * MAX_IDS:
             raise BadRequest({"products": f"must be at most {10 * MAX_IDS} ids"})
         with transaction.atomic():
-            collections.set_order(
-                self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at
-            )
+            lifecycle.set_order(self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at)
         return self.json({})
 
 

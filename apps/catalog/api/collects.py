@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from apps.api.fields import Computed, IntegerField
-from apps.api.filters import IdFilter, ResourceFilter
-from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.resources.fields import Computed, IntegerField
+from apps.api.resources.filters import IdFilter, ResourceFilter
+from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.catalog import collects
+from apps.catalog.domain.collections import collects
 from apps.catalog.models import Collect
 
 

@@ -12,10 +12,10 @@ from django.conf import settings
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.fields import ApiField, DecimalField, Render, TextField
-from apps.api.plans import Context
-from apps.catalog.handles import MAX_LENGTH, as_handle
-from apps.shops.tenancy import current_shop
+from apps.api.context import Context
+from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
+from apps.ground.handles import MAX_LENGTH, as_handle
+from apps.ground.tenancy import current_shop
 
 MAX_HTML_BYTES = 512 * 1024
 MAX_HTML_TAGS = 10_000

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from apps.api.deprecations import Deprecation
-from apps.catalog import images
+from apps.api.requests.deprecations import Deprecation
 from apps.catalog.api.bodies import read_image
 from apps.catalog.api.resources import ImageSerializer
 from apps.catalog.api.uploads import TakesPictures
+from apps.catalog.domain import images
+from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Product, ProductImage
-from apps.catalog.pictures import Picture
 
 _DEPRECATED = Deprecation("product-images", since="2025-01")
 

@@ -6,15 +6,15 @@ from typing import Any
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Lower
 
-from apps.api.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.catalog import products
+from apps.api.resources.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.catalog.api.bodies import new_pictures, read_product
 from apps.catalog.api.resources import ProductSerializer
 from apps.catalog.api.uploads import TakesPictures
-from apps.catalog.inputs import Attrs, Parts
-from apps.catalog.membership import products_of
+from apps.catalog.domain import products
+from apps.catalog.domain.collections.membership import products_of
+from apps.catalog.domain.inputs import Attrs, Parts
+from apps.catalog.domain.pictures import Picture, PictureRefused
 from apps.catalog.models import Collection, Product
-from apps.catalog.pictures import Picture, PictureRefused
 
 # All pictures of one body together may take as long as this.
 DOWNLOAD_SECONDS = 30.0

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.api.fields import (
+from apps.api.context import Context
+from apps.api.resources.fields import (
     BooleanField,
     ChoiceField,
     Column,
@@ -20,8 +21,7 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
-from apps.api.plans import Context
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.catalog.api.fields import (
     HandleField,
     HtmlField,
@@ -32,9 +32,9 @@ from apps.catalog.api.fields import (
     WeightField,
     shown_price,
 )
-from apps.catalog.fulfillers import known_handles
+from apps.catalog.domain.fulfillers import known_handles
+from apps.catalog.domain.pictures import address_of
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.catalog.pictures import address_of
 from apps.shops.models import Shop
 
 _INTEGER = {"type": "integer"}

@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.api.viewsets import ShopViewSet
-from apps.catalog import pictures
-from apps.catalog.pictures import Picture
+from apps.catalog.domain import pictures
+from apps.catalog.domain.pictures import Picture
 
 
 class TakesPictures(ShopViewSet):

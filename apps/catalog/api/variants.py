@@ -3,9 +3,9 @@
 from typing import Any
 
 from apps.api.viewsets import ShopViewSet
-from apps.catalog import variants
 from apps.catalog.api.bodies import read_variant
 from apps.catalog.api.resources import VariantSerializer
+from apps.catalog.domain import variants
 from apps.catalog.models import Product, Variant
 
 

@@ -7,15 +7,16 @@ from random import Random
 
 from django.utils.html import format_html
 
-from apps.catalog import collections, images, pictures, products
-from apps.catalog.collects import Placement
 from apps.catalog.demo.goods import CUSTOM, FRONTPAGE, GOODS, KINDS, SMART, Good, Kind
 from apps.catalog.demo.pictures import COLORS, draw_banner, draw_good
-from apps.catalog.inputs import ImageInput, OptionInput, Parts, VariantInput
+from apps.catalog.domain import images, pictures, products
+from apps.catalog.domain.collections import lifecycle
+from apps.catalog.domain.collections.collects import Placement
+from apps.catalog.domain.inputs import ImageInput, OptionInput, Parts, VariantInput
 from apps.catalog.models import Collection, CustomCollection, Product, Variant
-from apps.inventory import stock
+from apps.inventory.domain import movements
+from apps.inventory.domain.movements import Move
 from apps.inventory.models import Location, StockMovement
-from apps.inventory.stock import Move
 from apps.shops.models import Shop
 
 ACTOR = "system"
@@ -40,9 +41,9 @@ def make(shop: Shop, at: datetime) -> None:
         _make_custom(shop, title, text, [made[name] for name in titles], at)
     for title, order, disjunctive, rules in SMART:
         _make_smart(shop, title, order, rules, disjunctive=disjunctive, at=at)
-    parts = collections.CollectionParts(placements=[Placement(made[name].pk) for name in FRONTPAGE])
+    parts = lifecycle.CollectionParts(placements=[Placement(made[name].pk) for name in FRONTPAGE])
     frontpage = CustomCollection.objects.get(handle="frontpage")
-    collections.update_collection(frontpage, {"sort_order": "manual"}, parts, actor=ACTOR, at=at)
+    lifecycle.update_collection(frontpage, {"sort_order": "manual"}, parts, actor=ACTOR, at=at)
 
 
 def _make_product(shop: Shop, good: Good, *, number: int, at: datetime) -> Product:
@@ -109,14 +110,14 @@ def _stock(random: Random, at: datetime) -> None:
             if number % _SOLD_OUT_EVERY == 0:
                 continue
             moves.append(Move(item_id, location.pk, count, connect=True))
-    stock.apply(moves, reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)
+    movements.apply(moves, reason=StockMovement.Reason.RECEIVED, actor=ACTOR, at=at)
 
 
 def _make_custom(shop: Shop, title: str, text: str, members: Sequence[Product], at: datetime) -> None:
     picture = pictures.store(shop.pk, draw_banner(list(COLORS.values()), title), f"{title}.jpg")
-    parts = collections.CollectionParts(picture=picture, placements=[Placement(product.pk) for product in members])
+    parts = lifecycle.CollectionParts(picture=picture, placements=[Placement(product.pk) for product in members])
     attrs = {"title": title, "body_html": format_html("<p>{}</p>", text), "sort_order": "manual", "image_alt": title}
-    collections.create_collection(Collection.Kind.CUSTOM, attrs, parts, actor=ACTOR, at=at)
+    lifecycle.create_collection(Collection.Kind.CUSTOM, attrs, parts, actor=ACTOR, at=at)
 
 
 def _make_smart(
@@ -131,5 +132,5 @@ def _make_smart(
         "rules": named,
         "image_alt": title,
     }
-    parts = collections.CollectionParts(picture=picture)
-    collections.create_collection(Collection.Kind.SMART, attrs, parts, actor=ACTOR, at=at)
+    parts = lifecycle.CollectionParts(picture=picture)
+    lifecycle.create_collection(Collection.Kind.SMART, attrs, parts, actor=ACTOR, at=at)

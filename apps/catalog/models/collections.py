@@ -11,7 +11,7 @@ from django.utils import timezone
 from django_scopes import ScopedManager
 
 from apps.catalog.models.products import Product, PublishedScope
-from apps.shops.tenancy import ShopOwned, TimestampedQuerySet, VersionField
+from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField
 
 
 class Collection(ShopOwned):

@@ -3,14 +3,14 @@
 from django.db import models
 
 from apps.catalog.models.products import Product
-from apps.shops.tenancy import ShopOwned
+from apps.ground.rows import ShopOwned
 
 
 class ProductImage(ShopOwned):
     """A picture of a product.
 
     Positions are dense, 1 to n; the first image is the main one. ``key`` and ``name`` say where the file is kept
-    (``apps.catalog.pictures``); a file never changes, so its address may be cached for good.
+    (``apps.catalog.domain.pictures``); a file never changes, so its address may be cached for good.
     """
 
     product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="images")

@@ -5,7 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from apps.shops.tenancy import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField
 
 MAX_OPTIONS = 3
 

@@ -5,9 +5,9 @@ from django.db.models import Q
 
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product
+from apps.ground.rows import ShopOwned
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
-from apps.shops.tenancy import ShopOwned
 
 DEFAULT_VALUE = "Default Title"
 

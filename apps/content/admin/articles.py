@@ -11,22 +11,22 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from apps.api.fields import TagsField
-from apps.content import articles, blogs
-from apps.content.editing import as_before
-from apps.content.markup import harmless, refusal_of
+from apps.api.resources.fields import TagsField
+from apps.content.admin.editing import as_before
+from apps.content.domain import articles, blogs
+from apps.content.domain.addresses import article_image_url
+from apps.content.domain.markup import harmless, refusal_of
+from apps.content.domain.pictures import Picture, PictureRefused, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
-from apps.content.pictures import Picture, PictureRefused, store_picture
-from apps.content.public import article_image_url
-from apps.metafields.inline import MetafieldInline
-from apps.staff.access import may, require
-from apps.staff.actors import names_of
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
+from apps.metafields.admin.inline import MetafieldInline
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
+from apps.staff.domain.access import may, require
+from apps.staff.domain.actors import names_of
+from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.permissions import grant
-from apps.staff.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
 
 grant("pages", "vacd", "content.blog", "content.article")
 

@@ -12,19 +12,19 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from apps.content import assets, contents
-from apps.content.archive import DEFAULT
-from apps.content.contents import StorageFailed
-from apps.content.editing import as_before
-from apps.content.media_types import media_type
+from apps.content.admin.editing import as_before
+from apps.content.domain import assets, contents
+from apps.content.domain.addresses import asset_url
+from apps.content.domain.archive import DEFAULT
+from apps.content.domain.contents import StorageFailed
+from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.content.public import asset_url
-from apps.shops.errors import DomainError
-from apps.staff.access import may, require
-from apps.staff.actors import names_of
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.search import PER_MODEL, also_find
-from apps.staff.theme import SearchResult
+from apps.ground.errors import DomainError
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.search import PER_MODEL, also_find
+from apps.panel.theme import SearchResult
+from apps.staff.domain.access import may, require
+from apps.staff.domain.actors import names_of
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
 SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200

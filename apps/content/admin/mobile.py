@@ -7,13 +7,13 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.content import mobile
+from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.permissions import grant
-from apps.staff.theme import ThemedTextarea, display
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedTextarea, display
+from apps.staff.domain.permissions import grant
 
 grant("preferences", "vacd", "content.mobileplatformapplication")
 

@@ -5,14 +5,14 @@ from typing import Any
 from django.contrib import admin, messages
 from django.http import HttpRequest
 
+from apps.content.domain.scripts import is_vintage
 from apps.content.models import ScriptTag, Theme
-from apps.content.scripts import is_vintage
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.theme import display
 from apps.shops.admin.departures import leaves_with_app
 from apps.shops.models import App, Installation
-from apps.staff.menu import Menu
-from apps.staff.panel import ReadOnly, ShopOwnedAdmin
-from apps.staff.permissions import grant
-from apps.staff.theme import display
+from apps.staff.domain.permissions import grant
 
 NOT_VINTAGE = "These scripts do not load: the published theme has JSON templates, and such themes take no script tags."
 

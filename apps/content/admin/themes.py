@@ -17,18 +17,18 @@ from django.http import (
 from django.urls import URLPattern
 from django.utils import timezone
 
-from apps.content import contents, extraction, themes
 from apps.content.admin.code import ThemeCode
+from apps.content.domain import contents, extraction, themes
+from apps.content.domain.scripts import is_vintage
 from apps.content.models import Theme
-from apps.content.scripts import is_vintage
+from apps.ground.errors import DomainError
 from apps.jobs.models import Job
 from apps.media.zips import MIB
 from apps.outgoing.addresses import UrlRefused, vet_url
-from apps.shops.errors import DomainError
-from apps.staff.access import may, require
-from apps.staff.menu import Menu
-from apps.staff.once import form_key, spend
-from apps.staff.permissions import grant
+from apps.panel.menu import Menu
+from apps.panel.once import form_key, spend
+from apps.staff.domain.access import may, require
+from apps.staff.domain.permissions import grant
 
 grant("themes", "vacd", "content.theme", "content.asset")
 

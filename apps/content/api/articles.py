@@ -8,19 +8,19 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils import timezone
 
+from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.fields import INVALID, BooleanField, Column, Computed, GlobalId, TagsField, TextField
-from apps.api.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.api.paging import read_limit
-from apps.api.plans import Context
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.fields import INVALID, BooleanField, Column, Computed, GlobalId, TagsField, TextField
+from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.rows.paging import read_limit
 from apps.api.viewsets import ApiView, ShopViewSet
-from apps.content import articles
-from apps.content.markup import refusal_of
+from apps.content.domain import articles
+from apps.content.domain.addresses import article_image_url
+from apps.content.domain.markup import refusal_of
+from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
-from apps.content.pictures import Picture, take_picture
-from apps.content.public import article_image_url
-from apps.metafields.services import Draft, check_many
+from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512
 

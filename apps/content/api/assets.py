@@ -6,17 +6,17 @@ from typing import Any
 from django.db import transaction
 from django.http import Http404, HttpResponse
 
-from apps.api.access import SAFE, ScopeMissing
+from apps.api.context import Context
 from apps.api.errors import BadRequest
-from apps.api.fields import Column, Computed, DateTimeField
-from apps.api.plans import Context
-from apps.api.serializers import ResourceSerializer
-from apps.api.views import ONE
+from apps.api.requests.access import SAFE, ScopeMissing
+from apps.api.requests.views import ONE
+from apps.api.resources.fields import Column, Computed, DateTimeField
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.content import assets, contents
-from apps.content.media_types import media_type
+from apps.content.domain import assets, contents
+from apps.content.domain.addresses import asset_url
+from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, FileContent, Theme
-from apps.content.public import asset_url
 from apps.shops.models import App
 
 KEY = "asset[key]"

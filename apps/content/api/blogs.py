@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from apps.api.fields import Column, Constant, GlobalId, TextField
-from apps.api.filters import ResourceFilter, TextFilter
-from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.resources.fields import Column, Constant, GlobalId, TextField
+from apps.api.resources.filters import ResourceFilter, TextFilter
+from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.content import blogs
+from apps.content.domain import blogs
 from apps.content.models import Blog
-from apps.metafields.services import Draft, check_many
+from apps.metafields.domain.setting import Draft, check_many
 
 
 class BlogSerializer(ResourceSerializer[Blog]):

@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.fields import INVALID, ApiField, BooleanField, TextField
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.fields import INVALID, ApiField, BooleanField, TextField
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.content import mobile
+from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
 
 

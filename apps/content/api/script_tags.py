@@ -4,13 +4,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from apps.api.deprecations import Deprecation
-from apps.api.fields import BLANK, INVALID, UrlField
-from apps.api.filters import ResourceFilter, TextFilter
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.requests.deprecations import Deprecation
+from apps.api.resources.fields import BLANK, INVALID, UrlField
+from apps.api.resources.filters import ResourceFilter, TextFilter
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content.models import ScriptTag
-from apps.events.services import record_event
+from apps.events.domain.recording import record_event
 
 NOT_SECURE = "must be secure (HTTPS)"
 

@@ -7,12 +7,12 @@ from django.db import transaction
 from django.http import HttpResponse
 
 from apps.api.errors import Unprocessable
-from apps.api.fields import Constant, GlobalId, TextField
-from apps.api.filters import ResourceFilter, TextFilter
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
-from apps.api.views import BARE
+from apps.api.requests.views import BARE
+from apps.api.resources.fields import Constant, GlobalId, TextField
+from apps.api.resources.filters import ResourceFilter, TextFilter
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.content import themes
+from apps.content.domain import themes
 from apps.content.models import Theme
 from apps.outgoing.addresses import UrlRefused, vet_url
 

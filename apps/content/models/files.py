@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from apps.shops.tenancy import ShopOwned
+from apps.ground.rows import ShopOwned
 
 
 class FileContent(ShopOwned):

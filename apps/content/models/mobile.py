@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from apps.shops.tenancy import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField
 
 
 class MobilePlatformApplication(ShopOwned):

@@ -5,8 +5,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.content.models.files import FileContent
+from apps.ground.rows import ShopOwned, VersionField
 from apps.shops.models import App
-from apps.shops.tenancy import ShopOwned, VersionField
 
 
 class ScriptTag(ShopOwned):

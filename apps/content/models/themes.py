@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.content.models.files import FileContent
-from apps.shops.tenancy import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField
 
 
 class Theme(ShopOwned):

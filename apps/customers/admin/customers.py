@@ -8,21 +8,21 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
-from apps.customers import accounts, personal_data, services
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import matches
+from apps.customers.domain import accounts, customers, personal_data
 from apps.customers.models import NEVER, Customer
-from apps.metafields.inline import MetafieldInline
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.metafields.admin.inline import MetafieldInline
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.once import form_key, posted, spend
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.theme import display
 from apps.shops.models import Shop
-from apps.staff import home
-from apps.staff.access import may, require
-from apps.staff.menu import Menu
-from apps.staff.once import form_key, posted, spend
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.permissions import grant
-from apps.staff.theme import display
+from apps.staff.domain.access import may, require
+from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
 EXPORT = "customers.export_customer"
@@ -116,16 +116,16 @@ class CustomerAdmin(ShopOwnedAdmin):
         """Through the services, which check, record and tell."""
         actor, now = self.actor(request), timezone.now()
         if change:
-            services.update_customer(obj, form.values, actor=actor, at=now)
+            customers.update_customer(obj, form.values, actor=actor, at=now)
         else:
-            obj.pk = services.create_customer(form.values, actor=actor, at=now).pk
+            obj.pk = customers.create_customer(form.values, actor=actor, at=now).pk
             obj._state.adding = False
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Customers with orders stay, and the page says why."""
         try:
-            services.delete_customer(obj, actor=self.actor(request), at=timezone.now())
-        except services.HasOrders:
+            customers.delete_customer(obj, actor=self.actor(request), at=timezone.now())
+        except customers.HasOrders:
             raise DomainError(WHY_KEPT) from None
 
     # --- pages of our own ---

@@ -5,13 +5,13 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
-from apps.customers import rules
-from apps.customers.addresses import clean_address
-from apps.customers.consents import KINDS
+from apps.customers.domain import validation
+from apps.customers.domain.addresses import clean_address
+from apps.customers.domain.consents import KINDS
 from apps.customers.models import Address, ConsentState, Customer
-from apps.shops.countries import countries
-from apps.staff.forms import PanelForm, ShopOwnedForm
-from apps.staff.theme import ThemedSelect
+from apps.panel.screens.forms import PanelForm, ShopOwnedForm
+from apps.panel.theme import ThemedSelect
+from apps.shops.domain.countries import countries
 
 COLUMNS = (
     "first_name",
@@ -52,8 +52,8 @@ class CustomerForm(PanelForm):
         """Check by the rules that REST has; the values stay as they were typed, the service makes them canonical."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
-        values, errors = rules.clean(self.values, customer=present, shop=self.instance.shop, at=timezone.now())
-        errors = {**rules.taken(values, besides=present), **errors}
+        values, errors = validation.clean(self.values, customer=present, shop=self.instance.shop, at=timezone.now())
+        errors = {**validation.taken(values, besides=present), **errors}
         fields = {whole: short for short, whole in CONSENTS.items()}
         for name, messages in errors.items():
             field = fields.get(name.split(".")[0], name)

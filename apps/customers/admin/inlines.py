@@ -6,13 +6,13 @@ from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.customers import addresses
 from apps.customers.admin.forms import AddressForm
+from apps.customers.domain import addresses
 from apps.customers.models import Address, ConsentChange, Customer
-from apps.staff.actors import actor_of, name_of
-from apps.staff.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline
-from apps.staff.panel import ReadOnly
-from apps.staff.theme import display
+from apps.panel.screens.bases import ReadOnly
+from apps.panel.screens.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline
+from apps.panel.theme import display
+from apps.staff.domain.actors import actor_of, name_of
 
 
 class AddressFormSet(BaseInlineFormSet):  # type: ignore[type-arg]

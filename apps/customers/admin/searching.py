@@ -4,7 +4,7 @@ import re
 
 from django.db.models import Q
 
-from apps.customers.search import SEARCH
+from apps.customers.domain.search import SEARCH
 from apps.query import QuerySyntaxError, Term, parse
 from apps.query.database import NOTHING, QueryValueError
 from apps.query.nodes import Comparator

@@ -9,17 +9,17 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.fields import ApiField, Column, Computed
-from apps.api.filters import MAX_IDS, read_id
-from apps.api.serializers import Attrs, ResourceSerializer, check_body
-from apps.api.views import ONE
+from apps.api.requests.views import ONE
+from apps.api.resources.fields import ApiField, Column, Computed
+from apps.api.resources.filters import MAX_IDS, read_id
+from apps.api.resources.serializers import Attrs, ResourceSerializer, check_body
 from apps.api.viewsets import ShopViewSet
-from apps.customers import addresses
 from apps.customers.api.fields import BlankableText
+from apps.customers.domain import addresses
 from apps.customers.models import Address, Customer
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 
 def _name(context: "Context", first_name: str, last_name: str) -> str:

@@ -12,9 +12,9 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 
-from apps.api import paging
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.fields import (
+from apps.api.requests.views import MANY
+from apps.api.resources.fields import (
     BooleanField,
     ChoiceField,
     Column,
@@ -26,23 +26,23 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
-from apps.api.nested import TakenRows
-from apps.api.serializers import Attrs, Errors, ResourceSerializer, read_body
-from apps.api.views import MANY
+from apps.api.resources.nested import TakenRows
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, read_body
+from apps.api.rows import paging
 from apps.api.viewsets import ShopViewSet
-from apps.customers import accounts, services
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
 from apps.customers.api.invites import InviteSerializer
+from apps.customers.domain import accounts, customers
+from apps.customers.domain.search import EVERYBODY, ORDERS, SEARCH
+from apps.customers.domain.validation import CustomerRefused, clean, taken
 from apps.customers.models import Customer, OptInLevel
-from apps.customers.rules import CustomerRefused, clean, taken
-from apps.customers.search import EVERYBODY, ORDERS, SEARCH
+from apps.ground.tenancy import current_shop
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
-from apps.shops.tenancy import current_shop
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
@@ -211,15 +211,15 @@ class CustomerViewSet(ShopViewSet):
 
     def perform_create(self, attrs: Attrs) -> Customer:
         """Make a customer, with addresses, consents, account and mails."""
-        return services.create_customer(attrs, actor=self.actor, at=self.at)
+        return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
         """Change what is given."""
-        services.update_customer(instance, attrs, actor=self.actor, at=self.at)
+        customers.update_customer(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Customer) -> None:
         """Delete a customer without orders."""
-        services.delete_customer(instance, actor=self.actor, at=self.at)
+        customers.delete_customer(instance, actor=self.actor, at=self.at)
 
     def search(self, request: Any, **_: Any) -> HttpResponse:
         """A page of the customers that a query finds."""

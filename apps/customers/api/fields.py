@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
-from apps.customers.consents import KINDS, Channel
+from apps.api.resources.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
+from apps.customers.domain.consents import KINDS, Channel
 from apps.customers.models import ConsentState, OptInLevel
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 MAX_TEXTS = 100
 

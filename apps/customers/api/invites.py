@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from apps.api.fields import ApiField, TextField
-from apps.api.serializers import ResourceSerializer
+from apps.api.resources.fields import ApiField, TextField
+from apps.api.resources.serializers import ResourceSerializer
 from apps.customers.api.fields import TextsField
 from apps.customers.models import Invitation
 

@@ -3,7 +3,7 @@
 from apps.inventory.admin.items import InventoryItemAdmin
 from apps.inventory.admin.locations import LocationAdmin
 from apps.inventory.admin.movements import StockMovementAdmin
-from apps.staff.permissions import grant
+from apps.staff.domain.permissions import grant
 
 grant("locations", "vac", "inventory.location")
 grant("products", "v", "inventory.location", "inventory.stockmovement")

@@ -9,19 +9,19 @@ from django.core.paginator import Page
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from apps.inventory import grid, services
+from apps.ground.errors import DomainError
 from apps.inventory.api.items import HS_CODE
-from apps.inventory.grid import CellsRefused
+from apps.inventory.domain import grid, stock
+from apps.inventory.domain.grid import CellsRefused
+from apps.inventory.domain.naming import matches, names_of_items
 from apps.inventory.models import InventoryItem, Location, StockMovement
-from apps.inventory.naming import matches, names_of_items
-from apps.shops.countries import countries, find_province
-from apps.shops.errors import DomainError
-from apps.staff.access import may, require
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.paging import BoundedPaginator
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import ThemedSelect
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.paging import BoundedPaginator
+from apps.panel.theme import ThemedSelect
+from apps.shops.domain.countries import countries, find_province
+from apps.staff.domain.access import may, require
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
 ROWS, COLUMNS, LONGEST_TERM = 50, 6, 200
@@ -102,7 +102,7 @@ class InventoryItemAdmin(ShopOwnedAdmin):
         """Through the service, which tells whoever shows the item."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
-        services.update_item(item, values, actor=self.actor(request), at=timezone.now())
+        stock.update_item(item, values, actor=self.actor(request), at=timezone.now())
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -9,15 +9,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
 
-from apps.inventory import locations
+from apps.ground.errors import DomainError
+from apps.inventory.domain import locations
 from apps.inventory.models import Location
-from apps.shops.countries import countries, country_name, find_province
-from apps.shops.errors import DomainError
-from apps.staff.access import may, require
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import ThemedSelect, display
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedSelect, display
+from apps.shops.domain.countries import countries, country_name, find_province
+from apps.staff.domain.access import may, require
 
 CHANGE = "inventory.change_location"
 

@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
+from apps.inventory.domain.naming import matches, names_of_items
 from apps.inventory.models import Location, StockMovement
-from apps.inventory.naming import matches, names_of_items
-from apps.staff.actors import names_of
-from apps.staff.menu import Menu
-from apps.staff.panel import ReadOnly, ShopOwnedAdmin
-from apps.staff.theme import display
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.theme import display
+from apps.staff.domain.actors import names_of
 
 
 class LocationFilter(admin.SimpleListFilter):

@@ -6,12 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.fields import ApiField, DecimalField, GlobalId, TextField
-from apps.api.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.fields import ApiField, DecimalField, GlobalId, TextField
+from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.inventory import services
+from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem
-from apps.shops.countries import find_country, find_province
+from apps.shops.domain.countries import find_country, find_province
 
 INVALID = "is invalid"
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
@@ -111,4 +111,4 @@ class InventoryItemViewSet(ShopViewSet):
 
     def perform_update(self, instance: InventoryItem, attrs: dict[str, Any]) -> None:
         """Whatever shows the item's data is told."""
-        services.update_item(instance, attrs, actor=self.actor, at=self.at)
+        stock.update_item(instance, attrs, actor=self.actor, at=self.at)

@@ -6,17 +6,17 @@ from typing import Any, TypeVar
 from django.db import models, transaction
 from django.http import Http404, HttpResponse
 
+from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.fields import BooleanField, Column, Computed, IntegerField
-from apps.api.filters import IdsFilter, ResourceFilter
-from apps.api.members import read_members
-from apps.api.plans import Context
-from apps.api.serializers import ResourceSerializer
-from apps.api.views import ONE
+from apps.api.requests.views import ONE
+from apps.api.resources.fields import BooleanField, Column, Computed, IntegerField
+from apps.api.resources.filters import IdsFilter, ResourceFilter
+from apps.api.resources.members import read_members
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.inventory import services
+from apps.ground.rows import ShopOwned
+from apps.inventory.domain import stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
-from apps.shops.tenancy import ShopOwned
 
 M = TypeVar("M", bound=ShopOwned)
 WITHOUT_PARAMETERS = "inventory_item_ids or location_ids must be given"
@@ -93,8 +93,8 @@ class InventoryLevelViewSet(ShopViewSet):
         with transaction.atomic():
             item, location = self._item_and_location(given)
             if given["disconnect_if_necessary"]:
-                services.connect(item, location, actor=self.actor, at=self.at, relocate=True)
-            level = services.set_available(item, location, given["available"], actor=self.actor, at=self.at)
+                stock.connect(item, location, actor=self.actor, at=self.at, relocate=True)
+            level = stock.set_available(item, location, given["available"], actor=self.actor, at=self.at)
             return self.object_response(level.pk)
 
     def adjust(self, request: Any) -> HttpResponse:
@@ -102,7 +102,7 @@ class InventoryLevelViewSet(ShopViewSet):
         given = read_members(_ADJUST, self.body)
         with transaction.atomic():
             item, location = self._item_and_location(given)
-            level = services.adjust(item, location, given["available_adjustment"], actor=self.actor, at=self.at)
+            level = stock.adjust(item, location, given["available_adjustment"], actor=self.actor, at=self.at)
             return self.object_response(level.pk)
 
     def connect(self, request: Any) -> HttpResponse:
@@ -110,9 +110,7 @@ class InventoryLevelViewSet(ShopViewSet):
         given = read_members(_CONNECT, self.body)
         with transaction.atomic():
             item, location = self._item_and_location(given)
-            level = services.connect(
-                item, location, actor=self.actor, at=self.at, relocate=given["relocate_if_necessary"]
-            )
+            level = stock.connect(item, location, actor=self.actor, at=self.at, relocate=given["relocate_if_necessary"])
             return self.object_response(level.pk, 201)
 
     def destroy(self, request: Any, **_: Any) -> HttpResponse:
@@ -122,7 +120,7 @@ class InventoryLevelViewSet(ShopViewSet):
             item, location = self._item_and_location(given)
             if not InventoryLevel.objects.filter(item=item, location=location).exists():
                 raise Http404
-            services.disconnect(item, location, actor=self.actor, at=self.at)
+            stock.disconnect(item, location, actor=self.actor, at=self.at)
         return self.json({})
 
     def _item_and_location(self, given: Mapping[str, Any]) -> tuple[InventoryItem, Location]:

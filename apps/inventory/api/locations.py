@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from apps.api.fields import Column, Computed, GlobalId
-from apps.api.plans import Context
-from apps.api.serializers import ResourceSerializer
+from apps.api.context import Context
+from apps.api.resources.fields import Column, Computed, GlobalId
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
+from apps.ground.rows import ShopOwned
 from apps.inventory.api.levels import InventoryLevelSerializer
 from apps.inventory.models import InventoryLevel, Location
-from apps.shops.countries import country_name, localized_country_name
-from apps.shops.tenancy import ShopOwned
+from apps.shops.domain.countries import country_name, localized_country_name
 
 
 def _localized_country(context: Context, code: str) -> str:

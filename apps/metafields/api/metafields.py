@@ -11,18 +11,19 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
 
-from apps.api.access import ScopeMissing
+from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.fields import ApiField, Column, GlobalId, IntegerField, TextField
-from apps.api.filters import ResourceFilter, TextFilter, apply_filters, read_id
-from apps.api.members import check_members
-from apps.api.plans import Context, plan_for
-from apps.api.serializers import ResourceSerializer
+from apps.api.requests.access import ScopeMissing
+from apps.api.resources.fields import ApiField, Column, GlobalId, IntegerField, TextField
+from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
+from apps.api.resources.members import check_members
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.rows.plans import plan_for
 from apps.api.viewsets import ShopViewSet
-from apps.metafields import services, types
+from apps.ground.tenancy import current_shop
+from apps.metafields.domain import setting, types
+from apps.metafields.domain.owners import Owner, all_owners, owner_named
 from apps.metafields.models import Metafield
-from apps.metafields.owners import Owner, all_owners, owner_named
-from apps.shops.tenancy import current_shop
 
 OWNER_ID, OWNER_RESOURCE = "metafield[owner_id]", "metafield[owner_resource]"
 NOT_IN_LIST = "is not included in the list"
@@ -50,7 +51,7 @@ class ValueField(ApiField):
 
 
 class MetafieldSerializer(ResourceSerializer[Metafield]):
-    """A metafield as the interface shows it; bodies are checked by ``apps.metafields.services.check``."""
+    """A metafield as the interface shows it; bodies are checked by ``apps.metafields.domain.setting.check``."""
 
     namespace = TextField(max_length=20)
     key = TextField(max_length=30)
@@ -104,7 +105,7 @@ class MetafieldViewSet(ShopViewSet):
 
     def attributes(self, instance: Metafield | None = None) -> dict[str, Any]:
         """The body, checked; namespace and key are given once and for all."""
-        values, errors = services.check(self.unwrapped(self.singular), instance)
+        values, errors = setting.check(self.unwrapped(self.singular), instance)
         if errors:
             raise Unprocessable(errors)
         return (
@@ -113,11 +114,11 @@ class MetafieldViewSet(ShopViewSet):
 
     def perform_update(self, instance: Metafield, attrs: dict[str, Any]) -> None:
         """Change it."""
-        services.update(instance, attrs, actor=self.actor, at=self.at)
+        setting.update(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Metafield) -> None:
         """Take it away."""
-        services.delete(instance, actor=self.actor, at=self.at)
+        setting.delete(instance, actor=self.actor, at=self.at)
 
 
 class OwnedMetafieldViewSet(MetafieldViewSet):
@@ -137,7 +138,7 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
 
     def perform_create(self, attrs: dict[str, Any]) -> Metafield:
         """Give it to the owner."""
-        return services.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
+        return setting.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
 
 def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
@@ -173,7 +174,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
     def perform_create(self, attrs: dict[str, Any]) -> Metafield:
         """Give it to the owner that the body names, else to the shop."""
         owner, pk = self._owner_in_body()
-        return services.create(owner, pk, attrs, actor=self.actor, at=self.at)
+        return setting.create(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
         """One that the caller may change."""

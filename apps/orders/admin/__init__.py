@@ -1,5 +1,6 @@
 """The staff face of orders."""
 
-from apps.orders.admin import exchange, orders, sales
+from apps.exchange.admin import exchange
+from apps.orders.admin import orders, sales
 
 __all__ = ["exchange", "orders", "sales"]

@@ -12,20 +12,21 @@ from django.utils import timezone
 from apps.customers.admin.customers import further_inlines
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
-from apps.orders import payments, services, transitions
-from apps.orders.admin.exchange import EXPORTS, export_chosen
+from apps.exchange.admin.exchange import EXPORTS, export_chosen
+from apps.exchange.models import ExportKind
+from apps.ground.errors import DomainError
+from apps.ground.money import text_of
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
 from apps.orders.admin.story import tell
-from apps.orders.models import ExportKind, Order
-from apps.orders.money import text_of
-from apps.shops.errors import DomainError
-from apps.staff import home
-from apps.staff.access import may, require
-from apps.staff.menu import Menu
-from apps.staff.once import form_key, spend
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.permissions import grant
-from apps.staff.theme import display
+from apps.orders.domain import editing, payments, transitions
+from apps.orders.models import Order
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.once import form_key, spend
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.theme import display
+from apps.staff.domain.access import may, require
+from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
 COMMENT = "orders.add_comment"
@@ -168,7 +169,7 @@ class OrderAdmin(ShopOwnedAdmin):
         """Through the service, which checks and records."""
         values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
         stored = Order.objects.get(pk=obj.pk)
-        services.update_order(stored, values, actor=self.actor(request), at=timezone.now())
+        editing.update_order(stored, values, actor=self.actor(request), at=timezone.now())
 
     def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Back to the story."""
@@ -176,7 +177,7 @@ class OrderAdmin(ShopOwnedAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Through the service, which keeps what book-keeping needs."""
-        services.delete_order(obj, actor=self.actor(request), at=timezone.now())
+        editing.delete_order(obj, actor=self.actor(request), at=timezone.now())
 
     # --- actions ---
 
@@ -237,7 +238,7 @@ class OrderAdmin(ShopOwnedAdmin):
         text = request.POST.get("comment", "")
 
         def note(order: Order, **by: Any) -> Any:
-            return services.add_comment(order, text, **by)
+            return editing.add_comment(order, text, **by)
 
         return self._act(request, object_id, "The comment is on the timeline.", note, permission=COMMENT)
 

@@ -6,12 +6,12 @@ from django import forms
 from django.contrib.admin import SimpleListFilter
 from django.http import HttpRequest
 
+from apps.ground.money import text_of
 from apps.orders.models import Order
-from apps.orders.money import text_of
-from apps.staff.forms import PanelForm
-from apps.staff.inlines import ShopOwnedTabularInline
-from apps.staff.panel import ReadOnly
-from apps.staff.theme import display
+from apps.panel.screens.bases import ReadOnly
+from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.inlines import ShopOwnedTabularInline
+from apps.panel.theme import display
 
 
 class OrderForm(PanelForm):

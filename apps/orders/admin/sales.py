@@ -11,12 +11,12 @@ from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.ground.money import ZERO, text_of
+from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
-from apps.orders.money import ZERO, text_of
-from apps.shops.tenancy import current_shop
-from apps.staff import home
-from apps.staff.filters import midnight
-from apps.staff.permissions import grant_custom
+from apps.panel import home
+from apps.panel.screens.filters import midnight
+from apps.staff.domain.permissions import grant_custom
 
 SALES, CHART = "orders.view_sales", "orders.view_sales_chart"
 RANGES = (7, 30, 90)

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from apps.events.domain.wording import sentence
 from apps.events.models import Event
-from apps.orders.bill import Writer, as_seen, in_shop_currency, sums_of
+from apps.ground.money import text_of
+from apps.orders.domain.bill import Writer, as_seen, in_shop_currency, sums_of
+from apps.orders.domain.loading import lines_of, shipping_of, transactions_of
+from apps.orders.domain.order_status import url_of
+from apps.orders.domain.pricing import gross, net
 from apps.orders.models import Comment, Order
-from apps.orders.money import text_of
-from apps.orders.order_status import url_of
-from apps.orders.pricing import gross, net
-from apps.orders.reading import lines_of, shipping_of, transactions_of
-from apps.staff.actors import names_of
-from apps.staff.changes import sentence
+from apps.staff.domain.actors import names_of
 
 MAX_EVENTS = 200
 

@@ -6,13 +6,13 @@ from typing import Any
 from rest_framework.serializers import ValidationError
 
 from apps.api.errors import Unprocessable
-from apps.api.serializers import Attrs, Errors, check_body, flatten
-from apps.metafields import services as metafields
+from apps.api.resources.serializers import Attrs, Errors, check_body, flatten
+from apps.metafields.domain import setting as metafields
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.placing import Parts
-from apps.orders.pricing import CHECKED
-from apps.orders.services import COLUMNS as UPDATABLE
+from apps.orders.domain.editing import COLUMNS as UPDATABLE
+from apps.orders.domain.placing import Parts
+from apps.orders.domain.pricing import CHECKED
 
 # What of the body of a new order belongs to apps above this one.
 OTHERS = ("fulfillments", "send_fulfillment_receipt")

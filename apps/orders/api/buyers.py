@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.api.fields import Render, Row, TagsField
+from apps.api.resources.fields import Render, Row, TagsField
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.api.fields import ConsentField
 from apps.orders.api.fields import ObjectField, flag, string, whole

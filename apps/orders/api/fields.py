@@ -6,20 +6,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.fields import (
-    ApiField,
-    BooleanField,
-    DecimalField,
-    IntegerField,
-    Render,
-    TextField,
-)
-from apps.api.members import check_members
-from apps.api.nested import check_objects
-from apps.customers.addresses import COLUMNS, clean_address
+from apps.api.resources.fields import ApiField, BooleanField, DecimalField, IntegerField, Render, TextField
+from apps.api.resources.members import check_members
+from apps.api.resources.nested import check_objects
 from apps.customers.api.fields import BlankableText
+from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address
-from apps.orders.money import text_of
+from apps.ground.money import text_of
 
 MAX_OBJECTS = 250
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from apps.api.filters import IdFilter, MomentFilter, ResourceFilter, TextFilter, WordFilter
+from apps.api.resources.filters import IdFilter, MomentFilter, ResourceFilter, TextFilter, WordFilter
 from apps.orders.models import Order
 
 Financial = Order.FinancialStatus

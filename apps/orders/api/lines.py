@@ -3,8 +3,9 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from apps.api.fields import Column, Computed, Constant, GlobalId, IntegerField
-from apps.api.serializers import ResourceSerializer
+from apps.api.resources.fields import Column, Computed, Constant, GlobalId, IntegerField
+from apps.api.resources.serializers import ResourceSerializer
+from apps.ground.money import text_of
 from apps.orders.api.fields import (
     AmountField,
     ObjectsField,
@@ -16,12 +17,11 @@ from apps.orders.api.fields import (
     whole,
 )
 from apps.orders.api.money import DECIMAL, MONEY, MoneySet, money_set, shown_allocations, shown_taxes
+from apps.orders.domain.statuses import line_status_of
 from apps.orders.models import LineItem, ShippingLine
-from apps.orders.money import text_of
-from apps.orders.statuses import line_status_of
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 ORDER = "order__"
 CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from apps.api.fields import Computed
-from apps.orders.money import converted, text_of
+from apps.api.resources.fields import Computed
+from apps.ground.money import converted, text_of
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 DECIMAL = {"type": "string", "format": "decimal"}
 MONEY = {

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.validators import validate_ipv46_address
 
-from apps.api.fields import (
+from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
     Column,
@@ -17,8 +17,9 @@ from apps.api.fields import (
     TagsField,
     TextField,
 )
-from apps.api.nested import TakenRows
-from apps.api.serializers import ResourceSerializer, declaration
+from apps.api.resources.nested import TakenRows
+from apps.api.resources.serializers import ResourceSerializer, declaration
+from apps.ground.money import text_of
 from apps.orders.api.buyers import BuyerField, BuyerSerializer
 from apps.orders.api.fields import (
     AddressField,
@@ -33,14 +34,13 @@ from apps.orders.api.fields import (
 from apps.orders.api.lines import Blankable, LineItemSerializer, ShippingLineSerializer
 from apps.orders.api.money import Money, MoneySet, ZeroSet, shown_codes, shown_taxes
 from apps.orders.api.transactions import transaction_members
+from apps.orders.domain.order_status import url_of
+from apps.orders.domain.pricing import CODE_TYPES
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
-from apps.orders.money import text_of
-from apps.orders.order_status import url_of
-from apps.orders.pricing import CODE_TYPES
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 MAX_ROWS = 500
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")

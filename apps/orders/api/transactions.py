@@ -3,18 +3,27 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from apps.api.fields import ApiField, ChoiceField, Column, Computed, Constant, DateTimeField, GlobalId, IntegerField
-from apps.api.members import read_members
-from apps.api.serializers import Attrs, ResourceSerializer
+from apps.api.resources.fields import (
+    ApiField,
+    ChoiceField,
+    Column,
+    Computed,
+    Constant,
+    DateTimeField,
+    GlobalId,
+    IntegerField,
+)
+from apps.api.resources.members import read_members
+from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
-from apps.orders import payments
+from apps.ground.money import text_of
 from apps.orders.api.fields import AmountField, ObjectField, flag, string, text
 from apps.orders.api.money import DECIMAL
+from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
-from apps.orders.money import text_of
 
 if TYPE_CHECKING:
-    from apps.api.plans import Context
+    from apps.api.context import Context
 
 CARD = (
     "credit_card_bin",

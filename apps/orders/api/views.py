@@ -8,18 +8,18 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.fields import empty
 
-from apps.api.fields import ChoiceField
-from apps.api.filters import apply_filters
-from apps.api.members import read_members
-from apps.api.serializers import Attrs
-from apps.api.views import ONE
+from apps.api.requests.views import ONE
+from apps.api.resources.fields import ChoiceField
+from apps.api.resources.filters import apply_filters
+from apps.api.resources.members import read_members
+from apps.api.resources.serializers import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
-from apps.orders import placing, services, transitions
 from apps.orders.api.bodies import read_changes, read_order
 from apps.orders.api.fields import AmountField, ObjectField, flag, string
 from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
+from apps.orders.domain import editing, placing, transitions
 from apps.orders.models import OpenOrder, Order
 
 CANCELLED = "Order has been canceled"
@@ -87,12 +87,12 @@ class OrderViewSet(ShopViewSet):
             order = self.get_object()
             attrs, drafts = read_changes(self.version, self.unwrapped("order"), order)
             customer = attrs.pop("customer", empty)
-            services.update_order(order, attrs, actor=self.actor, at=self.at, customer=_named(customer), drafts=drafts)
+            editing.update_order(order, attrs, actor=self.actor, at=self.at, customer=_named(customer), drafts=drafts)
             return self.object_response(order.pk)
 
     def perform_destroy(self, instance: Order) -> None:
         """Delete an order for which no gateway moved money."""
-        services.delete_order(instance, actor=self.actor, at=self.at)
+        editing.delete_order(instance, actor=self.actor, at=self.at)
 
     def cancel(self, request: Any, **_: Any) -> HttpResponse:
         """Cancel an order, with a refund if the body asks for one."""
@@ -137,10 +137,10 @@ class OrderViewSet(ShopViewSet):
 def _named(customer: Any) -> Any:
     """The customer that an update names: an id, None to take the order from its customer, or unset."""
     if customer is empty:
-        return services.UNSET
+        return editing.UNSET
     if customer is None:
         return None
-    return customer.get("id") or services.UNSET
+    return customer.get("id") or editing.UNSET
 
 
 class CustomerOrdersViewSet(OrderViewSet):

@@ -1,18 +1,11 @@
 """The tables of orders."""
 
-from apps.orders.models.exchange import Export, ExportKind, Format, Import, ImportedRow, Kind
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import Comment, MoneyColumn, OpenOrder, Order, OrderCounter
 from apps.orders.models.transactions import Transaction
 
 __all__ = [
     "Comment",
-    "Export",
-    "ExportKind",
-    "Format",
-    "Import",
-    "ImportedRow",
-    "Kind",
     "LineItem",
     "MoneyColumn",
     "OpenOrder",

@@ -7,8 +7,8 @@ from django.db.models import F, Q
 from django.db.models.deletion import Collector
 
 from apps.catalog.models import Product, Variant
+from apps.ground.rows import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
-from apps.shops.tenancy import ShopOwned
 
 
 def forget(collector: Any, field: Any, rows: Any, using: str) -> None:

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django_scopes import ScopedManager
 
 from apps.customers.models import Customer
-from apps.orders.money import converted
+from apps.ground.money import converted
+from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField
 from apps.shops.models import App
-from apps.shops.tenancy import ShopOwned, TimestampedQuerySet, VersionField
 
 FIRST_NAME = 1001
 
@@ -54,7 +54,7 @@ class Order(ShopOwned):
 
     Amounts are in ``currency``; the buyer saw them in ``presentment_currency``, at ``exchange_rate`` units of that for
     one of ``currency``. ``total_…`` columns are as ordered, ``current_…`` columns as left after cancelled and returned
-    units. The three statuses follow from other columns and rows (``apps.orders.statuses``) and are kept for filters.
+    units. The three statuses follow from other columns and rows (``domain.statuses``) and are kept for filters.
     Addresses are snapshots: an order is a document and does not change when a customer moves.
     """
 

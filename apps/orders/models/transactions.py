@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.ground.rows import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
-from apps.shops.tenancy import ShopOwned
 
 
 class Transaction(ShopOwned):

@@ -2,7 +2,7 @@
 
 from apps.shops.admin.installations import InstallationAdmin
 from apps.shops.admin.settings import ShopAdmin
-from apps.staff.permissions import grant
+from apps.staff.domain.permissions import grant
 
 grant("preferences", "vc", "shops.shop")
 grant("applications", "v", "shops.app", "shops.accesstoken")

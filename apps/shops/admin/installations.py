@@ -11,16 +11,16 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
-from apps.shops import services
+from apps.ground.errors import DomainError
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.once import form_key, posted, spend
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.theme import display
 from apps.shops.admin import departures, scope_fields, tokens
-from apps.shops.errors import DomainError
+from apps.shops.domain import installing
 from apps.shops.models import AccessToken, App, Installation
-from apps.staff import home
-from apps.staff.access import may, require
-from apps.staff.menu import Menu
-from apps.staff.once import form_key, posted, spend
-from apps.staff.panel import ShopOwnedAdmin
-from apps.staff.theme import display
+from apps.staff.domain.access import may, require
 
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
@@ -96,11 +96,11 @@ class InstallationAdmin(ShopOwnedAdmin):
     def _install(self, request: HttpRequest, form: scope_fields.NewAppForm) -> HttpResponse:
         actor, now = self.actor(request), timezone.now()
         values = form.cleaned_data
-        app = services.create_app(
+        app = installing.create_app(
             name=values["name"], distribution=App.Distribution.PRIVATE, application_url=values["application_url"]
         )
-        installation = services.install(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
-        token = services.issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
+        installation = installing.install(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
+        token = installing.issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
         return self._show_once(request, installation, token, secret=app.api_secret)
 
     def change_view(
@@ -129,7 +129,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         form = scope_fields.ScopesForm(posted(request), scopes=installation.scopes)
         if request.method == "POST" and form.is_valid():
-            services.install(
+            installing.install(
                 installation.app, self.shop(request), scopes=form.scopes, actor=self.actor(request), at=timezone.now()
             )
             self.message_user(request, "Saved. It applies from the app's next request.", messages.SUCCESS)
@@ -143,7 +143,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                services.uninstall(installation, actor=self.actor(request), at=timezone.now())
+                installing.uninstall(installation, actor=self.actor(request), at=timezone.now())
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:
@@ -161,7 +161,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         if refused := self._not_once(request, installation):
             return refused
-        token = services.issue_token(installation, actor=self.actor(request), at=timezone.now())
+        token = installing.issue_token(installation, actor=self.actor(request), at=timezone.now())
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -174,7 +174,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         if overlap is None:
             self.message_user(request, "Choose how long the old tokens shall live on.", messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        token = services.rotate_tokens(installation, overlap=overlap, actor=self.actor(request), at=timezone.now())
+        token = installing.rotate_tokens(installation, overlap=overlap, actor=self.actor(request), at=timezone.now())
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
@@ -187,7 +187,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
-                services.revoke_token(token, actor=self.actor(request), at=timezone.now())
+                installing.revoke_token(token, actor=self.actor(request), at=timezone.now())
                 self.message_user(request, f"The token {token.prefix}… is revoked.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", installation.pk))
             wrong = True

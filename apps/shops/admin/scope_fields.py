@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from apps.shops.scopes import SCOPES, expand
+from apps.shops.models.scopes import SCOPES, expand
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from apps.panel.addresses import panel_url
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import PanelAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import ThemedSelect
 from apps.shops.models import Shop
-from apps.staff.addresses import panel_url
-from apps.staff.forms import PanelForm
-from apps.staff.menu import Menu
-from apps.staff.panel import PanelAdmin
-from apps.staff.theme import ThemedSelect
 
 ENGLISH = Locale("en")
 OPERATOR_ONLY = ("handle", "domain", "plan")

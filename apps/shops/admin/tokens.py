@@ -6,7 +6,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from apps.shops.models import AccessToken, Installation
-from apps.staff.actors import names_of
+from apps.staff.domain.actors import names_of
 
 
 @dataclass(frozen=True, slots=True)

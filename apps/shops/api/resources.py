@@ -8,9 +8,9 @@ from babel.core import UnknownLocaleError
 from babel.numbers import get_currency_symbol
 from django.conf import settings
 
-from apps.api.fields import Column, Computed, Constant
-from apps.api.plans import Context
-from apps.api.serializers import ResourceSerializer
+from apps.api.context import Context
+from apps.api.resources.fields import Column, Computed, Constant
+from apps.api.resources.serializers import ResourceSerializer
 from apps.shops.models import Shop
 
 _ENGLISH = Locale("en")

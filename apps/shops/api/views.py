@@ -6,11 +6,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from apps.api.errors import error_response
-from apps.api.plans import plan_for
-from apps.api.serializers import declaration
+from apps.api.resources.serializers import declaration
+from apps.api.rows.plans import plan_for
 from apps.api.viewsets import ApiView
-from apps.shops import services
 from apps.shops.api.resources import ShopSerializer
+from apps.shops.domain import installing
 
 
 class ShopView(ApiView):
@@ -54,7 +54,7 @@ class InstallationView(ApiView):
     def destroy(self, request: Any) -> HttpResponse:
         """Uninstall the calling app; its tokens are useless at once."""
         with transaction.atomic():
-            services.uninstall(self.access.installation, actor=self.actor, at=self.at)
+            installing.uninstall(self.access.installation, actor=self.actor, at=self.at)
         return self.json({})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.api.openapi import newest_document
+from apps.api.openapi.documents import newest_document
 
 PATH = Path(settings.BASE_DIR) / "docs" / "openapi.json"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.content import contents
+from apps.content.domain import contents
 from apps.content.models import FileContent
-from apps.shops.tenancy import every_shop
+from apps.ground.tenancy import every_shop
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.inventory.ledger import differences
+from apps.inventory.domain.ledger import differences
 
 
 class Command(BaseCommand):

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from apps.shops import services
-from apps.shops.errors import DomainError
+from apps.ground.errors import DomainError
+from apps.shops.domain import installing
 from apps.shops.management.commands._output import print_result, sentence
 from apps.shops.models import App, Shop
 
@@ -35,9 +35,9 @@ class Command(BaseCommand):
             raise CommandError(f"No shop has the domain {options['shop']}")
         now = timezone.now()
         try:
-            app = services.create_app(name=options["name"], distribution=options["distribution"])
-            installation = services.install(app, shop, scopes=options["scopes"], actor="system", at=now)
-            token = services.issue_token(installation, actor="system", at=now)
+            app = installing.create_app(name=options["name"], distribution=options["distribution"])
+            installation = installing.install(app, shop, scopes=options["scopes"], actor="system", at=now)
+            token = installing.issue_token(installation, actor="system", at=now)
         except DomainError as error:
             raise CommandError(error.sentence) from error
         except ValidationError as error:

@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 from django.utils import timezone
 
-from apps.shops import demo, services
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain import demo_store, installing
 from apps.shops.models import App, Installation, Shop
-from apps.shops.scopes import SCOPES
-from apps.shops.tenancy import shop_scope
+from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
 
 DOMAIN = "demo-store.localhost"
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             shop = Shop.objects.filter(domain=DOMAIN).first() or _make_shop(now)
             installation = _installation(shop, now)
             password = _login(shop)
-            token = services.issue_token(installation, actor="system", at=now)
+            token = installing.issue_token(installation, actor="system", at=now)
         result = {
             "base_url": settings.BASE_URL,
             "shop_domain": shop.domain,
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
 
 def _make_shop(at: datetime) -> Shop:
-    shop = services.create_shop(
+    shop = installing.create_shop(
         domain=DOMAIN,
         name="Demo Store",
         email="hello@demo-store.localhost",
@@ -81,7 +81,7 @@ def _make_shop(at: datetime) -> Shop:
         at=at,
     )
     with shop_scope(shop):
-        demo.fill(shop, at)
+        demo_store.fill(shop, at)
     return shop
 
 
@@ -89,8 +89,8 @@ def _installation(shop: Shop, at: datetime) -> Installation:
     """The demo app on the shop, with every scope that exists by now."""
     with shop_scope(shop):
         installed = Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
-    app = installed.app if installed else services.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
-    return services.install(app, shop, scopes=SCOPES, actor="system", at=at)
+    app = installed.app if installed else installing.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
+    return installing.install(app, shop, scopes=SCOPES, actor="system", at=at)
 
 
 def _login(shop: Shop) -> str:

@@ -1,0 +1,88 @@
+"""What a view reads of a request: the query and the body, checked before anything is done."""
+
+from collections.abc import Collection, Mapping
+from email.message import Message
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from apps.api.errors import ApiError, BadRequest, reason
+from apps.api.requests.parsers import parse_json
+
+MISSING = "Required parameter missing or invalid"
+
+
+def read_query(request: HttpRequest) -> dict[str, str]:
+    """The query's parameters; of a doubled one the last counts, except for the limit.
+
+    Raises:
+        BadRequest: The query is not UTF-8, holds a NUL, or names the limit twice.
+    """
+    raw = request.META.get("QUERY_STRING", "")
+    if not raw:
+        return {}
+    if "%" in raw or not raw.isascii():
+        try:
+            decoded = unquote_to_bytes(raw.replace("+", " ")).decode()
+        except UnicodeError:
+            raise BadRequest("Bad Request", detail="the query is not UTF-8") from None
+        if "\x00" in decoded:
+            raise BadRequest("Bad Request", detail="the query holds a NUL character")
+    if len(request.GET.getlist("limit")) > 1:
+        raise BadRequest({"limit": "must be given once"})
+    return {name: values[-1] for name, values in request.GET.lists() if values}
+
+
+def body_limit(*, uploads: bool) -> int:
+    """How many bytes a body may have."""
+    return settings.API_UPLOAD_BODY_LIMIT if uploads else settings.API_BODY_LIMIT
+
+
+def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
+    """The body's JSON value; None where there is no body.
+
+    Raises:
+        ApiError: 411, 413 or 415.
+        BadRequest: It is malformed.
+    """
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdigit():
+        raise BadRequest("Bad Request", detail="Content-Length is no number")
+    if int(length) > body_limit(uploads=uploads):
+        raise ApiError(reason(413), status=413)
+    if int(length) == 0:
+        return None
+    _check_content_type(request.META.get("CONTENT_TYPE", ""))
+    return parse_json(request.body, limit=body_limit(uploads=uploads))
+
+
+def _check_content_type(text: str) -> None:
+    if text in {"application/json", "application/json; charset=utf-8"}:
+        return
+    header = Message()
+    header["Content-Type"] = text
+    charset = header.get_param("charset")
+    if header.get_content_type() != "application/json" or (
+        charset is not None and str(charset).lower() not in {"utf-8", "utf8"}
+    ):
+        raise ApiError(reason(415), status=415)
+
+
+def unwrap(value: Any, singular: str, others: Collection[str] = ()) -> Mapping[str, Any]:
+    """The object under the resource's singular name.
+
+    Raises:
+        BadRequest: It is missing or no object, or another resource's wrapper stands beside it.
+    """
+    inner = value.get(singular) if isinstance(value, dict) else None
+    if not isinstance(inner, dict) or any(key != singular and key in others for key in value):
+        raise BadRequest({singular: MISSING})
+    return inner
+
+
+def accepts_json(request: HttpRequest) -> bool:
+    """Whether the client can read our answers."""
+    accept = request.META.get("HTTP_ACCEPT", "").lower()
+    return not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept

@@ -1,0 +1,154 @@
+"""Fields that are only shown: columns as they are, computed values, and related rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from apps.api.resources.fields.base import ApiField, Render
+
+if TYPE_CHECKING:
+    from apps.api.context import Context
+    from apps.api.resources.serializers import ResourceSerializer
+
+
+class Column(ApiField):
+    """A read-only column that is shown as it is."""
+
+    def __init__(self, source: str | None = None, **kwargs: Any) -> None:
+        """Name the ORM path, where it is not the field's own name."""
+        super().__init__(read_only=True, **({"source": source} if source else {}), **kwargs)
+
+    def columns(self) -> tuple[str, ...]:
+        """Its ORM path, which may cross relations."""
+        return (str(self.source),)
+
+    def to_representation(self, value: Any) -> Any:
+        """As it is."""
+        return value
+
+
+class Computed(ApiField):
+    """A read-only value made of columns of the row.
+
+    Args:
+        render: ``(context, *columns)`` to the JSON value.
+        columns: The ORM paths that it needs.
+        schema: Its JSON schema.
+    """
+
+    def __init__(
+        self,
+        render: Render,
+        *columns: str,
+        schema: Mapping[str, Any] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> None:
+        """Declare what it is made of."""
+        super().__init__(read_only=True, since=since, until=until)
+        self._args = ()
+        self._kwargs: dict[str, Any] = {}
+        self.render = render
+        self.needed = columns
+        self.schema = dict(schema or {"type": "string"})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Computed":
+        """A fresh declaration, as DRF copies fields by their arguments."""
+        return type(self)(self.render, *self.needed, schema=self.schema, since=self.gate.since, until=self.gate.until)
+
+    def columns(self) -> tuple[str, ...]:
+        """What it needs."""
+        return self.needed
+
+    def reader(self) -> Render:
+        """Its function."""
+        return self.render
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class Constant(Computed):
+    """A field that this product has no data for, answered with its neutral value."""
+
+    def __init__(self, value: Any, **kwargs: Any) -> None:
+        """Name the neutral value."""
+        self.value = value
+        schemas: dict[type, dict[str, Any]] = {
+            type(None): {"type": "null"},
+            bool: {"type": "boolean"},
+            str: {"type": "string"},
+            int: {"type": "integer"},
+            list: {"type": "array", "items": {}},
+            dict: {"type": "object"},
+        }
+        super().__init__(lambda _context: value, schema=schemas[type(value)], **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Constant":
+        """A fresh declaration."""
+        return Constant(self.value, since=self.gate.since, until=self.gate.until)
+
+
+def GlobalId(type_name: str, column: str = "pk") -> Computed:  # noqa: N802 - reads as a field
+    """The ``gid://<brand>/<Type>/<id>`` of a row."""
+
+    def render(context: "Context", pk: int) -> str:
+        return f"gid://{context.brand}/{type_name}/{pk}"
+
+    return Computed(render, column)
+
+
+class Row(ApiField):
+    """A related object shown inside its parent, read with a join; null where there is none."""
+
+    def __init__(self, serializer: "type[ResourceSerializer[Any]]", relation: str, **kwargs: Any) -> None:
+        """Name the relation and what is shown of it."""
+        super().__init__(read_only=True, **kwargs)
+        self.serializer = serializer
+        self.relation = relation
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class Rows(ApiField):
+    """The related rows shown inside their parent, read with one query for all parents.
+
+    Args:
+        serializer: What is shown of each.
+        relation: The parent's name for them.
+        order: ORM orderings within a parent.
+        limit: At most so many per parent.
+        where: Further conditions, as keyword lookups.
+        flat: Show a list of this column's values in place of objects.
+        derive: ``(context, list)`` makes the shown value out of the list.
+    """
+
+    def __init__(
+        self,
+        serializer: "type[ResourceSerializer[Any]] | None",
+        relation: str,
+        *,
+        order: Sequence[str] = ("pk",),
+        limit: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        flat: str | None = None,
+        derive: Render | None = None,
+        schema: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Name the relation and what is shown of it."""
+        super().__init__(read_only=True, **kwargs)
+        self.serializer = serializer
+        self.relation = relation
+        self.order = tuple(order)
+        self.limit = limit
+        self.where = dict(where or {})
+        self.flat = flat
+        self.derive = derive
+        self.schema = schema
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value

@@ -1,0 +1,238 @@
+"""Fields that hold one value: checked on the way in, shown with their column on the way out."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.core.validators import EmailValidator, URLValidator
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from apps.api.resources.fields.base import INVALID, ApiField, Render
+from apps.ground.dates import NotADate, parse_moment
+from apps.ground.tenancy import current_shop
+
+if TYPE_CHECKING:
+    from apps.api.context import Context
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
+
+
+class TextField(ApiField, serializers.CharField):
+    """Text, kept byte for byte; numbers are taken as their digits."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Like a character field that trims nothing."""
+        kwargs.setdefault("trim_whitespace", False)
+        super().__init__(*args, **kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Blank text is none where none is allowed; white space alone is blank where there must be a text."""
+        if data == "" and not self.allow_blank and self.allow_null:
+            return None
+        if isinstance(data, str) and not (self.allow_blank or self.allow_null or data.strip()):
+            self.fail("blank")
+        return super().run_validation(data)
+
+    def to_internal_value(self, data: Any) -> str:
+        """A text, or a number as text."""
+        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+            self.fail("invalid")
+        if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
+            self.fail("invalid")
+        return str(data)
+
+
+class EmailField(TextField):
+    """An e-mail address."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Check the address's form."""
+        super().__init__(*args, **kwargs)
+        self.validators.append(EmailValidator(message=INVALID))
+
+
+class UrlField(TextField):
+    """An absolute URL."""
+
+    def __init__(self, *args: Any, schemes: Sequence[str] = ("http", "https"), **kwargs: Any) -> None:
+        """Check the URL's form."""
+        super().__init__(*args, **kwargs)
+        self.validators.append(URLValidator(schemes=list(schemes), message=INVALID))
+
+
+class ChoiceField(ApiField, serializers.ChoiceField):
+    """One word of a list."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The word itself; anything but a text is no choice."""
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input=data)
+        return super().to_internal_value(data)
+
+
+class IntegerField(ApiField, serializers.IntegerField):
+    """A whole number of at most 64 bits, as a JSON number or as plain digits."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """The number."""
+        if isinstance(data, str) and _INTEGER.fullmatch(data):
+            data = int(data)
+        if isinstance(data, bool) or not isinstance(data, int) or not -(2**63) <= data < 2**63:
+            self.fail("invalid")
+        return int(data)
+
+
+class FloatField(ApiField, serializers.FloatField):
+    """A number with a point, such as a weight or a latitude."""
+
+    def to_internal_value(self, data: Any) -> float:
+        """The number, from exact digits."""
+        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+            self.fail("invalid")
+        if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
+            self.fail("invalid")
+        text = format(data, "f") if isinstance(data, Decimal) else str(data)
+        if not _DECIMAL.fullmatch(text) and not re.fullmatch(r"-?[0-9]{1,12}(\.[0-9]{1,30})?", text, re.ASCII):
+            self.fail("invalid")
+        return float(text)
+
+
+class BooleanField(ApiField, serializers.BooleanField):
+    """True or false; the words are taken as well, also as Python clients write them into a query."""
+
+    WORDS: ClassVar[Mapping[Any, bool]] = {
+        "true": True,
+        "True": True,
+        "1": True,
+        "false": False,
+        "False": False,
+        "0": False,
+    }
+
+    def to_internal_value(self, data: Any) -> bool:
+        """The truth value."""
+        if isinstance(data, bool):
+            return data
+        if isinstance(data, str) and data in self.WORDS:
+            return self.WORDS[data]
+        self.fail("invalid")
+        raise AssertionError("fail raises")
+
+
+class DateTimeField(ApiField, serializers.DateTimeField):
+    """A moment; shown in the shop's time zone, in whole seconds."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """The moment; one without an offset is in the shop's time zone."""
+        if not isinstance(value, str):
+            self.fail("invalid", format="ISO 8601")
+        try:
+            return parse_moment(value, current_shop().tzinfo)
+        except NotADate:
+            self.fail("invalid", format="ISO 8601")
+        raise AssertionError("fail raises")
+
+    def reader(self) -> Render:
+        """In the shop's time zone."""
+        return _render_moment
+
+
+def _render_moment(context: "Context", value: datetime | None) -> str | None:
+    return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
+
+
+class DateField(ApiField, serializers.DateField):
+    """A calendar date."""
+
+    def to_internal_value(self, value: Any) -> date:
+        """The date, as ``YYYY-MM-DD``."""
+        if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
+            self.fail("invalid", format="YYYY-MM-DD")
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            self.fail("invalid", format="YYYY-MM-DD")
+        raise AssertionError("fail raises")
+
+    def reader(self) -> Render:
+        """As ``YYYY-MM-DD``."""
+        return lambda _context, value: None if value is None else value.isoformat()
+
+
+class DecimalField(ApiField, serializers.DecimalField):
+    """An exact number, shown as text with its decimals; taken as plain digits only.
+
+    Negative numbers, exponents, signs, blanks and digits of other scripts are refused.
+    """
+
+    _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,6}))?", re.ASCII)
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        """The number."""
+        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
+            self.fail("invalid")
+        if isinstance(data, Decimal) and abs(data.adjusted()) > 20:
+            self.fail("invalid")
+        text = format(data, "f") if isinstance(data, Decimal) else str(data)
+        match = self._PLAIN.fullmatch(text)
+        if match is None or len(match[1] or "") > (self.decimal_places or 0):
+            self.fail("invalid")
+        return Decimal(text)
+
+    def reader(self) -> Render:
+        """With the declared number of decimals."""
+        quantum = Decimal(1).scaleb(-(self.decimal_places or 0))
+        return lambda _context, value: None if value is None else str(value.quantize(quantum))
+
+
+class JsonField(ApiField, serializers.JSONField):
+    """A JSON value, stored and shown as it is; for columns that the domain checks or makes.
+
+    Args:
+        schema: Its JSON schema.
+    """
+
+    def __init__(self, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        """Declare what it looks like."""
+        super().__init__(**kwargs)
+        self.schema = schema
+
+
+class TagsField(TextField):
+    """Comma-separated tags: trimmed, once each ignoring case, sorted; at most 250 of at most 255 characters.
+
+    A list of texts is taken as well. The value is the text as it is stored and shown.
+    """
+
+    MAX_TAGS = 250
+    MAX_LENGTH = 255
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Tags may be absent, and none."""
+        kwargs = {"required": False, "allow_blank": True, "allow_null": True, **kwargs}
+        kwargs.pop("max_length", None)
+        super().__init__(**kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """No tags are an empty text."""
+        return super().run_validation("" if data is None else data)
+
+    def to_internal_value(self, data: Any) -> str:
+        """The canonical text."""
+        if isinstance(data, list):
+            if not all(isinstance(item, str) for item in data):
+                self.fail("invalid")
+            words = [word for item in data for word in item.split(",")]
+        else:
+            words = super().to_internal_value(data).split(",")
+        tags = {word.strip().casefold(): word.strip() for word in reversed(words)}
+        tags.pop("", None)
+        if len(tags) > self.MAX_TAGS:
+            raise serializers.ValidationError(f"has too many tags (maximum is {self.MAX_TAGS})")
+        if any(len(tag) > self.MAX_LENGTH for tag in tags.values()):
+            raise serializers.ValidationError(f"is too long (maximum is {self.MAX_LENGTH} characters)")
+        return ", ".join(tags[key] for key in sorted(tags))

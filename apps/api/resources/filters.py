@@ -1,0 +1,197 @@
+"""List filters: django-filter's frame with the interface's strictness.
+
+A resource's filter set names its own filters and inherits those that every list has. A value that does not fit is 400
+and names the parameter; unknown parameters are ignored and never reach the ORM.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import django_filters
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+
+from apps.api.errors import BadRequest
+from apps.ground.dates import NotADate, parse_moment
+from apps.ground.tenancy import current_shop
+
+MAX_IDS = 250
+INVALID = "is invalid"
+_ID = re.compile(r"[0-9]{1,19}", re.ASCII)
+
+
+def read_id(text: str) -> int:
+    """An id out of a query.
+
+    Raises:
+        ValidationError: It is no number of at most 64 bits.
+    """
+    if not _ID.fullmatch(text) or int(text) >= 2**63:
+        raise ValidationError(INVALID)
+    return int(text)
+
+
+class _IdField(forms.Field):
+    def to_python(self, value: Any) -> int | None:
+        return None if value in self.empty_values and value != "" else read_id(value)
+
+
+class _IdsField(forms.Field):
+    def to_python(self, value: Any) -> list[int] | None:
+        if value is None:
+            return None
+        ids = [read_id(part.strip()) for part in value.split(",")]
+        if len(ids) > MAX_IDS:
+            raise ValidationError(f"must be at most {MAX_IDS} ids")
+        if not all(ids):
+            raise ValidationError(INVALID)
+        return ids
+
+
+class _MomentField(forms.Field):
+    def to_python(self, value: Any) -> datetime | None:
+        if value is None:
+            return None
+        try:
+            return parse_moment(value, current_shop().tzinfo)
+        except NotADate:
+            raise ValidationError("is not a valid date") from None
+
+
+class _WordField(forms.Field):
+    def __init__(self, *, words: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.words = words
+
+    def to_python(self, value: Any) -> Any:
+        if value is not None and value not in self.words:
+            raise ValidationError(f"must be one of {', '.join(self.words)}")
+        return value
+
+
+class _BooleanField(forms.Field):
+    def to_python(self, value: Any) -> bool | None:
+        if value is not None and value not in {"true", "false", "1", "0"}:
+            raise ValidationError("must be true or false")
+        return None if value is None else value in {"true", "1"}
+
+
+class _IntegerField(forms.Field):
+    def to_python(self, value: Any) -> int | None:
+        if value is None:
+            return None
+        if not re.fullmatch(r"-?[0-9]{1,18}", value, re.ASCII):
+            raise ValidationError("is not a number")
+        return int(value)
+
+
+class _TextField(forms.Field):
+    def to_python(self, value: Any) -> Any:
+        return value
+
+
+class ApiFilter(django_filters.Filter):
+    """A filter that is applied whenever its parameter is given, even if blank."""
+
+    field_class: type[forms.Field] = _TextField
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The rows that fit."""
+        if value is None:
+            return qs
+        lookup = f"{self.field_name}__{self.lookup_expr}"
+        return (qs.exclude if self.exclude else qs.filter)(**{lookup: value})
+
+
+class TextFilter(ApiFilter):
+    """Equal to a text."""
+
+
+class IdFilter(ApiFilter):
+    """Equal to an id."""
+
+    field_class = _IdField
+
+
+class IdsFilter(ApiFilter):
+    """One of at most 250 comma-separated ids."""
+
+    field_class = _IdsField
+
+    def __init__(self, field_name: str = "id", **kwargs: Any) -> None:
+        """The column, ``id`` by default."""
+        super().__init__(field_name, "in", **kwargs)
+
+
+class MomentFilter(ApiFilter):
+    """Compared with a moment."""
+
+    field_class = _MomentField
+
+
+class WordFilter(ApiFilter):
+    """One word of a list."""
+
+    field_class = _WordField
+
+
+class BooleanFilter(ApiFilter):
+    """True or false."""
+
+    field_class = _BooleanField
+
+
+class IntegerFilter(ApiFilter):
+    """Compared with a whole number."""
+
+    field_class = _IntegerField
+
+
+class PublishedFilter(WordFilter):
+    """``published_status``: ``published``, ``unpublished`` or ``any``, by a ``published_at`` column."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        """The three words."""
+        super().__init__("published_at", words=("published", "unpublished", "any"), **kwargs)
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The rows that fit; a date in the future is not published yet."""
+        from django.utils import timezone
+
+        now = timezone.now()
+        if value == "published":
+            return qs.filter(published_at__lte=now)
+        if value == "unpublished":
+            return qs.exclude(published_at__lte=now)
+        return qs
+
+
+class ResourceFilter(django_filters.FilterSet):
+    """What every list takes: ids, since_id, and the two time stamps as ranges."""
+
+    ids = IdsFilter()
+    since_id = IdFilter("id", "gt")
+    created_at_min = MomentFilter("created_at", "gte")
+    created_at_max = MomentFilter("created_at", "lte")
+    updated_at_min = MomentFilter("updated_at", "gte")
+    updated_at_max = MomentFilter("updated_at", "lte")
+
+
+def apply_filters(
+    filterset: type[django_filters.FilterSet], parameters: dict[str, str], queryset: QuerySet[Any, Any]
+) -> QuerySet[Any, Any]:
+    """The rows that fit the parameters.
+
+    Raises:
+        BadRequest: ``{parameter: message}`` for every value that does not fit.
+    """
+    if not parameters.keys() & filterset.base_filters.keys():
+        return queryset
+    bound = filterset(parameters, queryset=queryset)
+    if not bound.is_valid():
+        raise BadRequest({name: str(messages[0]) for name, messages in bound.errors.items()})
+    narrowed: QuerySet[Any, Any] = bound.qs
+    return narrowed

@@ -1,0 +1,174 @@
+"""The declaration of a resource: a model serializer with the interface's fields.
+
+The class says, once, what a resource shows and what it takes. DRF's machinery builds the fields from the model; the kit
+builds them once per class, compiles reading into plans (``apps.api.rows.plans``) and checks bodies here, field by
+field, without making a serializer per request.
+
+A constraint of the database is not asked for beforehand: its breach is a refusal like any other
+(``apps.ground.constraints``).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.db import models
+from rest_framework import serializers
+from rest_framework.fields import empty
+from rest_framework.validators import UniqueValidator
+
+from apps.api.errors import BASE, Unprocessable
+from apps.api.resources import fields as api
+from apps.api.versions import ALWAYS
+
+M = TypeVar("M", bound=models.Model)
+Attrs = dict[str, Any]
+Errors = dict[str, list[str]]
+
+
+class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
+    """A resource of the interface.
+
+    ``Meta`` has ``model``, ``fields`` and where needed ``read_only_fields`` and ``extra_kwargs``, as in DRF. In
+    ``extra_kwargs`` every option of ``ApiField`` may stand (``since``, ``until``, ``missing``).
+    """
+
+    serializer_field_mapping: ClassVar[
+        dict[type[models.Field[Any, Any]], type[serializers.Field[Any, Any, Any, Any]]]
+    ] = {
+        models.AutoField: api.IntegerField,
+        models.BigAutoField: api.IntegerField,
+        models.BigIntegerField: api.IntegerField,
+        models.BooleanField: api.BooleanField,
+        models.CharField: api.TextField,
+        models.DateField: api.DateField,
+        models.DateTimeField: api.DateTimeField,
+        models.DecimalField: api.DecimalField,
+        models.EmailField: api.EmailField,
+        models.FloatField: api.FloatField,
+        models.IntegerField: api.IntegerField,
+        models.JSONField: api.JsonField,
+        models.PositiveBigIntegerField: api.IntegerField,
+        models.PositiveIntegerField: api.IntegerField,
+        models.PositiveSmallIntegerField: api.IntegerField,
+        models.SlugField: api.TextField,
+        models.SmallIntegerField: api.IntegerField,
+        models.TextField: api.TextField,
+        models.URLField: api.UrlField,
+    }
+    serializer_choice_field = api.ChoiceField
+    id = api.Column("pk")
+
+    class Meta:
+        """Replaced by each resource."""
+
+        model: type[models.Model]
+        fields: tuple[str, ...]
+
+    def build_standard_field(
+        self, field_name: str, model_field: Any
+    ) -> tuple[type[serializers.Field[Any, Any, Any, Any]], Attrs]:
+        """A field of ours; uniqueness is the database's to tell."""
+        if isinstance(model_field, models.ForeignKey):
+            return api.IntegerField, {}
+        field_class, kwargs = super().build_standard_field(field_name, model_field)
+        if "validators" in kwargs:
+            kwargs["validators"] = [rule for rule in kwargs["validators"] if not isinstance(rule, UniqueValidator)]
+        return field_class, kwargs
+
+    def get_unique_together_validators(self) -> list[Any]:
+        """None: the database tells."""
+        return []
+
+    def get_unique_for_date_validators(self) -> list[Any]:
+        """None: not used."""
+        return []
+
+    def check(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
+        """Rules across fields: add to ``errors``, or complete ``attrs``. Nothing by default."""
+
+
+@cache
+def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, Any]:
+    """The fields of a resource, built once and bound to one serializer; nothing in them belongs to a request."""
+    return dict(serializer().fields)
+
+
+@cache
+def writable(serializer: type[ResourceSerializer[Any]], version: str) -> list[Any]:
+    """The fields that a version takes."""
+    return [
+        field
+        for field in declaration(serializer).values()
+        if not field.read_only and getattr(field, "gate", ALWAYS).admits(version)
+    ]
+
+
+def read_body(
+    serializer: type[ResourceSerializer[M]], version: str, data: Mapping[str, Any], *, instance: M | None = None
+) -> Attrs:
+    """Check a body against a resource; all failing fields are named at once.
+
+    Args:
+        serializer: The resource.
+        version: The API version of the request.
+        data: The object under the resource's singular name; unknown and read-only keys are ignored.
+        instance: The row to be changed; None for a create, which then demands the required fields.
+
+    Returns:
+        The model's attributes by name; on a create with the declared defaults.
+
+    Raises:
+        Unprocessable: ``{field: [messages]}``.
+    """
+    attrs, errors = check_body(serializer, version, data, instance=instance)
+    if errors:
+        raise Unprocessable(errors)
+    return attrs
+
+
+def check_body(
+    serializer: type[ResourceSerializer[M]], version: str, data: Mapping[str, Any], *, instance: M | None = None
+) -> tuple[Attrs, Errors]:
+    """Like ``read_body``, but hands the messages back."""
+    attrs: Attrs = {}
+    errors: Errors = {}
+    for field in writable(serializer, version):
+        name = field.field_name
+        value = data.get(name, empty)
+        if value is empty:
+            if instance is not None:
+                continue
+            if field.required:
+                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+            elif field.default is not empty:
+                attrs[field.source] = field.default() if callable(field.default) else field.default
+            continue
+        try:
+            attrs[field.source] = field.run_validation(value)
+        except serializers.ValidationError as error:
+            if value in ("", None) and instance is None and field.required:
+                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+            else:
+                errors.update(flatten(error.detail, name))
+    declaration_of(serializer).check(attrs, instance, errors)
+    return attrs, errors
+
+
+@cache
+def declaration_of(serializer: type[ResourceSerializer[M]]) -> ResourceSerializer[M]:
+    """The one instance of a resource's serializer that the kit works with."""
+    return serializer()
+
+
+def flatten(detail: Any, prefix: str = "") -> Errors:
+    """DRF's nested error details as dotted field names with lists of messages."""
+    if isinstance(detail, list) and not any(isinstance(item, dict | list) and item for item in detail):
+        return {prefix or BASE: [str(item) for item in detail if not isinstance(item, dict | list)]}
+    found: Errors = {}
+    items = detail.items() if isinstance(detail, dict) else enumerate(detail)
+    for key, inner in items:
+        if inner:
+            path = f"{prefix}.{key}" if prefix else str(key)
+            found.update(flatten(inner if isinstance(inner, dict | list) else [inner], path))
+    return found

@@ -1,0 +1,97 @@
+"""Rendered objects, kept in the process under the version of their rows.
+
+A resource whose aggregate has a version is read in two steps: the ids and versions of the page, then only those objects
+whose bytes are not at hand. A version is never given twice, so kept bytes are never stale; they leave when the budget
+of bytes is spent, the least recently used first.
+Source: decisions on speed in ``docs/performance.md``.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from apps.api.context import Context
+from apps.api.rows.plans import Plan
+
+_OVERHEAD = 200
+
+
+class RenderCache:
+    """A bounded map from versioned keys to rendered objects."""
+
+    def __init__(self, budget: int) -> None:
+        """Keep at most ``budget`` bytes."""
+        self._budget = budget
+        self._spent = 0
+        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> bytes | None:
+        """The bytes under a key."""
+        found = self._kept.get(key)
+        if found is not None:
+            # Another thread may have dropped it meanwhile; the bytes are good all the same.
+            with suppress(KeyError):
+                self._kept.move_to_end(key)
+        return found
+
+    def put(self, key: Hashable, value: bytes) -> None:
+        """Keep bytes under a key."""
+        # A copy takes what it needs; the encoder's own result holds on to the eight kilobytes of its buffer.
+        value = bytes(memoryview(value))
+        with self._lock:
+            before = self._kept.pop(key, None)
+            if before is not None:
+                self._spent -= len(before) + _OVERHEAD
+            self._kept[key] = value
+            self._spent += len(value) + _OVERHEAD
+            while self._spent > self._budget and self._kept:
+                _, dropped = self._kept.popitem(last=False)
+                self._spent -= len(dropped) + _OVERHEAD
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._spent = 0
+
+    @property
+    def spent(self) -> int:
+        """The bytes that count against the budget."""
+        return self._spent
+
+    def __len__(self) -> int:
+        """How many objects are kept."""
+        return len(self._kept)
+
+
+cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
+
+
+def render_many(plan: Plan, keys: Sequence[Sequence[Any]], context: Context) -> list[bytes]:
+    """The rendered objects of rows that are named by ``(id, *versions)``, in their order.
+
+    A row that was deleted since its key was read is left out.
+    """
+    # The plan's key and not the plan: what is kept here must not keep compiled code of rare sets of fields alive.
+    outer = (plan.key, context.shop.pk, context.shop.version)
+    found: dict[int, bytes] = {}
+    missing: list[Sequence[Any]] = []
+    for key in keys:
+        kept = cache.get((outer, *key))
+        if kept is None:
+            missing.append(key)
+        else:
+            found[key[0]] = kept
+    if missing:
+        objects = plan.read_ids([key[0] for key in missing], context)
+        for key in missing:
+            if key[0] in objects:
+                found[key[0]] = rendered = orjson.dumps(objects[key[0]])
+                cache.put((outer, *key), rendered)
+    return [found[key[0]] for key in keys if key[0] in found]

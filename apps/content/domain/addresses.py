@@ -1,0 +1,28 @@
+"""The public addresses of a shop's files.
+
+They are served by ``apps.content.public.views``.
+"""
+
+from datetime import datetime
+from urllib.parse import quote
+
+from django.conf import settings
+
+from apps.shops.models import Shop
+
+
+def storefront_url(shop: Shop, path: str) -> str:
+    """An address below the shop's public part of this installation."""
+    return f"{settings.BASE_URL}/storefront/{shop.domain}/{path}"
+
+
+def article_image_url(shop: Shop, article_id: int, name: str, created_at: datetime) -> str:
+    """Where an article's picture is seen; the query changes with the picture."""
+    return storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={int(created_at.timestamp())}")
+
+
+def asset_url(shop: Shop, theme_id: int, key: str, md5: str) -> str | None:
+    """Where a theme's file is seen; only those under ``assets/`` are."""
+    if not key.startswith("assets/"):
+        return None
+    return storefront_url(shop, f"themes/{theme_id}/{key}?v={md5[:12]}")

@@ -1,0 +1,255 @@
+"""The files of a theme: which keys and contents are taken, saving, deleting, restoring.
+
+Contents are stored before the transaction (``prepare``), rows are written within it. Each save keeps what was there
+before as a version. Rule: decisions, Assets.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from django.db import transaction
+
+from apps.content.domain import contents
+from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
+from apps.content.models import Asset, AssetVersion, FileContent, Theme
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError
+from apps.media.attachments import AttachmentRefused, decode_attachment
+from apps.media.zips import shown_size
+from apps.outgoing.client import Limits, fetch
+from apps.outgoing.errors import FetchFailed
+
+MAX_KEY = 255
+MAX_VERSIONS = 50
+LAYOUT = "layout/theme.liquid"
+SOURCES = ("value", "attachment", "src", "source_key")
+_COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
+
+
+class AssetRefused(DomainError):
+    """The key or the content does not belong into a theme."""
+
+    code = "asset_refused"
+    field = "asset"
+
+
+class AssetNotFound(DomainError):
+    """The theme has no such file."""
+
+    code = "asset_not_found"
+    field = "asset"
+    status = 404
+
+
+class EditConflict(DomainError):
+    """Somebody else saved the file meanwhile."""
+
+    code = "asset_edit_conflict"
+    field = "asset"
+    status = 409
+
+
+def is_text(key: str) -> bool:
+    """Whether a file's content is text, by its key."""
+    return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
+
+
+def check_key(key: object) -> str:
+    """The key, if a theme may have it.
+
+    Raises:
+        AssetRefused: It may not.
+    """
+    if key is None or key == "":
+        raise AssetRefused("key can't be blank")
+    if not isinstance(key, str):
+        raise AssetRefused("key is invalid")
+    if len(key) > MAX_KEY:
+        raise AssetRefused(f"key is too long (maximum is {MAX_KEY} characters)")
+    parts = key.split("/")
+    plain = KEY.fullmatch(key) and all(part.strip(".") for part in parts)
+    if not plain or len(parts) < 2 or parts[0] not in DIRECTORIES:
+        raise AssetRefused("key is invalid")
+    return key
+
+
+def check_content(key: str, data: bytes) -> None:
+    """Hold a file's content to the rules of its kind.
+
+    Raises:
+        AssetRefused: It is too large, no text though its key says so, or no JSON though its key says so.
+    """
+    limit = DEFAULT.asset_bytes(key)
+    if len(data) > limit:
+        raise AssetRefused(f"{key} is larger than {shown_size(limit)}")
+    if not is_text(key):
+        return
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise AssetRefused(f"{key} is not UTF-8 text") from None
+    if key.lower().endswith(".json"):
+        _check_json(key, text)
+
+
+def _check_json(key: str, text: str) -> None:
+    comment = _COMMENT.match(text)
+    try:
+        # Numbers are not of interest, so long ones cost nothing; NaN and Infinity are no JSON though Python reads them.
+        json.loads(
+            text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+        )
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise AssetRefused(f"{key} is not valid JSON: {reason}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
+    """Store the content that a request brings; it may download, so it is called before the transaction.
+
+    Args:
+        theme: The theme.
+        given: ``key`` and exactly one of ``SOURCES``.
+
+    Returns:
+        The key and the content.
+
+    Raises:
+        AssetRefused: The key or the content is not taken.
+    """
+    key = check_key(given.get("key"))
+    named = [name for name in SOURCES if given.get(name) is not None]
+    if len(named) != 1:
+        raise AssetRefused(f"must have exactly one of {', '.join(SOURCES)}")
+    value = given[named[0]]
+    if not isinstance(value, str):
+        raise AssetRefused(f"{named[0]} is invalid")
+    if named[0] == "source_key":
+        source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
+        if source is None:
+            raise AssetRefused("source_key does not exist")
+        data = contents.read(source.content)
+    elif named[0] == "src":
+        data = _download(value)
+    elif named[0] == "attachment":
+        data = _decoded(key, value)
+    else:
+        data = value.encode()
+    check_content(key, data)
+    return key, contents.store(data)
+
+
+def _decoded(key: str, value: str) -> bytes:
+    try:
+        return decode_attachment(value, DEFAULT.asset_bytes(key))
+    except AttachmentRefused as error:
+        raise AssetRefused(f"attachment {error}") from None
+
+
+def _download(src: str) -> bytes:
+    limits = Limits(max_bytes=DEFAULT.binary_bytes, total_seconds=10)
+    try:
+        with fetch(src, limits=limits) as download:
+            return download.file.read()
+    except FetchFailed as error:
+        raise AssetRefused(f"Could not download src: {error}") from None
+
+
+@transaction.atomic
+def save_asset(
+    theme: Theme, key: str, content: FileContent, *, actor: str, at: datetime, expected: str | None = None
+) -> Asset:
+    """Put a stored content into a theme under a key.
+
+    Args:
+        theme: The theme.
+        key: A checked key.
+        content: From ``prepare`` or ``contents.store``.
+        actor: Who saves it.
+        at: When.
+        expected: The checksum of what the actor began to edit, "" for a new file; None saves over anything.
+
+    Raises:
+        AssetRefused: The theme's files are not in place.
+        Theme.DoesNotExist: Somebody deleted the theme meanwhile.
+        EditConflict: The file is not what the actor began to edit.
+    """
+    _touch(theme)
+    asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    before = asset.content.md5 if asset else ""
+    if expected is not None and before not in {expected, content.md5}:
+        raise EditConflict(f"{key} was changed meanwhile")
+    if asset is None:
+        asset = Asset.objects.create(
+            shop_id=theme.shop_id, theme=theme, key=key, content=content, actor=actor, created_at=at
+        )
+    elif asset.content_id != content.pk:
+        _keep_version(asset)
+        asset.content, asset.actor = content, actor
+        asset.save(update_fields=["content", "actor"])
+    _record(theme, f"Saved {key}", {key: [before or None, content.md5]}, actor=actor, at=at)
+    return asset
+
+
+@transaction.atomic
+def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
+    """Delete a file of a theme; it can be restored from its versions.
+
+    Raises:
+        AssetNotFound: There is none.
+        AssetRefused: A theme cannot do without it.
+    """
+    if key == LAYOUT:
+        raise AssetRefused(f"{LAYOUT} cannot be deleted")
+    _touch(theme)
+    asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    if asset is None:
+        raise AssetNotFound(f"{key} does not exist")
+    _keep_version(asset)
+    asset.delete()
+    _record(theme, f"Deleted {key}", {key: [asset.content.md5, None]}, actor=actor, at=at)
+
+
+@transaction.atomic
+def restore_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
+    """Make a file again what it was in a version.
+
+    Raises:
+        StorageFailed: The storage has lost what it was.
+    """
+    contents.open_content(version.content).close()
+    contents.keep([version.content_id])
+    return save_asset(version.theme, version.key, version.content, actor=actor, at=at)
+
+
+def _touch(theme: Theme) -> None:
+    """Lock the theme, and move its version: its list of files shows the change."""
+    if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
+        theme.refresh_from_db()
+        raise AssetRefused("the theme's files are not in place yet")
+
+
+def _keep_version(asset: Asset) -> None:
+    AssetVersion.objects.create(
+        shop_id=asset.shop_id,
+        theme_id=asset.theme_id,
+        key=asset.key,
+        content=asset.content,
+        actor=asset.actor,
+        saved_at=asset.updated_at,
+    )
+    kept = AssetVersion.objects.filter(theme_id=asset.theme_id, key=asset.key).order_by("-id")
+    oldest = kept.values_list("pk", flat=True)[MAX_VERSIONS - 1 : MAX_VERSIONS].first()
+    if oldest is not None:
+        kept.filter(pk__lt=oldest).delete()
+
+
+def _record(theme: Theme, message: str, changes: dict[str, Any], *, actor: str, at: datetime) -> None:
+    record_event("themes/update", theme, actor=actor, at=at, changes=changes, message=message)

@@ -1,0 +1,70 @@
+"""Making, changing and deleting blogs."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from apps.content.domain import articles
+from apps.content.domain.changes import changes_of
+from apps.content.domain.handles import free_handle, handle_of
+from apps.content.models import Article, ArticleTag, Blog
+from apps.events.domain.recording import record_event
+from apps.ground.tenancy import current_shop
+from apps.metafields.domain import setting as metafields
+from apps.metafields.domain.setting import Draft
+from apps.shops.models import Shop
+
+
+@transaction.atomic
+def create_blog(attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: str, at: datetime) -> Blog:
+    """Open a blog, with metafields if it is to have some; without a handle it gets one from its title.
+
+    Raises:
+        IntegrityError: Another blog has the handle.
+    """
+    shop = current_shop()
+    handle = handle_of(attrs.pop("handle", None) or "")
+    if not handle:
+        # One at a time per shop, so that no other takes the free handle meanwhile.
+        Shop.objects.select_for_update(no_key=True).get(pk=shop.pk)
+        handle = free_handle(Blog.objects.all(), attrs["title"], fallback="blog")
+    blog: Blog = Blog.objects.create(shop=shop, handle=handle, **attrs)
+    record_event("blogs/create", blog, actor=actor, at=at)
+    metafields.set_many(blog, list(further), actor=actor, at=at)
+    return blog
+
+
+@transaction.atomic
+def update_blog(blog: Blog, attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: str, at: datetime) -> None:
+    """Change a blog, and set metafields; its handle stays when the title changes.
+
+    Raises:
+        IntegrityError: Another blog has the handle.
+    """
+    if "handle" in attrs:
+        attrs["handle"] = handle_of(attrs["handle"] or "") or blog.handle
+    changes = changes_of(blog, attrs)
+    for name, value in attrs.items():
+        setattr(blog, name, value)
+    blog.save(update_fields=list(attrs))
+    record_event("blogs/update", blog, actor=actor, at=at, changes=changes)
+    metafields.set_many(blog, list(further), actor=actor, at=at)
+
+
+@transaction.atomic
+def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
+    """Delete a blog with its articles.
+
+    Raises:
+        Blog.DoesNotExist: Somebody else deleted it a moment ago.
+    """
+    # Nobody writes into it from here on.
+    Blog.objects.select_for_update().get(pk=blog.pk)
+    for article in Article.objects.filter(blog=blog).order_by("id"):
+        articles.record_deletion(article, actor=actor, at=at)
+    record_event("blogs/delete", blog, actor=actor, at=at)
+    ArticleTag.objects.filter(blog=blog).delete()
+    Article.objects.filter(blog=blog).delete()
+    blog.delete()

@@ -1,0 +1,1 @@
+"""What everybody may read of a shop."""

@@ -1,0 +1,174 @@
+"""The addresses of a customer: completed, ordered by use, one of them the default.
+
+Rule: decisions, Addresses.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from apps.customers.domain.touching import lock, touch
+from apps.customers.models import Address, Customer
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError
+from apps.shops.domain.countries import UnknownCountry, complete
+
+Attrs = dict[str, Any]
+Errors = dict[str, list[str]]
+
+TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
+PLACE = ("country", "country_code", "province", "province_code")
+COLUMNS = (*TEXTS, *PLACE)
+
+
+class AddressRefused(DomainError):
+    """The values do not make an address."""
+
+    code = "address_refused"
+    field = "address"
+
+
+class DefaultAddressNeeded(DomainError):
+    """The default address goes last."""
+
+    code = "default_address_needed"
+
+    def __init__(self) -> None:
+        """Say what would help."""
+        super().__init__("Cannot delete the customer's default address while there are others")
+
+
+class UnknownAddress(DomainError):
+    """The customer has no such address."""
+
+    code = "unknown_address"
+    field = "address_ids"
+
+
+def clean_address(given: Mapping[str, Any], present: Address | None = None) -> tuple[Attrs, Errors]:
+    """The values of an address as they are stored, and what is wrong with them.
+
+    Args:
+        given: Columns of ``Address``, and ``name``, which counts where neither part of the name is given.
+        present: The address that is changed; None for a new one.
+    """
+    attrs = {name: given[name] or "" for name in COLUMNS if name in given}
+    if "name" in given and not attrs.keys() & {"first_name", "last_name"}:
+        first, _, last = (given["name"] or "").strip().rpartition(" ")
+        attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
+    if present is None and not any(value.strip() for value in attrs.values()):
+        return attrs, {"address": ["can't be blank"]}
+    try:
+        attrs |= _place(attrs, present)
+    except UnknownCountry as error:
+        return attrs, error.errors
+    return attrs, {}
+
+
+def _place(attrs: Attrs, present: Address | None) -> Attrs:
+    """Country and province by name and code, completed from what is given.
+
+    Of a code and its name the one that changes counts: clients send back whole objects, of which they changed one.
+    """
+    if not attrs.keys() & set(PLACE):
+        return {}
+    before = {name: getattr(present, name) if present else "" for name in PLACE}
+    words = dict(before)
+    for name, code in (("country", "country_code"), ("province", "province_code")):
+        changed = {word for word in (name, code) if attrs.get(word, before[word]) != before[word]}
+        if changed:
+            words |= {word: attrs[word] if word in changed else "" for word in (name, code)}
+    if (words["country"], words["country_code"]) != (before["country"], before["country_code"]) and (
+        words["province"],
+        words["province_code"],
+    ) == (before["province"], before["province_code"]):
+        words |= {"province": "", "province_code": ""}
+    if not any(words.values()):
+        return dict.fromkeys(PLACE, "")
+    region = complete(**words)
+    return {
+        "country": region.country.name,
+        "country_code": region.country.code,
+        "province": region.province or "",
+        "province_code": region.province_code or "",
+    }
+
+
+def build(customer: Customer, attrs: Attrs, at: datetime) -> Address:
+    """An unsaved address out of clean values."""
+    return Address(shop_id=customer.shop_id, customer=customer, created_at=at, **attrs)
+
+
+@transaction.atomic
+def create_address(customer: Customer, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Address:
+    """Give a customer one more address; the first one is the default.
+
+    Raises:
+        AddressRefused: The country is unknown, or nothing is given.
+    """
+    cleaned, errors = clean_address(attrs)
+    if errors:
+        raise AddressRefused(errors)
+    customer = lock(customer)
+    address = build(customer, cleaned, at)
+    address.save()
+    if customer.default_address_id is None:
+        customer.default_address = address
+    touch(customer)
+    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [None, address.pk]})
+    return address
+
+
+@transaction.atomic
+def update_address(address: Address, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Address:
+    """Change what is given of an address.
+
+    Raises:
+        AddressRefused: The country is unknown.
+    """
+    customer = lock(address.customer)
+    cleaned, errors = clean_address(attrs, address)
+    if errors:
+        raise AddressRefused(errors)
+    for name, value in cleaned.items():
+        setattr(address, name, value)
+    address.save(update_fields=list(cleaned))
+    touch(customer)
+    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [address.pk, address.pk]})
+    return address
+
+
+@transaction.atomic
+def set_default(address: Address, *, actor: str, at: datetime) -> Address:
+    """Make an address its customer's default."""
+    customer = lock(address.customer)
+    if customer.default_address_id != address.pk:
+        changes = {"default_address_id": [customer.default_address_id, address.pk]}
+        customer.default_address = address
+        touch(customer)
+        record_event("customers/update", customer, actor=actor, at=at, changes=changes)
+    return address
+
+
+@transaction.atomic
+def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at: datetime) -> None:
+    """Delete addresses of a customer, all or none.
+
+    Raises:
+        DefaultAddressNeeded: The default is among them, and others stay.
+        UnknownAddress: One is not this customer's.
+    """
+    customer = lock(customer)
+    wanted = set(ids)
+    own = set(Address.objects.filter(customer=customer).values_list("pk", flat=True))
+    if wanted - own:
+        raise UnknownAddress("is invalid")
+    if customer.default_address_id in wanted and own - wanted:
+        raise DefaultAddressNeeded
+    if customer.default_address_id in wanted:
+        customer.default_address = None
+    touch(customer, without=wanted)
+    Address.objects.filter(pk__in=wanted).delete()
+    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [sorted(wanted), None]})

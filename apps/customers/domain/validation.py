@@ -1,0 +1,181 @@
+"""What a customer's new values must be, checked before anything is written; every failing field at once.
+
+REST, the panel and imports all pass through ``clean``; a value that is clean already passes unchanged.
+Rule: decisions, Customers.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+
+from apps.customers.domain import consents
+from apps.customers.domain.addresses import clean_address
+from apps.customers.domain.consents import Consent, consent_of
+from apps.customers.domain.contacts import clean_contacts, email_key
+from apps.customers.models import ConsentState, Customer, OptInLevel
+from apps.ground.errors import DomainError
+from apps.metafields.domain.setting import BadMetafields, Draft, check_many
+from apps.shops.models import Shop
+
+Attrs = dict[str, Any]
+Errors = dict[str, list[str]]
+
+NAMELESS = "must have a name or email address"
+TAKEN = "has already been taken"
+PLAIN = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
+PASSWORD_LENGTH = (5, 72)
+ACCOUNTS_OFF = "customer accounts are disabled"
+
+
+class CustomerRefused(DomainError):
+    """The values do not make a customer."""
+
+    code = "customer_refused"
+    field = "customer"
+
+
+def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
+    """The values as they are stored, and what is wrong with them.
+
+    Args:
+        attrs: Columns of ``Customer``; ``metafields`` and ``addresses`` (lists of mappings),
+            ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of ``Consent``), ``accepts_marketing`` with
+            its moment and level; on a create also ``password``, ``password_confirmation``, ``send_email_invite`` and
+            ``send_email_welcome``.
+        customer: Who is changed; None for a create.
+        shop: Whose customer it is.
+        at: The moment of the request.
+
+    Returns:
+        The clean values, and ``{field: [messages]}``.
+    """
+    cleaned = {name: value for name, value in attrs.items() if not (name in PLAIN and value is None)}
+    cleaned |= {name: "" for name in PLAIN if name in attrs and attrs[name] is None}
+    errors: Errors = clean_contacts(cleaned, shop.country_code)
+    _require_name(cleaned, errors, customer)
+    _clean_consents(cleaned, errors, customer, at)
+    _clean_metafields(cleaned, errors)
+    if customer is None:
+        _clean_password(cleaned, errors)
+        _clean_addresses(cleaned, errors)
+        if cleaned.get("send_email_invite") and not cleaned.get("password"):
+            _check_invitable(cleaned, errors, shop)
+    return cleaned, errors
+
+
+def taken(values: Mapping[str, Any], *, besides: Customer | None = None) -> Errors:
+    """Which of a clean e-mail and phone are another customer's.
+
+    The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second
+    only after the first is changed. So it is asked where a form is checked or a write was refused.
+
+    Args:
+        values: ``email`` and ``phone``, as far as they are given.
+        besides: Who may have them.
+    """
+    others = Customer.objects.exclude(pk=besides.pk) if besides else Customer.objects.all()
+    wanted = {
+        "email": Q(email_key=email_key(values.get("email") or "")),
+        "phone": Q(phone=values.get("phone") or ""),
+    }
+    return {field: [TAKEN] for field, same in wanted.items() if values.get(field) and others.filter(same).exists()}
+
+
+def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:
+    """A name or an e-mail; a phone alone is not enough."""
+    named = ("first_name", "last_name", "email")
+    if customer is not None and not any(name in cleaned for name in named):
+        return
+    values = [cleaned.get(name, getattr(customer, name) if customer else "") for name in named]
+    if not any(value.strip() for value in values) and "email" not in errors:
+        errors["customer"] = [NAMELESS]
+
+
+def _clean_consents(cleaned: Attrs, errors: Errors, customer: Customer | None, at: datetime) -> None:
+    _translate_old_fields(cleaned, customer)
+    for channel, kind in consents.KINDS.items():
+        given = cleaned.get(kind.field)
+        if given is None:
+            cleaned.pop(kind.field, None)
+            continue
+        contact = cleaned.get(kind.contact, getattr(customer, kind.contact) if customer else "")
+        errors |= consents.check(
+            channel,
+            given,
+            consent_of(customer, channel) if customer else Consent(),
+            has_contact=bool(contact) or kind.contact in errors,
+            creating=customer is None,
+            at=at,
+        )
+
+
+def _translate_old_fields(cleaned: Attrs, customer: Customer | None) -> None:
+    """``accepts_marketing`` and its companions say the same as the e-mail consent, which wins where both stand."""
+    accepts = cleaned.pop("accepts_marketing", None)
+    moment = cleaned.pop("accepts_marketing_updated_at", None)
+    level = cleaned.pop("marketing_opt_in_level", None)
+    if accepts is None or cleaned.get("email_marketing_consent") is not None:
+        return
+    present = customer.email_marketing_state if customer else ConsentState.NOT_SUBSCRIBED
+    if accepts:
+        state = ConsentState.SUBSCRIBED
+    else:
+        state = ConsentState.UNSUBSCRIBED if present == ConsentState.SUBSCRIBED else ConsentState(present)
+    if customer is None and not accepts:
+        return
+    cleaned["email_marketing_consent"] = {
+        "state": state,
+        **({"opt_in_level": OptInLevel(level)} if level in OptInLevel.values else {}),
+        **({"updated_at": moment} if moment else {}),
+    }
+
+
+def _clean_password(cleaned: Attrs, errors: Errors) -> None:
+    password, confirmation = cleaned.get("password"), cleaned.pop("password_confirmation", None)
+    if not password:
+        cleaned.pop("password", None)
+        if confirmation:
+            errors["password_confirmation"] = ["doesn't match Password"]
+        return
+    shortest, longest = PASSWORD_LENGTH
+    errors |= password_errors(password, confirmation, shortest, longest)
+
+
+def password_errors(password: str, confirmation: str | None, shortest: int = 5, longest: int = 72) -> Errors:
+    """What is wrong with a new password; a confirmation counts where one is given."""
+    errors: Errors = {}
+    if len(password) < shortest:
+        errors["password"] = [f"is too short (minimum is {shortest} characters)"]
+    if len(password) > longest:
+        errors["password"] = [f"is too long (maximum is {longest} characters)"]
+    if confirmation is not None and confirmation != password:
+        errors["password_confirmation"] = ["doesn't match Password"]
+    return errors
+
+
+def _clean_addresses(cleaned: Attrs, errors: Errors) -> None:
+    addresses = []
+    for index, given in enumerate(cleaned.get("addresses") or ()):
+        address, wrong = clean_address(given)
+        addresses.append(address)
+        errors |= {f"addresses.{index}.{field}": messages for field, messages in wrong.items()}
+    cleaned["addresses"] = addresses
+
+
+def _clean_metafields(cleaned: Attrs, errors: Errors) -> None:
+    rows = cleaned.get("metafields")
+    if isinstance(rows, list) and all(isinstance(row, Draft) for row in rows):
+        return
+    try:
+        cleaned["metafields"] = check_many(rows)
+    except BadMetafields as refused:
+        errors |= refused.errors
+
+
+def _check_invitable(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
+    if shop.customer_accounts == Shop.CustomerAccounts.DISABLED:
+        errors["send_email_invite"] = [ACCOUNTS_OFF]
+    elif not cleaned.get("email") and "email" not in errors:
+        errors["email"] = ["can't be blank"]

@@ -1,0 +1,224 @@
+"""The people who buy: their contact details, addresses, accounts and consents.
+
+Blank text stands for "none"; the interface shows it as null. No card data is ever stored.
+"""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from django.contrib.auth import hashers
+from django.db import models
+from django.db.models import Q
+
+from apps.ground.rows import ShopOwned, VersionField
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ConsentState(models.TextChoices):
+    """Whether a customer wants marketing messages on a channel."""
+
+    NOT_SUBSCRIBED = "not_subscribed", "Not subscribed"
+    PENDING = "pending", "Waiting for confirmation"
+    SUBSCRIBED = "subscribed", "Subscribed"
+    UNSUBSCRIBED = "unsubscribed", "Unsubscribed"
+    REDACTED = "redacted", "Erased"
+    INVALID = "invalid", "Not reachable"
+
+
+class OptInLevel(models.TextChoices):
+    """How sure it is that the consent came from the customer."""
+
+    SINGLE = "single_opt_in", "Single opt-in"
+    CONFIRMED = "confirmed_opt_in", "Confirmed opt-in"
+    UNKNOWN = "unknown", "Unknown"
+
+
+class Customer(ShopOwned):
+    """A customer of a shop; the root of the aggregate of addresses and consents.
+
+    ``email_key`` is the e-mail in the one form by which two are equal, ``phone`` is E.164; both are unique per shop.
+    ``search_text`` holds each beginning of a word of names, e-mail, phone and companies (``domain.search``).
+    The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
+    none, so that lists sort by it without nulls.
+    """
+
+    class State(models.TextChoices):
+        DISABLED = "disabled", "No account"
+        INVITED = "invited", "Invited"
+        ENABLED = "enabled", "Active account"
+        DECLINED = "declined", "Declined"
+
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    email = models.EmailField("e-mail", max_length=255, blank=True)
+    email_key = models.CharField(max_length=320, blank=True, editable=False)
+    phone = models.CharField(max_length=20, blank=True, help_text="With the country's prefix, e.g. +46 8 123 456 78.")
+    verified_email = models.BooleanField("verified e-mail", default=False)
+    state = models.CharField(max_length=10, choices=State, default=State.DISABLED, editable=False)
+    note = models.TextField(max_length=5000, blank=True)
+    tags = models.TextField(blank=True)
+    tax_exempt = models.BooleanField(default=False)
+    tax_exemptions = models.JSONField(default=list, blank=True)
+    multipass_identifier = models.CharField(max_length=255, blank=True)
+    search_text = models.TextField(blank=True, editable=False)
+
+    default_address = models.ForeignKey(
+        "customers.Address", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+
+    orders_count = models.PositiveIntegerField(default=0, editable=False)
+    total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=Decimal(0), editable=False)
+    last_order_id = models.BigIntegerField(null=True, blank=True, editable=False)
+    last_order_name = models.CharField(max_length=255, blank=True, editable=False)
+    last_order_at = models.DateTimeField(default=NEVER, editable=False)
+    last_order_currency = models.CharField(max_length=3, blank=True, editable=False)
+
+    email_marketing_state = models.CharField(
+        max_length=20, choices=ConsentState, default=ConsentState.NOT_SUBSCRIBED, editable=False
+    )
+    email_marketing_opt_in_level = models.CharField(
+        max_length=20, choices=OptInLevel, default=OptInLevel.SINGLE, blank=True, editable=False
+    )
+    email_marketing_updated_at = models.DateTimeField(null=True, blank=True, editable=False)
+    sms_marketing_state = models.CharField(
+        max_length=20, choices=ConsentState, default=ConsentState.NOT_SUBSCRIBED, editable=False
+    )
+    sms_marketing_opt_in_level = models.CharField(
+        max_length=20, choices=OptInLevel, default=OptInLevel.SINGLE, editable=False
+    )
+    sms_marketing_updated_at = models.DateTimeField(null=True, blank=True, editable=False)
+    sms_marketing_collected_from = models.CharField(max_length=50, default="OTHER", editable=False)
+
+    password = models.CharField(max_length=128, blank=True, editable=False)
+    activation_nonce = models.CharField(max_length=43, blank=True, editable=False)
+    activation_expires_at = models.DateTimeField(null=True, editable=False)
+    redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "email_key"),
+                condition=~Q(email_key=""),
+                name="customers_customer_email_is_unique",
+                violation_error_code="email",
+                violation_error_message="has already been taken",
+            ),
+            models.UniqueConstraint(
+                fields=("shop", "phone"),
+                condition=~Q(phone=""),
+                name="customers_customer_phone_is_unique",
+                violation_error_message="has already been taken",
+            ),
+            models.CheckConstraint(
+                condition=Q(email="", email_key="") | (~Q(email="") & ~Q(email_key="")),
+                name="customers_customer_email_has_its_key",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "id"), name="customers_customer_by_shop"),
+            models.Index(fields=("shop", "updated_at", "id"), name="customers_customer_by_update"),
+            models.Index(fields=("shop", "created_at", "id"), name="customers_customer_by_creation"),
+            models.Index(fields=("shop", "last_order_at", "id"), name="customers_customer_by_order"),
+            models.Index(fields=("shop", "orders_count", "id"), name="customers_customer_by_orders"),
+            models.Index(fields=("shop", "total_spent", "id"), name="customers_customer_by_spending"),
+            models.Index(fields=("shop", "last_name", "id"), name="customers_customer_by_name"),
+            # With the unique index of the others, the order by e-mail; it costs nothing where there is an e-mail.
+            models.Index(fields=("shop", "id"), condition=Q(email_key=""), name="customers_customer_no_email"),
+        )
+
+    def __str__(self) -> str:
+        return self.name or self.email or self.event_label
+
+    @property
+    def name(self) -> str:
+        """First and last name, as far as known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+    @property
+    def event_label(self) -> str:
+        """How the audit trail names the customer: without personal data, since its rows are never changed."""
+        return f"Customer {self.pk}"
+
+    def check_password(self, password: str) -> bool:
+        """Whether this is the account's password; a customer without an account has none."""
+        return bool(self.password) and hashers.check_password(password, self.password)
+
+
+class Address(ShopOwned):
+    """A postal address of a customer. One of them is the default, to which the customer points."""
+
+    customer = models.ForeignKey(
+        Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
+    )
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    company = models.CharField(max_length=255, blank=True)
+    address1 = models.CharField("address", max_length=255, blank=True)
+    address2 = models.CharField("apartment, suite …", max_length=255, blank=True)
+    city = models.CharField(max_length=255, blank=True)
+    province = models.CharField(max_length=255, blank=True)
+    province_code = models.CharField(max_length=10, blank=True)
+    country = models.CharField(max_length=255, blank=True)
+    country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")
+    zip = models.CharField("postal code", max_length=255, blank=True)
+    phone = models.CharField(max_length=255, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        verbose_name_plural = "addresses"
+        indexes = (
+            models.Index(fields=("customer", "-updated_at", "-id"), name="customers_address_recent"),
+            models.Index(fields=("shop", "country_code", "customer"), name="customers_address_by_country"),
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.address1, f"{self.zip} {self.city}".strip(), self.country) if part)
+
+    @property
+    def name(self) -> str:
+        """First and last name of the recipient, as far as known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+
+class ConsentChange(ShopOwned):
+    """One step in the history of a customer's consent; never changed."""
+
+    class Channel(models.TextChoices):
+        EMAIL = "email", "E-mail"
+        SMS = "sms", "Text message"
+
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="consent_changes", editable=False)
+    channel = models.CharField(max_length=5, choices=Channel)
+    state = models.CharField(max_length=20, choices=ConsentState)
+    opt_in_level = models.CharField(max_length=20, choices=OptInLevel, blank=True)
+    collected_from = models.CharField(max_length=50, blank=True)
+    consent_updated_at = models.DateTimeField(null=True)
+    actor = models.CharField(max_length=100)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_channel_display()}: {self.get_state_display()}"
+
+
+class Invitation(ShopOwned):
+    """A mail that asks a customer to activate the account."""
+
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="invitations", editable=False)
+    to_address = models.CharField(max_length=255)
+    from_address = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
+    custom_message = models.TextField(max_length=5000, blank=True)
+    bcc = models.JSONField(default=list)
+    nonce = models.CharField(max_length=43, editable=False)
+    sent_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.to_address}: {self.subject}"

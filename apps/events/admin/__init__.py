@@ -1,0 +1,5 @@
+"""The staff face of events: the audit log."""
+
+from apps.events.admin.audit_log import EventAdmin
+
+__all__ = ["EventAdmin"]

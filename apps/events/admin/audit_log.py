@@ -1,0 +1,141 @@
+"""The audit log: what happened in the shop, who did it, when. It can only be read."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+
+from apps.events.domain import topics
+from apps.events.domain.wording import sentence
+from apps.events.models import Event
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.filters import PeriodFilter, SelectFilter, midnight
+from apps.staff.domain.access import require
+from apps.staff.domain.actors import actor_of, name_of, names_of
+from apps.staff.domain.permissions import grant
+from apps.staff.models import Membership
+
+grant("staff_audit_log_view", "v", "events.event")
+
+
+class TopicFilter(SelectFilter):
+    """By what happened."""
+
+    title = "what happened"
+    parameter_name = "topic"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every topic that can happen."""
+        return [(topic.name, topic.label) for topic in topics.all_topics()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Only the chosen topic."""
+        return queryset.filter(topic=self.value()) if self.value() else queryset
+
+
+class ActorFilter(SelectFilter):
+    """By who did it."""
+
+    title = "who"
+    parameter_name = "who"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The shop's staff, and the kinds of others."""
+        members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
+        people = [(actor_of(member.user), str(member.user)) for member in members]
+        return [*people, ("app:", "Any app"), ("system", "Backoffice")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Only this actor's."""
+        value = self.value()
+        if value == "app:":
+            return queryset.filter(actor__startswith=value)
+        return queryset.filter(actor=value) if value else queryset
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnly, ShopOwnedAdmin):
+    """The events of the shop as its audit log."""
+
+    menu = Menu("Activity", "history", 10, "Audit log")
+    intro = (
+        "Everything that staff, apps and Backoffice itself changed in this shop. Entries cannot be edited or removed."
+    )
+    empty_text = "Nothing has happened here yet."
+    list_filter = (TopicFilter, ActorFilter, PeriodFilter)
+    search_fields = ("subject_label__icontains", "topic__istartswith")
+    search_help_text = "Search by what it was about, e.g. an order's name"
+    ordering = ("-id",)
+    list_filter_submit = True
+    list_before_template = "panel/exchange/audit_export.html"
+    actions = None
+    sortable_by = ()
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Without the payloads, which nobody reads here."""
+        return super().get_queryset(request).defer("payload")
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """The log has a search of its own; the panel-wide one would find every change of everything."""
+        if getattr(request, "resolver_match", None) and request.resolver_match.url_name == "search":  # type: ignore[union-attr]
+            return queryset.none(), False
+        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term)
+        return found
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """The page, with the names of its actors looked up at once."""
+        page = super().get_changelist_instance(request)
+        request.actor_names = names_of([event.actor for event in page.result_list])  # type: ignore[attr-defined]
+        return page
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        """The columns."""
+
+        def when(event: Event) -> datetime:
+            return event.created_at
+
+        def who(event: Event) -> str:
+            name: str = request.actor_names[event.actor]  # type: ignore[attr-defined]
+            return name
+
+        def what(event: Event) -> str:
+            return sentence(event)
+
+        def about(event: Event) -> str:
+            return event.subject_label or f"#{event.subject_id}"
+
+        def changed(event: Event) -> str:
+            return ", ".join(sorted(event.changes)) or "–"
+
+        return when, who, what, about, changed
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """One entry: the fields before and after, where it came from."""
+        require(request, "events.view_event")
+        event = self.row_or_404(request, object_id)
+        return self.page(
+            request,
+            "panel/event.html",
+            sentence(event),
+            original=event,
+            who=name_of(event.actor),
+            changes=[(name, *_pair(change)) for name, change in sorted(event.changes.items())],
+        )
+
+
+def _pair(change: Any) -> tuple[Any, Any]:
+    return (change[0], change[1]) if isinstance(change, list) and len(change) == 2 else (None, change)
+
+
+def _today(request: HttpRequest) -> home.Figure:
+    return home.Figure(Event.rows().filter(created_at__gte=midnight())[:1000].count(), "changes today")
+
+
+home.add_card(
+    home.Card("Activity", "history", "events.view_event", "events_event_changelist", _today, order=90, query="period=0")
+)

@@ -1,0 +1,182 @@
+"""What happened, out of the event rows: to a shop, to one order, to one product.
+
+An app sees the events of the topics that its scopes read; comments of staff and other rows of the audit trail alone
+are read by no scope.
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from django.apps import apps
+from django.db.models import QuerySet
+
+from apps.api.context import Context
+from apps.api.resources.fields import Column, Computed, Constant
+from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.rows.plans import Object, Plan
+from apps.api.viewsets import ShopViewSet
+from apps.catalog.models import Product
+from apps.events.domain import topics
+from apps.events.models import Event
+from apps.orders.models import Order
+from apps.staff.domain.actors import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERBS = {"delete": "destroy", "updated": "update"}
+LABELS = {"SmartCollection": "Collection", "CustomCollection": "Collection"}
+
+
+@lru_cache(maxsize=256)
+def type_of(label: str) -> str:
+    """What the interface calls the model of a subject, e.g. ``Order`` for ``orders.order``."""
+    try:
+        name = apps.get_model(label).__name__
+    except LookupError:
+        return label
+    return LABELS.get(name, name)
+
+
+def _type(_context: Context, label: str) -> str:
+    return type_of(label)
+
+
+def _verb(_context: Context, topic: str) -> str:
+    return _verb_of(topic)
+
+
+def _said(_context: Context, topic: str, message: str, label: str) -> str:
+    text = message or topics.topic(topic).label
+    return f"{text}: {label}" if label else text
+
+
+def _arguments(_context: Context, label: str) -> list[str]:
+    return [label]
+
+
+def _path(_context: Context, topic: str, subject_id: int) -> str:
+    return f"/admin/{topic.partition('/')[0]}/{subject_id}"
+
+
+class EventSerializer(ResourceSerializer[Event]):
+    """Something that happened."""
+
+    subject_type = Computed(_type, "subject_type")
+    subject_id = Column()
+    verb = Computed(_verb, "topic")
+    arguments = Computed(_arguments, "subject_label", schema={"type": "array", "items": {"type": "string"}})
+    body = Constant(None)
+    message = Computed(_said, "topic", "message", "subject_label")
+    author = Column("actor")
+    description = Computed(_said, "topic", "message", "subject_label")
+    path = Computed(_path, "topic", "subject_id")
+
+    class Meta:
+        model = Event
+        fields = (
+            "id",
+            "subject_id",
+            "created_at",
+            "subject_type",
+            "verb",
+            "arguments",
+            "body",
+            "message",
+            "author",
+            "description",
+            "path",
+        )
+
+
+class EventPlan(Plan):
+    """Reads events, and the names of those who caused them with two queries for all."""
+
+    def assemble(self, rows: "Sequence[Sequence[Any]]", context: Context) -> list[Object]:
+        """The objects, with names for actors."""
+        objects: list[Object] = super().assemble(rows, context)
+        authors = sorted({shown["author"] for shown in objects if "author" in shown})
+        names = names_of(authors) if authors else {}
+        for shown in objects:
+            if "author" in shown:
+                shown["author"] = names[shown["author"]]
+        return objects
+
+
+@lru_cache(maxsize=256)
+def _plan(version: str, names: frozenset[str] | None) -> EventPlan:
+    return EventPlan(EventSerializer, version, names)
+
+
+class SubjectFilter(ApiFilter):
+    """Comma-separated types of subjects, e.g. ``Order,Product``."""
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The events of these types; an unknown one has none."""
+        if not value:
+            return qs
+        wanted = {word.strip() for word in value.split(",")}
+        labels = [model._meta.label_lower for model in apps.get_models() if type_of(model._meta.label_lower) in wanted]
+        return qs.filter(subject_type__in=labels)
+
+
+class VerbFilter(TextFilter):
+    """One verb."""
+
+    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+        """The events of all topics with the verb."""
+        if value is None:
+            return qs
+        named = [topic.name for topic in topics.all_topics() if _verb_of(topic.name) == value]
+        return qs.filter(topic__in=named)
+
+
+def _verb_of(topic: str) -> str:
+    verb = topic.rpartition("/")[2]
+    return VERBS.get(verb, verb)
+
+
+class EventFilter(ResourceFilter):
+    """What the list of events takes."""
+
+    filter = SubjectFilter()
+    verb = VerbFilter("topic")
+
+
+class EventViewSet(ShopViewSet):
+    """``/events``: what the calling app may know of, oldest first."""
+
+    model = Event
+    serializer_class = EventSerializer
+    filterset_class = EventFilter
+    singular = "event"
+    plural = "events"
+    order = ("id",)
+
+    def plan(self) -> Plan:
+        """How events are read in this request."""
+        return _plan(self.version, self.fields)
+
+    def get_queryset(self) -> QuerySet[Any, Any]:
+        """The events of the topics that the caller's scopes read, of the path's subject if it names one."""
+        granted = self.access.granted
+        readable = [topic.name for topic in topics.all_topics() if topic.scope in granted]
+        rows = Event.objects.filter(topic__in=readable)
+        for argument, model in self.parents.items():
+            rows = rows.filter(subject_type=model._meta.label_lower, subject_id=self.kwargs[argument])
+        return rows
+
+
+class OrderEventViewSet(EventViewSet):
+    """``/orders/{order_id}/events``."""
+
+    scope = "orders"
+    parents = {"order_id": Order}
+
+
+class ProductEventViewSet(EventViewSet):
+    """``/products/{product_id}/events``."""
+
+    scope = "products"
+    parents = {"product_id": Product}

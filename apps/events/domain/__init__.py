@@ -1,0 +1,1 @@
+"""Recording what happens, and telling it."""

@@ -1,0 +1,5 @@
+"""The table of events."""
+
+from apps.events.models.events import Event
+
+__all__ = ["Event"]

@@ -1,0 +1,43 @@
+"""The event rows: what happened to a shop's data, who did it, when.
+
+One row is written in the same transaction as the change it tells of. The rows are the audit trail, the timeline of a
+resource and the outbox of the webhooks; nothing changes or deletes them while their shop exists.
+"""
+
+import uuid6
+from django.db import models
+
+from apps.ground.rows import ShopOwned
+
+
+class Event(ShopOwned):
+    """Something that happened to one resource.
+
+    ``payload`` holds, per API version that somebody subscribed with, the resource as REST showed it at that moment; it
+    is empty where nobody listened. ``changes`` holds ``{field: [before, after]}`` for the audit trail, without secrets.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
+    topic = models.CharField(max_length=100)
+    subject_type = models.CharField(max_length=60)
+    subject_id = models.BigIntegerField()
+    subject_label = models.CharField(max_length=255, blank=True)
+    actor = models.CharField(max_length=100)
+    message = models.TextField(blank=True)
+    changes = models.JSONField(default=dict)
+    payload = models.JSONField(null=True)
+    group = models.UUIDField(help_text="Shared by all events of one action of one actor.")
+    request_id = models.CharField(max_length=36, blank=True)
+    address = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("shop", "id"), name="events_event_by_shop"),
+            models.Index(fields=("shop", "subject_type", "subject_id", "id"), name="events_event_timeline"),
+            models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.topic} #{self.subject_id}"

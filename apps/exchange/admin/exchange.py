@@ -1,0 +1,341 @@
+"""Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.files.storage import default_storage
+from django.db.models import Count
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+
+from apps.customers.admin.customers import further_actions
+from apps.events.admin.audit_log import ActorFilter, TopicFilter
+from apps.events.models import Event
+from apps.exchange.domain import exports, imports
+from apps.exchange.domain.cells import Writer
+from apps.exchange.models import Export, ExportKind, Format, Import, ImportedRow
+from apps.ground.errors import DomainError
+from apps.orders.models import Order
+from apps.panel.menu import Menu
+from apps.panel.once import form_key, posted, spend
+from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.filters import PERIODS, midnight
+from apps.panel.theme import display
+from apps.staff.domain.access import MissingPermission, may, require
+from apps.staff.domain.permissions import grant, grant_custom
+
+IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"
+# By kind of file, what somebody must hold to export it.
+EXPORTS = {
+    ExportKind.ORDERS: "orders.export_order",
+    ExportKind.CUSTOMERS: "customers.export_customer",
+    ExportKind.EVENTS: "events.export_event",
+}
+SHOWN_FATES = 500
+MAX_EXPORTED = 5_000
+FATES = ImportedRow.Fate
+
+grant_custom("export_orders", EXPORTS[ExportKind.ORDERS])
+grant_custom("export_customers", EXPORTS[ExportKind.CUSTOMERS])
+grant_custom("staff_audit_log_view", EXPORTS[ExportKind.EVENTS])
+grant("export_orders", "v", "exchange.export")
+grant("export_customers", "v", "exchange.export")
+for name in ("customers", "edit_orders"):
+    grant(name, "va", "exchange.import")
+    grant(name, "v", "exchange.importedrow")
+grant("staff_audit_log_view", "v", "exchange.export")
+
+
+@admin.action(description="Export the chosen", permissions=["export"])
+def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+    """Ask for a file of the chosen orders or customers, and lead to it."""
+    ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
+    # No ids would mean all.
+    if not ids or len(ids) > MAX_EXPORTED:
+        message = f"Choose 1 to {MAX_EXPORTED:,} of them, or export all under Exports."
+        screen.message_user(request, message, messages.ERROR)
+        return None
+    user: Any = request.user
+    export = exports.start(
+        kind=ExportKind.ORDERS if screen.model is Order else ExportKind.CUSTOMERS,
+        format=Format.CSV,
+        filters={"ids": ids},
+        user=user,
+        actor=screen.actor(request),
+        at=timezone.now(),
+    )
+    return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
+
+
+further_actions.append(export_chosen)
+
+
+def _day() -> forms.DateInput:
+    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+
+class ExportForm(forms.Form):
+    """What the file is to hold."""
+
+    kind = forms.ChoiceField(label="What")
+    format = forms.ChoiceField(label="As", choices=Format.choices)
+    status = forms.ChoiceField(
+        label="Orders",
+        required=False,
+        choices=[("", "All of them"), *Order.Status.choices],
+        help_text="For orders only.",
+    )
+
+    def __init__(self, *args: Any, kinds: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Kind, format and filters."""
+        given = self.cleaned_data
+        filters = {"status": given["status"]} if given["kind"] == ExportKind.ORDERS else {}
+        return {"kind": given["kind"], "format": given["format"], "filters": filters}
+
+
+class AuditExportForm(forms.Form):
+    """Which entries of the audit log the file is to hold; the fields are named like the list's filters."""
+
+    topic = forms.ChoiceField(label="What happened", required=False)
+    who = forms.ChoiceField(label="Who", required=False)
+    q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
+    since = forms.DateField(label="From", required=False, widget=_day())
+    until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
+    format = forms.ChoiceField(label="As", choices=Format.choices)
+
+    def __init__(self, *args: Any, lookups: dict[str, list[Any]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, every in (("topic", "Everything"), ("who", "Everybody")):
+            self.fields[name].choices = [("", every), *lookups[name]]  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Kind, format and filters; days are the shop's."""
+        given = self.cleaned_data
+        who = "actor__startswith" if given["who"] == "app:" else "actor"
+        until = given["until"] + timedelta(days=1) if given["until"] else None
+        filters = {"topic": given["topic"], who: given["who"], "subject_label__icontains": given["q"]}
+        filters |= {"created_at__gte": _midnight(given["since"]), "created_at__lt": _midnight(until)}
+        return {"kind": ExportKind.EVENTS, "format": given["format"], "filters": filters}
+
+
+class UploadForm(forms.Form):
+    """The file that comes in."""
+
+    file = forms.FileField(help_text="CSV or JSON lines, at most 200 MB. Nothing is changed before you confirm.")
+
+
+@admin.register(Export)
+class ExportAdmin(ReadOnly, ShopOwnedAdmin):
+    """A person's own exports: made by a worker, there for two days."""
+
+    menu = Menu("Sales", "download", 60, "Exports")
+    intro = "Files that you asked for. Only you can fetch them, for two days."
+    empty_text = "You have no export yet. Make one with the button above."
+    list_display = ("kind", "format", "status", "row_count", "created_at", "expires_at")
+    list_before_template = "panel/exchange/exports.html"
+    ordering = ("-id",)
+    actions = None
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """The person's own."""
+        return super().get_queryset(request).filter(user_id=request.user.pk)
+
+    @display(
+        description="State", label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"}
+    )
+    def status(self, export: Export) -> tuple[str, str]:
+        """Where it stands."""
+        return export.state, export.get_state_display()
+
+    def get_urls(self) -> list[URLPattern]:
+        """Asking for a file and fetching it."""
+        return [
+            self.action_url("new/", self.new_view, "new"),
+            self.action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """How far a file is, and the way to it."""
+        require(request, VIEW_EXPORT)
+        export: Export = self.row_or_404(request, object_id)
+        ready = export.is_open_to(int(request.user.pk or 0), timezone.now())
+        link = self.url("file", export.pk, export.key) if ready else ""
+        return self.page(request, "panel/exchange/export.html", f"{export}", original=export, link=link)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """What happened to it, for who may export at all."""
+        require(request, VIEW_EXPORT)
+        return super().history_view(request, object_id, extra_context)
+
+    def new_view(self, request: HttpRequest) -> HttpResponse:
+        """Choose what goes out."""
+        form = self._form(request)
+        if request.method == "POST" and form.is_valid() and spend(request):
+            user: Any = request.user
+            export = exports.start(**form.chosen, user=user, actor=self.actor(request), at=timezone.now())
+            return HttpResponseRedirect(self.url("change", export.pk))
+        title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
+        context = {"form": form, "button": "Make the file", **_key(request)}
+        return self.page(request, "panel/orders/form.html", title, **context)
+
+    def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
+        """The form for what is to go out; the audit log has one of its own."""
+        allowed = [kind for kind, permission in EXPORTS.items() if may(request, permission)]
+        if not allowed:
+            raise MissingPermission(*EXPORTS.values())
+        asked = request.GET.get("kind", allowed[0].value)
+        if asked == ExportKind.EVENTS or allowed == [ExportKind.EVENTS]:
+            require(request, EXPORTS[ExportKind.EVENTS])
+            return AuditExportForm(posted(request), lookups=self._lookups(request), initial=_as_listed(request))
+        kinds = [(kind.value, str(kind.label)) for kind in allowed if kind != ExportKind.EVENTS]
+        initial = {"kind": asked, "status": request.GET.get("status", "")}
+        return ExportForm(posted(request), kinds=kinds, initial=initial)
+
+    def _lookups(self, request: HttpRequest) -> dict[str, list[Any]]:
+        """What the filters of the audit log offer."""
+        filters = (TopicFilter, ActorFilter)
+        return {kind.parameter_name: kind(request, {}, Event, self).lookup_choices for kind in filters}
+
+    def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
+        """The file, for the person who asked for it and still may."""
+        require(request, VIEW_EXPORT)
+        export: Export = self.row_or_404(request, object_id)
+        require(request, EXPORTS[ExportKind(export.kind)])
+        if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
+            raise Http404("The export is no longer there")
+        name = f"{export.kind}-{export.created_at:%Y-%m-%d}.{export.format}"
+        response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
+        add_never_cache_headers(response)
+        return response
+
+
+@admin.register(Import)
+class ImportAdmin(ReadOnly, ShopOwnedAdmin):
+    """Files that came in: checked first, imported after a yes, each row with its fate."""
+
+    menu = Menu("Sales", "upload", 70, "Imports")
+    intro = "Bring customers and orders from elsewhere. A file is checked first; nothing changes before you confirm."
+    empty_text = "Nothing was imported yet. Upload a file with the button above."
+    list_display = ("name", "status", "progress", "created_at", "finished_at")
+    list_before_template = "panel/exchange/imports.html"
+    ordering = ("-id",)
+    actions = None
+
+    @display(
+        description="State",
+        label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
+    )
+    def status(self, kept: Import) -> tuple[str, str]:
+        """Where it stands."""
+        return kept.state, kept.get_state_display()
+
+    @display(description="Rows")
+    def progress(self, kept: Import) -> str:
+        """How far it is."""
+        return f"{kept.done} of {kept.total}" if kept.total else str(kept.done)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Uploading, confirming, and the report as a file."""
+        return [
+            self.action_url("upload/", self.upload_view, "upload"),
+            self.action_url("<path:object_id>/confirm/", self.confirm_view, "confirm"),
+            self.action_url("<path:object_id>/report/", self.report_view, "report"),
+            *super().get_urls(),
+        ]
+
+    def upload_view(self, request: HttpRequest) -> HttpResponse:
+        """Take a file in to be checked."""
+        require(request, IMPORT)
+        form = UploadForm(posted(request), request.FILES or None)
+        if request.method == "POST" and form.is_valid() and spend(request):
+            actor, file = self.actor(request), form.cleaned_data["file"]
+            try:
+                kept = imports.keep(file, file.name, actor=actor, at=timezone.now())
+            except DomainError as refusal:
+                form.add_error("file", refusal.sentence)
+            else:
+                imports.ask_for_check(kept, actor=actor)
+                return HttpResponseRedirect(self.url("change", kept.pk))
+        context = {"form": form, "button": "Upload and check", "multipart": True, **_key(request)}
+        return self.page(request, "panel/orders/form.html", "Import customers and orders", **context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The preview, the progress, or the report."""
+        require(request, VIEW_IMPORT)
+        kept: Import = self.row_or_404(request, object_id)
+        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
+        rows = ImportedRow.objects.filter(file=kept, dry=dry)
+        counted = kept.counts if dry else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        return self.page(
+            request,
+            "panel/exchange/import.html",
+            f"Import of {kept}",
+            original=kept,
+            dry=dry,
+            counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
+            failures=rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES],
+            preview=rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW],
+            may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED,
+            **_key(request),
+        )
+
+    def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Import what was checked."""
+        require(request, IMPORT)
+        kept: Import = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if spend(request):
+            try:
+                imports.confirm(kept, actor=self.actor(request), at=timezone.now())
+            except DomainError as refusal:
+                self.message_user(request, refusal.sentence, messages.ERROR)
+            else:
+                self.message_user(request, "The import has begun; this page shows how far it is.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", kept.pk))
+
+    def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Every row and its fate, as CSV."""
+        require(request, VIEW_IMPORT)
+        kept: Import = self.row_or_404(request, object_id)
+        columns = ("line", "kind", "fate", "label", "reason")
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="import-{kept.pk}.csv"'
+        response.write("\ufeff")
+        writer = Writer(response, columns)  # type: ignore[arg-type]
+        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
+        for row in ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns).iterator():
+            writer.write(row)
+        add_never_cache_headers(response)
+        return response
+
+
+def _midnight(day: date | None) -> str | None:
+    """When a day of the shop begins, as JSON can hold it."""
+    return datetime.combine(day, time(), timezone.get_current_timezone()).isoformat() if day else None
+
+
+def _as_listed(request: HttpRequest) -> dict[str, Any]:
+    """The form's values that narrow the file like the list one comes from."""
+    period = request.GET.get("period", "")
+    since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None
+    return {**request.GET.dict(), "since": since}
+
+
+def _key(request: HttpRequest) -> dict[str, str]:
+    return {"form_key": form_key(request)}

@@ -1,0 +1,89 @@
+"""``manage.py import_orders FILE``: customers and orders out of a file, with a dry run, progress, and resumption."""
+
+import hashlib
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from apps.exchange.domain import imports
+from apps.exchange.domain.parsing import UnreadableFile
+from apps.exchange.models import Import, ImportedRow
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+
+PROGRESS_EVERY = 100
+
+
+class Command(BaseCommand):
+    """Takes a file in; run again after a break, it goes on where it stopped."""
+
+    help = "Import customers and orders from a file of JSON lines or CSV."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The file, the shop, and whether it is only a try."""
+        parser.add_argument("file", type=Path, help="ends in .jsonl or .csv; see docs/imports.md")
+        parser.add_argument("--shop", help="domain of the shop; may be left out where there is one shop only")
+        parser.add_argument("--dry-run", action="store_true", help="show each row's fate, and change nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Keep the file, or find the import of it that was begun; then check it or take it in."""
+        shop = _shop(options["shop"])
+        path: Path = options["file"]
+        if not path.is_file():
+            raise CommandError(f"There is no file {path}")
+        try:
+            with shop_scope(shop):
+                kept = _kept(path)
+                outcomes = imports.check(kept) if options["dry_run"] else self._run(kept)
+                counts = self._tell(outcomes, every_row=options["dry_run"])
+                if options["dry_run"]:
+                    imports.discard(kept)
+        except UnreadableFile as error:
+            raise CommandError(str(error)) from error
+        except DomainError as error:
+            raise CommandError(error.sentence) from error
+        words = ", ".join(f"{counts[fate.value]} {fate.label.lower()}" for fate in ImportedRow.Fate)
+        self.stdout.write(f"{'Would be' if options['dry_run'] else 'Done'}: {words}.")
+
+    def _run(self, kept: Import) -> Any:
+        imports.mark_importing(kept)
+        return imports.run(kept)
+
+    def _tell(self, outcomes: Any, *, every_row: bool) -> Counter[str]:
+        """Print fates and progress; returns how many rows had which fate."""
+        counts: Counter[str] = Counter()
+        for number, (row, outcome) in enumerate(outcomes, 1):
+            counts[outcome.fate] += 1
+            if every_row or outcome.fate == ImportedRow.Fate.FAILED:
+                told = " ".join(part for part in (outcome.label, outcome.reason) if part)
+                self.stdout.write(f"line {row.line}: {outcome.fate}{f' – {told}' if told else ''}")
+            if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
+                self.stderr.write(f"{number} rows …", ending="\r")
+        return counts
+
+
+def _shop(domain: str | None) -> Shop:
+    shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
+    found = list(shops[:2])
+    if not found:
+        raise CommandError(f"No shop has the domain {domain}" if domain else "There is no shop yet")
+    if len(found) > 1:
+        raise CommandError("Say with --shop which shop it is")
+    return found[0]
+
+
+def _kept(path: Path) -> Import:
+    """The import of this very file that was cut off, else a new one."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        begun = imports.unfinished(digest)
+        if begun is not None:
+            return begun
+        file.seek(0)
+        return imports.keep(file, path.name, actor="system", at=timezone.now())

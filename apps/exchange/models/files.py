@@ -1,0 +1,147 @@
+"""Files of customers and orders that go out and come in."""
+
+import secrets
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from apps.ground.rows import ShopOwned
+
+
+class Kind(models.TextChoices):
+    """What a row of a file that comes in is."""
+
+    CUSTOMERS = "customers", "Customers"
+    ORDERS = "orders", "Orders"
+
+
+class ExportKind(models.TextChoices):
+    """What a file that goes out holds."""
+
+    CUSTOMERS = "customers", "Customers"
+    ORDERS = "orders", "Orders"
+    EVENTS = "events", "Audit log"
+
+
+class Format(models.TextChoices):
+    """How a file holds it."""
+
+    CSV = "csv", "CSV, for spreadsheets"
+    JSON_LINES = "jsonl", "JSON lines, complete"
+
+
+def new_key() -> str:
+    """256 random bits, by which a file is named and fetched."""
+    return secrets.token_urlsafe(32)
+
+
+class Export(ShopOwned):
+    """A file that somebody asked for; only that person gets it, in this shop, until it expires."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Being made"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Failed"
+        EXPIRED = "expired", "Expired"
+
+    kind = models.CharField(max_length=9, choices=ExportKind)
+    format = models.CharField(max_length=5, choices=Format)
+    filters = models.JSONField(default=dict)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    row_count = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "orders_export"
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def place(self) -> str:
+        """Where the file is kept."""
+        return f"exports/{self.shop_id}/{self.key}.{self.format}"
+
+    def is_open_to(self, user_id: int, at: datetime) -> bool:
+        """Whether a person gets the file."""
+        fresh = self.expires_at is not None and at < self.expires_at
+        return self.state == self.State.READY and fresh and self.user_id == user_id
+
+
+class Import(ShopOwned):
+    """A file that came in: checked without any effect first, then taken in row by row."""
+
+    class State(models.TextChoices):
+        CHECKING = "checking", "Being checked"
+        CHECKED = "checked", "Checked: waiting for you"
+        IMPORTING = "importing", "Being imported"
+        DONE = "done", "Done"
+        FAILED = "failed", "Unreadable"
+
+    name = models.CharField("file", max_length=255)
+    format = models.CharField(max_length=5, choices=Format)
+    digest = models.CharField(max_length=64)
+    key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
+    state = models.CharField(max_length=9, choices=State, default=State.CHECKING)
+    actor = models.CharField(max_length=100)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
+    problem = models.CharField(max_length=500, blank=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "orders_import"
+        ordering = ("-id",)
+        indexes = (models.Index(fields=("shop", "digest"), name="orders_import_by_digest"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def place(self) -> str:
+        """Where the file is kept."""
+        return f"imports/{self.shop_id}/{self.key}.{self.format}"
+
+
+class ImportedRow(ShopOwned):
+    """What became of one row of a file, or would become of it.
+
+    ``source_key`` says of which order elsewhere a new one was made, so that no file brings it twice.
+    """
+
+    class Fate(models.TextChoices):
+        NEW = "new", "New"
+        CHANGED = "changed", "Changed"
+        SKIPPED = "skipped", "Skipped"
+        FAILED = "failed", "Failed"
+
+    file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates")
+    line = models.PositiveIntegerField(help_text="In the file, from 1.")
+    dry = models.BooleanField(default=False, help_text="Whether it was only checked.")
+    kind = models.CharField(max_length=9, choices=Kind, blank=True)
+    fate = models.CharField(max_length=7, choices=Fate)
+    label = models.CharField(max_length=255, blank=True)
+    reason = models.CharField(max_length=1000, blank=True)
+    source_key = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        db_table = "orders_importedrow"
+        ordering = ("line",)
+        constraints = (
+            models.UniqueConstraint(fields=("file", "dry", "line"), name="orders_importedrow_one_per_line"),
+            models.UniqueConstraint(
+                fields=("shop", "source_key"),
+                condition=~Q(source_key="") & Q(dry=False, fate="new"),
+                name="orders_importedrow_source_once",
+            ),
+        )
+        indexes = (models.Index(fields=("file", "dry", "fate", "line"), name="orders_importedrow_by_fate"),)
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.get_fate_display()}"

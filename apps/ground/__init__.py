@@ -1,0 +1,1 @@
+"""What every table stands on: tenancy, rows, statements, locks and refusals."""

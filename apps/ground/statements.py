@@ -1,0 +1,129 @@
+"""SQL that the ORM compiles once and that runs many times.
+
+Compiling a query takes the ORM longer than most databases take to run it, so a hot query is built once, with
+placeholders where its arguments go, and kept as text: prepared on PostgreSQL, cached by the driver on SQLite.
+
+A statement is compiled inside the scope of a placeholder shop, so the condition that django-scopes adds becomes an
+argument like the others, and each run fills in the shop of its own scope. A statement can thus not see another shop.
+"""
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+from django.db.models import Field, ForeignObject, QuerySet
+from django.db.models.lookups import Lookup
+from django_scopes import scope
+
+from apps.ground.sql import execute
+from apps.ground.tenancy import current_shop
+
+_SHOP = -(2**62)
+_FIRST = _SHOP + 1
+
+
+class Ids(list[int]):
+    """A list of ids as one argument of a statement, for the ``any`` lookup."""
+
+
+# Foreign keys do not take over the lookups of plain fields.
+@ForeignObject.register_lookup
+@Field.register_lookup
+class AnyOf(Lookup[Any]):
+    """``column__any=Ids([...])``: equals one of the ids, with a statement that is the same for any number of them."""
+
+    lookup_name = "any"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        """SQLite has no arrays: the ids travel as a JSON text."""
+        left, parameters = self.process_lhs(compiler, connection)
+        return f"{left} IN (SELECT value FROM json_each(%s))", [*parameters, self.rhs]  # noqa: S608 - a column's own SQL
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """PostgreSQL takes them as an array."""
+        left, parameters = self.process_lhs(compiler, connection)
+        return f"{left} = ANY(%s::bigint[])", [*parameters, self.rhs]
+
+    def get_db_prep_lookup(self, value: Any, connection: Any) -> Any:
+        """The list itself; it is adapted when the statement runs."""
+        return "%s", [value]
+
+
+def bind_ids(ids: Sequence[int]) -> Any:
+    """The ids in the form in which the database takes them for ``any``."""
+    return list(ids) if connection.vendor == "postgresql" else "[" + ",".join(map(str, ids)) + "]"
+
+
+class Statement:
+    """One query, compiled at its first run.
+
+    Args:
+        build: Makes the queryset (ending in ``values_list``) out of one placeholder per argument.
+        kinds: The arguments in order: ``int`` for a number, ``list`` for ids given to ``any``.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
+        """Remember how to build it; nothing is compiled yet."""
+        self._build = build
+        self._kinds = kinds
+        self._lock = Lock()
+        self._compiled: _Compiled | None = None
+
+    def fetch(self, *arguments: Any) -> Sequence[tuple[Any, ...]]:
+        """Run it with these arguments in the current shop; all rows."""
+        compiled = self._compiled
+        if compiled is None:
+            with self._lock:
+                compiled = self._compiled = self._compiled or self._compile()
+        shop_id = current_shop().pk
+        values = [
+            constant if slot is None else wrap(shop_id if slot < 0 else arguments[slot])
+            for slot, wrap, constant in compiled.parameters
+        ]
+        rows = execute(compiled.sql, values)
+        return compiled.convert(rows)
+
+    def _compile(self) -> "_Compiled":
+        sentinels: list[Any] = [
+            Ids([_FIRST + index]) if kind is list else _FIRST + index for index, kind in enumerate(self._kinds)
+        ]
+        with scope(shop=apps.get_model("shops.Shop")(pk=_SHOP)):
+            queryset = self._build(*sentinels)
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        selected = [expression for expression, *_ in compiler.select[: compiler.col_count]]
+        return _Compiled(sql, [_slot(value, sentinels) for value in parameters], compiler, selected)
+
+
+def _slot(value: Any, sentinels: list[Any]) -> tuple[int | None, Callable[[Any], Any], Any]:
+    """Where a parameter comes from: -1 for the shop, the argument's index, or None for a constant."""
+    if isinstance(value, Ids):
+        return value[0] - _FIRST, bind_ids, None
+    if isinstance(value, int) and not isinstance(value, bool):
+        # psycopg marks integers with their size; the marks keep one prepared statement for all values.
+        wrap = type(value) if type(value) is not int else int
+        if value == _SHOP:
+            return -1, wrap, None
+        for index, sentinel in enumerate(sentinels):
+            if not isinstance(sentinel, Ids) and value == sentinel:
+                return index, wrap, None
+    return None, int, value
+
+
+class _Compiled:
+    """A query's text, where its parameters come from, and how its rows become Python values."""
+
+    def __init__(self, sql: str, parameters: list[Any], compiler: Any, selected: list[Any]) -> None:
+        self.sql = sql
+        self.parameters = parameters
+        self._compiler = compiler
+        self._converters = compiler.get_converters(selected)
+
+    def convert(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        """The rows with the columns' own converters applied."""
+        if not self._converters:
+            return rows
+        return [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]

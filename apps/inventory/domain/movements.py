@@ -1,0 +1,199 @@
+"""The one writer of stock: applies movements to levels, all or none, each with its row in the ledger.
+
+Locks are taken in one order by everybody: items where levels come or go, levels by item and location, then what the
+listeners change. The guard
+against negative stock stands inside the UPDATE, so of two takers of the last piece one finds no row.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import F, Sum
+
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError
+from apps.ground.sql import execute
+from apps.ground.tenancy import current_shop
+from apps.inventory.domain.listeners import tell_stock
+from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location, StockMovement
+
+Reason = StockMovement.Reason
+
+
+class OutOfStock(DomainError):
+    """Fewer are available than are asked for."""
+
+    code = "out_of_stock"
+    field = "available"
+
+
+class NotStocked(DomainError):
+    """The item is not connected with the location."""
+
+    code = "not_stocked"
+
+
+class LocationInactive(DomainError):
+    """A deactivated location stocks nothing."""
+
+    code = "location_inactive"
+    field = "location_id"
+
+
+class QuantityOutOfRange(DomainError):
+    """The level would leave the range that a level can have."""
+
+    code = "quantity_out_of_range"
+    field = "available"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change of one level.
+
+    Attributes:
+        item_id: What is moved.
+        location_id: Where.
+        delta: How many more (fewer, if negative) are available then.
+        may_oversell: Whether the level may fall below zero by it.
+        connect: Whether an item that the location does not stock is connected first, and not refused.
+    """
+
+    item_id: int
+    location_id: int
+    delta: int
+    may_oversell: bool = False
+    connect: bool = False
+
+
+def apply(
+    moves: Iterable[Move], *, reason: Reason, actor: str, at: datetime, reference: str = ""
+) -> list[InventoryLevel]:
+    """Apply movements; all or none. Call it once per transaction, so that two callers cannot deadlock.
+
+    Args:
+        moves: What changes; those that change nothing leave no row.
+        reason: Why, for the ledger.
+        actor: Who, for the ledger.
+        at: When.
+        reference: What the movements belong to, e.g. an order's name.
+
+    Returns:
+        The changed levels as they are now, by item and location.
+
+    Raises:
+        OutOfStock: A level would fall below zero and may not.
+        NotStocked: An item is not connected with the location.
+        LocationInactive: A location is deactivated.
+        QuantityOutOfRange: A level would leave the possible range.
+    """
+    ordered = sorted((move for move in moves if move.delta), key=lambda move: (move.item_id, move.location_id))
+    for move in ordered:
+        if move.connect:
+            connect_level(move.item_id, move.location_id, actor=actor, at=at)
+        _change(move, at)
+    levels = _read(ordered)
+    write_movements(ordered, levels, reason=reason, actor=actor, at=at, reference=reference)
+    refuse_inactive(ordered)
+    changes: dict[int, int] = {}
+    for move in ordered:
+        changes[move.item_id] = changes.get(move.item_id, 0) + move.delta
+    tell_stock(changes)
+    for level in levels.values():
+        record_event("inventory_levels/update", level, actor=actor, at=at)
+    return list(levels.values())
+
+
+def connect_level(item_id: int, location_id: int, *, actor: str, at: datetime) -> InventoryLevel:
+    """The level of an item at a location, made where there is none yet."""
+    level, made = InventoryLevel.objects.get_or_create(
+        item_id=item_id, location_id=location_id, defaults={"shop": current_shop(), "created_at": at}
+    )
+    if made:
+        record_event("inventory_levels/connect", level, actor=actor, at=at)
+    return level
+
+
+def _change(move: Move, at: datetime) -> None:
+    """The guarded UPDATE; finds out why where it met no row."""
+    level = InventoryLevel.objects.filter(item_id=move.item_id, location_id=move.location_id)
+    guarded = level.filter(available__gte=-MAX_AVAILABLE - move.delta, available__lte=MAX_AVAILABLE - move.delta)
+    if move.delta < 0 and not move.may_oversell:
+        guarded = guarded.filter(available__gte=-move.delta)
+    if guarded.update(available=F("available") + move.delta, updated_at=at):
+        return
+    found = level.first()
+    if found is None:
+        raise NotStocked("The item is not stocked at this location.")
+    if move.delta < 0 and not move.may_oversell and found.available + move.delta < 0:
+        raise OutOfStock(f"is not enough: {found.available} of {-move.delta} available")
+    raise QuantityOutOfRange(f"must be between -{MAX_AVAILABLE} and {MAX_AVAILABLE}")
+
+
+def _read(moves: Sequence[Move]) -> dict[tuple[int, int], InventoryLevel]:
+    """The levels as they are now, locked by the updates before."""
+    rows = InventoryLevel.objects.filter(
+        item_id__in={move.item_id for move in moves}, location_id__in={move.location_id for move in moves}
+    ).order_by("item_id", "location_id")
+    wanted = {(move.item_id, move.location_id) for move in moves}
+    return {key: row for row in rows if (key := (row.item_id, row.location_id)) in wanted}
+
+
+def write_movements(
+    moves: Sequence[Move],
+    levels: Mapping[tuple[int, int], InventoryLevel],
+    *,
+    reason: Reason,
+    actor: str,
+    at: datetime,
+    reference: str = "",
+) -> None:
+    """Write the ledger's rows for moves that are done already."""
+    shop = current_shop()
+    left = {key: level.available for key, level in levels.items()}
+    rows = []
+    for move in reversed(moves):
+        key = (move.item_id, move.location_id)
+        rows.append(
+            StockMovement(
+                shop=shop,
+                item_id=move.item_id,
+                location_id=move.location_id,
+                delta=move.delta,
+                available=left[key],
+                reason=reason,
+                actor=actor,
+                reference=reference,
+                at=at,
+                created_at=at,
+            )
+        )
+        left[key] -= move.delta
+    StockMovement.objects.bulk_create(reversed(rows))
+
+
+def refuse_inactive(moves: Iterable[Move]) -> None:
+    """Refuse movements at deactivated locations, and keep the others from being deactivated until the commit.
+
+    The rows are locked for sharing: this waits for a deactivation that is under way and sees its outcome, and one that
+    comes later waits and sees the stock. The foreign keys alone would not do, as they are checked at the commit only.
+    """
+    ids = sorted({move.location_id for move in moves})
+    if not ids:
+        return
+    if connection.vendor == "postgresql":
+        active = "SELECT active FROM inventory_location WHERE shop_id = %s AND id = ANY(%s) ORDER BY id FOR SHARE"
+        refused = not all(row[0] for row in execute(active, [current_shop().pk, ids]))
+    else:
+        refused = Location.objects.filter(pk__in=ids, active=False).exists()
+    if refused:
+        raise LocationInactive("is not active")
+
+
+def total_available(item_ids: Iterable[int]) -> dict[int, int]:
+    """How many of each item are available at all locations together; 0 for one that is stocked nowhere."""
+    ids = list(item_ids)
+    rows = InventoryLevel.objects.filter(item_id__in=ids).order_by().values_list("item_id").annotate(Sum("available"))
+    return dict.fromkeys(ids, 0) | dict(rows)

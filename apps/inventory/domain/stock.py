@@ -1,0 +1,296 @@
+"""What can be done with stock: count it, adjust it, move it, take it for an order, put it back.
+
+Each function is one transaction, leaves a row in the ledger for every changed level and an event for it. Several levels
+that change together go through one call of ``apps.inventory.domain.movements.apply``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError, Gone
+from apps.ground.tenancy import current_shop
+from apps.inventory.domain import movements
+from apps.inventory.domain.listeners import tell_items, tell_stock
+from apps.inventory.domain.movements import Move, NotStocked, QuantityOutOfRange, total_available
+from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
+from apps.shops.models import Shop
+
+__all__ = [
+    "CONTINUE",
+    "DENY",
+    "NotShared",
+    "adjust",
+    "connect",
+    "create_items",
+    "delete_items",
+    "disconnect",
+    "lock_items",
+    "primary_location",
+    "put_back",
+    "set_available",
+    "take",
+    "total_available",
+    "update_item",
+]
+
+Reason = StockMovement.Reason
+# What a variant says about selling more than there is.
+DENY, CONTINUE = "deny", "continue"
+
+
+class NotShared(DomainError):
+    """The item would lie at two locations of which one does not share its items."""
+
+    code = "not_shared"
+
+
+@transaction.atomic
+def set_available(
+    item: InventoryItem,
+    location: Location,
+    available: int,
+    *,
+    actor: str,
+    at: datetime,
+    reason: Reason = Reason.COUNT,
+    reference: str = "",
+) -> InventoryLevel:
+    """Set a level to what was counted; the location stocks the item from then on.
+
+    Raises:
+        Gone: The item was deleted meanwhile.
+        QuantityOutOfRange: The number is below zero or too large.
+        LocationInactive: The location is deactivated.
+        NotShared: The item lies at a location that does not share its items.
+    """
+    if available < 0:
+        raise QuantityOutOfRange("must be greater than or equal to 0")
+    if available > MAX_AVAILABLE:
+        raise QuantityOutOfRange(f"must be less than or equal to {MAX_AVAILABLE}")
+    connect(item, location, actor=actor, at=at)
+    level = InventoryLevel.objects.select_for_update().get(item=item, location=location)
+    move = Move(item.pk, location.pk, available - level.available)
+    changed = movements.apply([move], reason=reason, actor=actor, at=at, reference=reference)
+    return changed[0] if changed else level
+
+
+@transaction.atomic
+def adjust(
+    item: InventoryItem,
+    location: Location,
+    delta: int,
+    *,
+    actor: str,
+    at: datetime,
+    reason: Reason = Reason.CORRECTION,
+    reference: str = "",
+) -> InventoryLevel:
+    """Add to a level, or take away; of simultaneous adjustments none is lost.
+
+    Raises:
+        NotStocked: The location does not stock the item.
+        OutOfStock: The level would fall below zero.
+        QuantityOutOfRange: The level would be too large.
+        LocationInactive: The location is deactivated.
+    """
+    moves = [Move(item.pk, location.pk, delta)]
+    changed = movements.apply(moves, reason=reason, actor=actor, at=at, reference=reference)
+    return changed[0] if changed else _level(item, location)
+
+
+@transaction.atomic
+def take(
+    item: InventoryItem,
+    location: Location,
+    quantity: int,
+    *,
+    policy: str,
+    actor: str,
+    at: datetime,
+    reference: str = "",
+) -> InventoryLevel | None:
+    """Take units for an order.
+
+    Args:
+        item: What was sold; of an untracked item nothing is taken.
+        location: Where it is taken from.
+        quantity: How many.
+        policy: ``deny`` never goes below zero; ``continue`` may, and sells what the location does not stock.
+        actor: Who, for the ledger.
+        at: When.
+        reference: The order's name.
+
+    Raises:
+        OutOfStock: There are fewer, under ``deny``.
+        NotStocked: The location does not stock the item, under ``deny``.
+        LocationInactive: The location is deactivated.
+    """
+    if not item.tracked:
+        return None
+    oversells = policy == CONTINUE
+    move = Move(item.pk, location.pk, -quantity, may_oversell=oversells, connect=oversells)
+    changed = movements.apply([move], reason=Reason.SALE, actor=actor, at=at, reference=reference)
+    return changed[0] if changed else None
+
+
+@transaction.atomic
+def put_back(
+    item: InventoryItem, location: Location, quantity: int, *, actor: str, at: datetime, reference: str = ""
+) -> InventoryLevel | None:
+    """Put units back on the shelf, at a location that need not have stocked them; None for an untracked item.
+
+    Raises:
+        LocationInactive: The location is deactivated.
+    """
+    if not item.tracked:
+        return None
+    move = Move(item.pk, location.pk, quantity, connect=True)
+    changed = movements.apply([move], reason=Reason.RESTOCK, actor=actor, at=at, reference=reference)
+    return changed[0] if changed else None
+
+
+@transaction.atomic
+def connect(
+    item: InventoryItem, location: Location, *, actor: str, at: datetime, relocate: bool = False
+) -> InventoryLevel:
+    """Let a location stock an item; nothing happens where it does already.
+
+    Args:
+        item: What.
+        location: Where.
+        actor: Who, for the ledger.
+        at: When.
+        relocate: Where the item cannot lie at both, take it off its other locations.
+
+    Raises:
+        Gone: The item was deleted meanwhile.
+        LocationInactive: The location is deactivated.
+        NotShared: The item lies at another location, one of the two does not share its items, and it must not be
+            relocated.
+    """
+    # Two locations connected at once would each see no other.
+    lock_items([item.pk])
+    known = InventoryLevel.objects.filter(item=item, location=location).first()
+    if known is not None:
+        return known
+    others = list(InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id"))
+    if not location.permits_sku_sharing:
+        in_the_way = others
+    else:
+        in_the_way = [level for level in others if not level.location.permits_sku_sharing]
+    if in_the_way and not relocate:
+        names = ", ".join(level.location.name for level in in_the_way)
+        raise NotShared(f"The item is stocked at {names}, which excludes {location.name}.")
+    for level in in_the_way:
+        disconnect(item, level.location, actor=actor, at=at)
+    level = movements.connect_level(item.pk, location.pk, actor=actor, at=at)
+    movements.refuse_inactive([Move(item.pk, location.pk, 0)])
+    return level
+
+
+@transaction.atomic
+def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
+    """Let a location stock an item no longer; what is left there leaves the books.
+
+    Raises:
+        Gone: The item was deleted meanwhile.
+        NotStocked: The location does not stock the item.
+    """
+    # Whoever holds the item may rely on its levels' being there.
+    lock_items([item.pk])
+    level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
+    if level is None:
+        raise NotStocked("The item is not stocked at this location.")
+    left = level.available
+    record_event("inventory_levels/disconnect", level, actor=actor, at=at)
+    if left:
+        level.available = 0
+        move = Move(item.pk, location.pk, -left)
+        levels = {(item.pk, location.pk): level}
+        movements.write_movements([move], levels, reason=Reason.DISCONNECTED, actor=actor, at=at)
+    level.delete()
+    tell_stock({item.pk: -left})
+
+
+def lock_items(item_ids: Iterable[int]) -> None:
+    """Hold items, so that no level of theirs comes or goes, before any level is locked.
+
+    Rows that refer to them may still be added: movements.
+
+    Raises:
+        Gone: One was deleted meanwhile.
+    """
+    wanted = set(item_ids)
+    held = InventoryItem.objects.select_for_update(no_key=True).filter(pk__in=wanted).order_by("pk")
+    if len(held.values_list("pk", flat=True)) < len(wanted):
+        raise Gone("Not Found")
+
+
+@transaction.atomic
+def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime) -> list[InventoryItem]:
+    """Make items, each stocked, with none available yet, at the shop's primary location.
+
+    Args:
+        rows: The columns of each item.
+        actor: Who.
+        at: When.
+    """
+    shop = current_shop()
+    items = InventoryItem.objects.bulk_create([InventoryItem(shop=shop, created_at=at, **row) for row in rows])
+    location = primary_location()
+    levels = InventoryLevel.objects.bulk_create(
+        [InventoryLevel(shop=shop, item=item, location=location, created_at=at) for item in items]
+    )
+    for item in items:
+        record_event("inventory_items/create", item, actor=actor, at=at)
+    for level in levels:
+        record_event("inventory_levels/connect", level, actor=actor, at=at)
+    return items
+
+
+@transaction.atomic
+def update_item(item: InventoryItem, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> InventoryItem:
+    """Change an item in place; what shows its data, such as its variant, is told."""
+    changes = {name: [getattr(item, name), value] for name, value in attrs.items() if getattr(item, name) != value}
+    if not changes:
+        return item
+    for name, value in attrs.items():
+        setattr(item, name, value)
+    item.save(update_fields=list(changes))
+    tell_items([item.pk])
+    shown = {name: [_plain(before), _plain(after)] for name, (before, after) in changes.items()}
+    record_event("inventory_items/update", item, actor=actor, at=at, changes=shown)
+    return item
+
+
+@transaction.atomic
+def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
+    """Delete items with their levels and their ledger; call it once what they belonged to is gone."""
+    items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
+    for item in items:
+        record_event("inventory_items/delete", item, actor=actor, at=at)
+    InventoryItem.objects.filter(pk__in=[item.pk for item in items]).delete()
+
+
+def primary_location() -> Location:
+    """The active location where new items of the current shop are stocked."""
+    # Read afresh: the shop of the scope may be older than its present primary location.
+    pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=current_shop().pk)
+    location: Location = Location.objects.get(pk=pk)
+    return location
+
+
+def _level(item: InventoryItem, location: Location) -> InventoryLevel:
+    level = InventoryLevel.objects.filter(item=item, location=location).first()
+    if level is None:
+        raise NotStocked("The item is not stocked at this location.")
+    return level
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value

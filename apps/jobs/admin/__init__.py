@@ -1,0 +1,5 @@
+"""The staff face of background work."""
+
+from apps.jobs.admin.jobs import JobAdmin
+
+__all__ = ["JobAdmin"]

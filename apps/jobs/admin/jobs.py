@@ -1,0 +1,147 @@
+"""Background work as staff see it: how far it is, what went wrong, trying again."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.theme import display
+from apps.staff.domain.access import may, require
+from apps.staff.domain.actors import name_of
+from apps.staff.domain.permissions import grant
+
+grant("preferences", "vc", "jobs.job")
+
+VIEW, CHANGE = "jobs.view_job", "jobs.change_job"
+LABELS = {
+    Job.State.WAITING: "info",
+    Job.State.RUNNING: "warning",
+    Job.State.DONE: "success",
+    Job.State.FAILED: "danger",
+    Job.State.CANCELLED: "default",
+}
+RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly, ShopOwnedAdmin):
+    """Jobs are made and done by the services; staff watch, try again, and cancel what has not begun."""
+
+    menu = Menu("Activity", "pending_actions", 20, "Background jobs")
+    intro = "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
+    empty_text = "Nothing is running, and nothing has run lately."
+    list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
+    list_display_links = ("name",)
+    list_filter = ("state",)
+    search_fields = ("task__icontains",)
+    ordering = ("-id",)
+    sortable_by = ()
+    actions = ("retry_jobs", "cancel_jobs")
+
+    @display(description="Job")
+    def name(self, job: Job) -> str:
+        """What it does."""
+        return title_of(job)
+
+    @display(description="State", label=LABELS)
+    def status(self, job: Job) -> tuple[str, str]:
+        """Where it stands."""
+        return job.state, job.get_state_display()
+
+    @display(description="Progress")
+    def progress(self, job: Job) -> str:
+        """How far it has come."""
+        return f"{job.progress_done} of {job.progress_total}" if job.progress_total else "–"
+
+    @display(description="Problem")
+    def problem(self, job: Job) -> str:
+        """Why it failed, shortened."""
+        return job.error[:80]
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """None in the panel-wide search, which is for the shop's data."""
+        match = request.resolver_match
+        return () if match and match.url_name == "search" else self.search_fields
+
+    def get_urls(self) -> list[URLPattern]:
+        """Trying again and cancelling, besides Django's own."""
+        return [
+            self.action_url("<path:object_id>/retry/", self.retry_view, "retry"),
+            self.action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
+            *super().get_urls(),
+        ]
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        """Whether the bulk actions are offered."""
+        return may(request, CHANGE)
+
+    @admin.action(description="Try again", permissions=("retry",))
+    def retry_jobs(self, request: HttpRequest, queryset: Any) -> None:
+        """Start the failed and cancelled ones over."""
+        jobs = list(queryset.order_by("pk"))
+        again = sum(queue.retry(job) for job in jobs)
+        self.message_user(request, f"{again} of {len(jobs)} start over; others were not at an end.")
+
+    @admin.action(description="Cancel", permissions=("retry",))
+    def cancel_jobs(self, request: HttpRequest, queryset: Any) -> None:
+        """Keep the waiting ones from being started."""
+        jobs = list(queryset.order_by("pk"))
+        stopped = sum(queue.cancel(job) for job in jobs)
+        self.message_user(request, f"{stopped} of {len(jobs)} are cancelled; others had begun already.")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """One job."""
+        require(request, VIEW, CHANGE)
+        job = self.row_or_404(request, object_id)
+        return self.page(
+            request,
+            "panel/job.html",
+            title_of(job),
+            original=job,
+            who=name_of(job.actor),
+            may_retry=may(request, CHANGE) and job.state in RETRYABLE,
+            may_cancel=may(request, CHANGE) and job.state == Job.State.WAITING,
+        )
+
+    def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Start one over."""
+        return self._move(request, object_id, queue.retry, "It starts over.", "It is not at an end.")
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Cancel one."""
+        return self._move(request, object_id, queue.cancel, "It is cancelled.", "It has begun already.")
+
+    def _move(self, request: HttpRequest, object_id: str, move: Any, done: str, refused: str) -> HttpResponse:
+        require(request, CHANGE)
+        job = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if move(job):
+            self.message_user(request, done, messages.SUCCESS)
+        else:
+            self.message_user(request, refused, messages.WARNING)
+        return HttpResponseRedirect(self.url("change", job.pk))
+
+
+def title_of(job: Job) -> str:
+    """The task's name as a sentence's beginning, e.g. ``themes.unpack`` as ``Themes: unpack``."""
+    area, _, verb = job.task.replace("_", " ").partition(".")
+    return f"{area.capitalize()}: {verb}" if verb else area.capitalize()
+
+
+def _failed(request: HttpRequest) -> home.Figure:
+    failed = Job.rows().filter(state=Job.State.FAILED)[:1000].count()
+    return home.Figure(failed, "failed" if failed else "all is well", alarming=failed > 0)
+
+
+home.add_card(
+    home.Card("Jobs", "pending_actions", VIEW, "jobs_job_changelist", _failed, order=80, query="state__exact=failed")
+)

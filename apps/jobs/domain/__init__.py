@@ -1,0 +1,1 @@
+"""Asking for background work, and doing it."""

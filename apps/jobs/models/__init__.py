@@ -1,0 +1,5 @@
+"""The table of jobs."""
+
+from apps.jobs.models.jobs import Job
+
+__all__ = ["Job"]

@@ -1,0 +1,51 @@
+"""Background work that must not be lost: one row per job, written with the change that asks for it."""
+
+import uuid6
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.ground.rows import ShopOwned
+
+
+class Job(ShopOwned):
+    """Work to do after a commit.
+
+    The row is the truth and the broker's message only a doorbell: a worker takes the job by a guarded update that
+    gives it a lease, renews the lease while it works, and the sweep rings again for jobs that nobody holds.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
+    task = models.CharField(max_length=100)
+    arguments = models.JSONField(default=dict)
+    state = models.CharField(max_length=20, choices=State, default=State.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField(default=timezone.now)
+    lease = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    progress_done = models.PositiveIntegerField(default=0)
+    progress_total = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+    actor = models.CharField(max_length=100, default="system")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (
+            models.Index(
+                fields=("due_at", "id"),
+                condition=Q(state__in=("waiting", "running")),
+                name="jobs_job_unfinished",
+            ),
+            models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.task} #{self.pk}"

@@ -1,0 +1,5 @@
+"""The staff face of metafields."""
+
+from apps.metafields.admin.metafields import MetafieldAdmin
+
+__all__ = ["MetafieldAdmin"]

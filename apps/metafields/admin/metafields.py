@@ -1,0 +1,69 @@
+"""The shop's own metafields as staff see them; those of other owners stand in their owners' forms."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.metafields.admin.forms import MetafieldForm
+from apps.metafields.domain import setting
+from apps.metafields.domain.owners import owner_of
+from apps.metafields.models import Metafield
+from apps.panel.menu import Menu
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.forms import PanelForm
+from apps.panel.theme import display
+from apps.staff.domain.permissions import grant
+
+grant("preferences", "vacd", "metafields.metafield")
+
+
+class ShopMetafieldForm(PanelForm, MetafieldForm):
+    """With the check that nobody changed it meanwhile."""
+
+    class Meta(MetafieldForm.Meta):
+        pass
+
+
+@admin.register(Metafield)
+class MetafieldAdmin(ShopOwnedAdmin):
+    """Further data of the shop, written by staff and apps."""
+
+    menu = Menu("Settings", "data_object", 40, "Shop metafields")
+    intro = "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."
+    empty_text = "The shop has no metafields."
+    form = ShopMetafieldForm
+    list_display = ("name", "type", "shown_value", "description", "updated_at")
+    list_display_links = ("name",)
+    search_fields = ("namespace__istartswith", "key__istartswith")
+    ordering = ("namespace", "key")
+    fields = ("namespace", "key", "type", "value", "description")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Those of the shop itself."""
+        return super().get_queryset(request).filter(owner_resource="shop")
+
+    @display(description="Name", ordering="namespace")
+    def name(self, metafield: Metafield) -> str:
+        """Namespace and key."""
+        return str(metafield)
+
+    @display(description="Value")
+    def shown_value(self, metafield: Metafield) -> str:
+        """Its beginning."""
+        return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
+
+    def save_model(self, request: HttpRequest, obj: Metafield, form: Any, change: bool) -> None:
+        """Through the service, which records it."""
+        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        if change:
+            setting.update(Metafield.objects.get(pk=obj.pk), form.values, **by)
+            return
+        shop = self.shop(request)
+        made = setting.create(owner_of(shop), shop.pk, form.values, **by)
+        obj.pk, obj._state.adding = made.pk, False
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Through the service, which records it."""
+        setting.delete(obj, actor=self.actor(request), at=timezone.now())

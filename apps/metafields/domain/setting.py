@@ -1,0 +1,197 @@
+"""Setting and removing the metafields of an owner."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+
+from apps.api.resources.fields import TextField
+from apps.api.resources.members import check_members
+from apps.events.domain.personal import hidden
+from apps.events.domain.recording import record_event
+from apps.ground.constraints import breach_of
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import current_shop
+from apps.metafields.domain import types
+from apps.metafields.domain.owners import Owner, owner_named, owner_of
+from apps.metafields.models import Metafield
+
+BLANK = "can't be blank"
+MAX_AT_ONCE = 250
+_NAMES = {
+    "namespace": TextField(max_length=20),
+    "key": TextField(max_length=30),
+    "type": TextField(max_length=50),
+    "description": TextField(max_length=255, required=False, allow_null=True, allow_blank=True),
+}
+
+
+class BadMetafields(DomainError):
+    """One or more metafields do not fit."""
+
+    code = "bad_metafields"
+    field = "metafields"
+
+
+class NameTaken(DomainError):
+    """The owner has a metafield of that namespace and key."""
+
+    code = "metafield_name_taken"
+    field = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A checked metafield that is not set yet; the value is the text that is kept of it."""
+
+    namespace: str
+    key: str
+    type: str
+    value: str
+    description: str | None = None
+
+
+def check(data: Mapping[str, Any], instance: Metafield | None = None) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Check one metafield as it came.
+
+    Args:
+        data: Its members; others than ``namespace key type value description`` are ignored.
+        instance: The metafield that is changed; what ``data`` does not name stays.
+
+    Returns:
+        The columns to set, and the messages by member.
+    """
+    values, errors = check_members(_NAMES, data, partial=instance is not None)
+    kind = values.get("type", instance.type if instance else None)
+    if kind is not None and not types.is_type(kind):
+        errors["type"] = ["is not included in the list"]
+    if instance is not None and not data.keys() & {"type", "value"}:
+        return values, errors
+    value = data.get("value", instance.value if instance else None)
+    if value is None or value == "":
+        errors["value"] = [BLANK]
+    elif kind is not None and "type" not in errors:
+        try:
+            values["value"] = types.read(kind, value)
+        except types.Unfit as error:
+            errors["value"] = [str(error)]
+    return values, errors
+
+
+def check_many(rows: Any, *, prefix: str = "metafields") -> list[Draft]:
+    """Check a list of metafields as it came in the body of their owner.
+
+    Raises:
+        BadMetafields: ``{"metafields.0.value": [messages]}``, for all that fail.
+    """
+    if rows is None:
+        return []
+    if not isinstance(rows, list) or len(rows) > MAX_AT_ONCE:
+        raise BadMetafields({prefix: ["is invalid"]})
+    drafts = []
+    failed: dict[str, list[str]] = {}
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            failed[f"{prefix}.{index}"] = ["is invalid"]
+            continue
+        values, errors = check(row)
+        failed |= {f"{prefix}.{index}.{name}": messages for name, messages in errors.items()}
+        if not errors:
+            drafts.append(Draft(**values))
+    if failed:
+        raise BadMetafields(failed)
+    return drafts
+
+
+def set_many(owner: Model, rows: Any, *, actor: str, at: datetime, prefix: str = "metafields") -> list[Metafield]:
+    """Give an owner metafields: those it has under the same namespace and key are changed, the others made.
+
+    Args:
+        owner: A row of a registered model.
+        rows: What ``check_many`` returned, or a list as it came in a body.
+        actor: Who.
+        at: When.
+        prefix: How messages name the list.
+
+    Raises:
+        BadMetafields: As ``check_many``.
+    """
+    drafts = _drafts(rows or [], prefix)
+    # Most bodies bring none: no transaction, which within the caller's would be a savepoint to set and to release.
+    return _set_drafts(owner, drafts, actor=actor, at=at) if drafts else []
+
+
+@transaction.atomic
+def _set_drafts(owner: Model, drafts: list[Draft], *, actor: str, at: datetime) -> list[Metafield]:
+    kind = owner_of(owner)
+    of_owner = Metafield.objects.filter(owner_resource=kind.resource, owner_id=owner.pk)
+    known = {(row.namespace, row.key): row for row in of_owner.select_for_update().order_by("pk")}
+    done = []
+    for draft in {(draft.namespace, draft.key): draft for draft in drafts}.values():
+        values = {"type": draft.type, "value": draft.value}
+        if draft.description is not None:
+            values["description"] = draft.description
+        row = known.get((draft.namespace, draft.key))
+        if row is None:
+            row = create(kind, owner.pk, values | {"namespace": draft.namespace, "key": draft.key}, actor=actor, at=at)
+        else:
+            update(row, values, actor=actor, at=at)
+        done.append(row)
+    return done
+
+
+def _drafts(rows: Any, prefix: str) -> list[Draft]:
+    ready = isinstance(rows, list) and all(isinstance(row, Draft) for row in rows)
+    return list(rows) if ready else check_many(rows, prefix=prefix)
+
+
+@transaction.atomic
+def create(kind: Owner, owner_id: int, values: Mapping[str, Any], *, actor: str, at: datetime) -> Metafield:
+    """Give an owner a metafield; ``values`` are checked columns.
+
+    Raises:
+        NameTaken: It has one with the namespace and key.
+    """
+    metafield = Metafield(shop=current_shop(), owner_resource=kind.resource, owner_id=owner_id, created_at=at, **values)
+    try:
+        with transaction.atomic():
+            metafield.save(force_insert=True)
+    except IntegrityError as error:
+        if breach_of(error) is None:
+            raise
+        raise NameTaken("has already been taken") from error
+    record_event(f"{kind.topics}/create", metafield, actor=actor, at=at)
+    return metafield
+
+
+@transaction.atomic
+def update(metafield: Metafield, values: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+    """Change a metafield in place; ``values`` are checked columns. Nothing happens where nothing differs."""
+    changes = {
+        name: [getattr(metafield, name), value] for name, value in values.items() if getattr(metafield, name) != value
+    }
+    if not changes:
+        return
+    for name, value in values.items():
+        setattr(metafield, name, value)
+    metafield.save(update_fields=list(changes))
+    kind = _kind_of(metafield)
+    kept = {name: hidden(*change) for name, change in changes.items()} if kind.personal else changes
+    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=kept)
+
+
+@transaction.atomic
+def delete(metafield: Metafield, *, actor: str, at: datetime) -> None:
+    """Take a metafield away from its owner."""
+    record_event(f"{_kind_of(metafield).topics}/delete", metafield, actor=actor, at=at)
+    metafield.delete()
+
+
+def _kind_of(metafield: Metafield) -> Owner:
+    owner = owner_named(metafield.owner_resource)
+    if owner is None:
+        raise LookupError(f"{metafield.owner_resource!r} owns no metafields")
+    return owner

@@ -1,0 +1,5 @@
+"""The table of metafields."""
+
+from apps.metafields.models.metafields import Metafield
+
+__all__ = ["Metafield"]

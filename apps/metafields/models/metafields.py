@@ -1,0 +1,39 @@
+"""Further fields that apps and staff give to the resources of a shop."""
+
+from django.db import models
+
+from apps.ground.rows import ShopOwned, VersionField
+
+
+class Metafield(ShopOwned):
+    """A named, typed value of an owner: a product, an order, the shop itself.
+
+    The value is kept as the text of its type: ``true``, ``12``, ``2026-03-02``, a JSON document.
+    Who can be an owner stands in ``domain.owners``; an owner takes its metafields along when it is deleted.
+    """
+
+    owner_resource = models.CharField("owner type", max_length=50, editable=False)
+    owner_id = models.BigIntegerField("owner", editable=False)
+    namespace = models.CharField(max_length=20)
+    key = models.CharField(max_length=30)
+    type = models.CharField(max_length=50)
+    value = models.TextField()
+    description = models.CharField(max_length=255, null=True, blank=True)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "owner_resource", "owner_id", "namespace", "key"),
+                name="metafields_metafield_one_per_owner_namespace_and_key",
+                violation_error_message="has already been taken",
+                violation_error_code="key",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "owner_resource", "owner_id", "id"), name="metafields_metafield_by_owner"),
+            models.Index(fields=("owner_resource", "owner_id"), name="metafields_metafield_cascade"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.key}"

@@ -1,0 +1,36 @@
+"""The money of an order as on a bill, for people: in the shop's currency, or as the buyer saw it."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from apps.ground.money import text_of
+from apps.orders.models import Order
+
+Writer = Callable[[Decimal], str]
+
+
+def in_shop_currency(order: Order) -> Writer:
+    """Writes amounts of an order as they are."""
+    return lambda amount: f"{text_of(amount, order.currency)} {order.currency}"
+
+
+def as_seen(order: Order) -> Writer:
+    """Writes amounts of an order as the buyer saw them."""
+    seen = order.presentment_currency
+    return lambda amount: f"{text_of(order.presentment(amount), seen)} {seen}"
+
+
+def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
+    """What the order comes to, line by line; amounts of nothing are left out."""
+    codes = ", ".join(code["code"] for code in order.discount_codes)
+    rows = [
+        ("Goods", order.total_line_items_price, True),
+        (f"Discounts ({codes})" if codes else "Discounts", -order.total_discounts, False),
+        ("Shipping", order.total_shipping_price, False),
+        ("Taxes (included)" if order.taxes_included else "Taxes", order.total_tax, False),
+        ("Tip", order.total_tip_received, False),
+        ("Total", order.total_price, True),
+        ("Paid", order.total_paid, True),
+        ("Refunded", -order.total_refunded, False),
+    ]
+    return [(label, money(amount)) for label, amount, always in rows if always or amount]

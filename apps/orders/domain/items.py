@@ -1,0 +1,110 @@
+"""The lines of a new order: out of variants of the catalog, or of what the sender says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+
+from apps.catalog.models import Product, Variant
+from apps.catalog.models.variants import DEFAULT_VALUE
+from apps.ground.money import rounded
+from apps.ground.tenancy import current_shop
+from apps.orders.models import LineItem, Order
+
+Attrs = Mapping[str, Any]
+Errors = dict[str, list[str]]
+MAX_LINES = 500
+BLANK = "can't be blank"
+
+
+def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]:
+    """The unsaved lines of an order, completed from the catalog.
+
+    Args:
+        order: With its currency.
+        given: Per line ``variant_id`` or ``title`` and ``price``; ``quantity``; and whatever else a line has. What is
+            given counts more than what the catalog says.
+
+    Returns:
+        The lines, and ``{field: [messages]}`` of what cannot be.
+    """
+    if not given:
+        return [], {"line_items": [BLANK]}
+    if len(given) > MAX_LINES:
+        return [], {"line_items": [f"is too long (maximum is {MAX_LINES} lines)"]}
+    variants = _variants(given)
+    products = _products(given)
+    lines: list[LineItem] = []
+    errors: Errors = {}
+    for index, attrs in enumerate(given):
+        wanted, product_id = attrs.get("variant_id"), attrs.get("product_id")
+        variant = variants.get(wanted) if wanted else None
+        if wanted and variant is None:
+            errors[f"line_items.{index}.variant_id"] = ["is invalid"]
+            continue
+        if product_id and product_id not in products and variant is None:
+            errors[f"line_items.{index}.product_id"] = ["is invalid"]
+            continue
+        product = variant.product if variant else products.get(product_id) if product_id else None
+        line, wrong = _line(order, attrs, variant, product)
+        line.position = index
+        lines.append(line)
+        errors |= {f"line_items.{index}.{name}": messages for name, messages in wrong.items()}
+    return lines, errors
+
+
+def _variants(given: Sequence[Attrs]) -> dict[int, Variant]:
+    ids = {attrs["variant_id"] for attrs in given if attrs.get("variant_id")}
+    if not ids:
+        return {}
+    return {row.pk: row for row in Variant.objects.filter(pk__in=ids).select_related("product", "inventory_item")}
+
+
+def _products(given: Sequence[Attrs]) -> dict[int, Product]:
+    ids = {attrs["product_id"] for attrs in given if attrs.get("product_id") and not attrs.get("variant_id")}
+    return Product.objects.in_bulk(ids) if ids else {}
+
+
+def _line(order: Order, attrs: Attrs, variant: Variant | None, product: Product | None) -> tuple[LineItem, Errors]:
+    known = _from_catalog(order, variant, product)
+    references = {"variant_id", "product_id"}
+    values = known | {name: value for name, value in attrs.items() if value is not None and name not in references}
+    errors: Errors = {}
+    if not values.get("title"):
+        errors["title"] = [BLANK]
+    if values.get("price") is None:
+        errors["price"] = [BLANK]
+        values["price"] = 0
+    quantity = values.setdefault("quantity", 1)
+    title, variant_title = values.get("title", ""), values.get("variant_title", "")
+    values.setdefault("name", f"{title} - {variant_title}" if variant_title else title)
+    line = LineItem(
+        shop=current_shop(),
+        variant=variant,
+        product=product,
+        current_quantity=quantity,
+        fulfillable_quantity=quantity,
+        **values,
+    )
+    return line, errors
+
+
+def _from_catalog(order: Order, variant: Variant | None, product: Product | None) -> dict[str, Any]:
+    """What the catalog says of a line; its prices are in the shop's currency, so in no other."""
+    known: dict[str, Any] = {}
+    if product is not None:
+        known |= {"title": product.title, "vendor": product.vendor}
+    if variant is not None:
+        item = variant.inventory_item
+        known |= {
+            "variant_title": "" if variant.title == DEFAULT_VALUE else variant.title,
+            "sku": item.sku,
+            "grams": variant.grams,
+            "requires_shipping": item.requires_shipping,
+            "taxable": variant.taxable,
+            "fulfillment_service": variant.fulfillment_service,
+            "variant_inventory_management": settings.BRAND if item.tracked else "",
+        }
+        if order.currency == current_shop().currency:
+            known["price"] = rounded(variant.price, order.currency)
+    return known

@@ -1,0 +1,49 @@
+"""What the buyer of an order may know of it, with nothing but the order's own link: a page, and the same in mails.
+
+Whoever holds the link gets no address, name, e-mail or phone: mails are forwarded, and links stay in histories.
+Rule: decisions, Fulfillment (order status page).
+"""
+
+from typing import Any
+
+from django.conf import settings
+
+from apps.orders.domain.bill import as_seen, sums_of
+from apps.orders.domain.loading import lines_of, shipping_of
+from apps.orders.domain.pricing import net
+from apps.orders.models import Order
+
+SENT = {
+    Order.FulfillmentStatus.UNFULFILLED: "Not sent yet",
+    Order.FulfillmentStatus.PARTIAL: "Partly sent",
+    Order.FulfillmentStatus.FULFILLED: "Sent",
+    Order.FulfillmentStatus.RESTOCKED: "Not sent",
+}
+
+
+def url_of(shop_id: int, token: str) -> str:
+    """Where a buyer follows an order, without an account."""
+    return f"{settings.BASE_URL}/orders/{shop_id}/{token}"
+
+
+def story_of(order: Order) -> dict[str, Any]:
+    """What the page tells: what was bought, what it comes to, and how far it is."""
+    money = as_seen(order)
+    address = order.shipping_address or {}
+    return {
+        "order": order,
+        "lines": [
+            {
+                "name": line.name,
+                "quantity": line.quantity,
+                "removed": line.quantity - line.current_quantity,
+                "amount": money(net(line)),
+            }
+            for line in lines_of(order)
+        ],
+        "sums": sums_of(order, money),
+        "sent": SENT[Order.FulfillmentStatus(order.fulfillment_status)],
+        "shipping": ", ".join(row.title for row in shipping_of(order) if not row.is_removed),
+        "destination": ", ".join(part for part in (address.get("city"), address.get("country")) if part),
+        "status_url": url_of(order.shop_id, order.token),
+    }

@@ -1,0 +1,266 @@
+"""The movements of money that are told of an order: sales, authorizations, their captures and voids.
+
+Refunds are not made here: they move goods and statuses as well (``apps.refunds``).
+Rule: decisions, Orders; reliability M12, M13.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+
+from apps.catalog.domain.sales import count_units
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError
+from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
+from apps.ground.tenancy import current_shop
+from apps.orders.domain import buyers, statuses
+from apps.orders.domain.loading import lines_of, lock, transactions_of
+from apps.orders.models import LineItem, Order, Transaction
+
+Kind = Transaction.Kind
+Status = Transaction.Status
+Attrs = Mapping[str, Any]
+NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
+TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
+MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
+
+
+class PaymentRefused(DomainError):
+    """The movement of money cannot be."""
+
+    code = "payment_refused"
+    field = "amount"
+
+
+@transaction.atomic
+def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Transaction:
+    """Note a movement of money for an order; its statuses and its customer follow.
+
+    Args:
+        order: Read again under a lock.
+        attrs: ``kind``, and as needed ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
+        actor: Who tells of it.
+        at: When.
+
+    Raises:
+        PaymentRefused: ``{field: [messages]}``.
+    """
+    order = lock(order)
+    known = transactions_of(order)
+    if order.cancelled_at is not None and attrs.get("kind") != Kind.VOID:
+        raise PaymentRefused("The order is cancelled", field="base")
+    row = draft(order, known, attrs, at=at)
+    if row.kind in TAKES_MONEY and row.status in {Status.SUCCESS, Status.PENDING}:
+        _refuse_overpayment(order, known, row)
+    save([row])
+    record_event("order_transactions/create", row, actor=actor, at=at)
+    settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=f"{row} ({row.get_status_display()})")
+    return row
+
+
+def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datetime) -> Transaction:
+    """A movement of money, checked and not saved; of what it captures or voids the rest is set.
+
+    Args:
+        order: Locked, or not saved yet.
+        known: Its other transactions, oldest first.
+        attrs: See ``create_transaction``.
+        at: When.
+
+    Raises:
+        PaymentRefused: ``{field: [messages]}``.
+    """
+    kind: str = attrs["kind"]
+    if kind == Kind.REFUND:
+        raise PaymentRefused("must be made as a refund of the order", field="kind")
+    parent = _parent(known, attrs) if kind in NEEDS_PARENT else None
+    if kind == Kind.VOID and parent is not None and any(row.parent is parent for row in _captures(known)):
+        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
+    currency = _currency(order, parent, attrs)
+    amount = _amount(order, known, parent, currency, attrs)
+    status = attrs.get("status") or Status.SUCCESS
+    row = Transaction(
+        shop=current_shop(),
+        order=order,
+        parent=parent,
+        sequence=len(known) + 1,
+        kind=kind,
+        status=status,
+        gateway=attrs.get("gateway") or (parent.gateway if parent else "manual"),
+        amount=amount,
+        currency=currency,
+        shop_amount=_in_shop_currency(order, known, amount, currency),
+        authorization=attrs.get("authorization") or "",
+        message=attrs.get("message") or "",
+        error_code=attrs.get("error_code") or "",
+        receipt=attrs.get("receipt") or {},
+        source_name=attrs.get("source_name") or order.source_name,
+        test=bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
+        processed_at=attrs.get("processed_at") or at,
+        created_at=at,
+    )
+    if status == Status.SUCCESS:
+        if kind == Kind.AUTHORIZATION:
+            row.unsettled = amount
+        elif parent is not None:
+            parent.unsettled = ZERO if kind == Kind.VOID else parent.unsettled - amount
+    return row
+
+
+def save(rows: Sequence[Transaction]) -> None:
+    """Save new transactions, and what is left of the authorizations that they settle."""
+    for row in rows:
+        row.order_id = row.order.pk
+        if row.parent is not None:
+            row.parent_id = row.parent.pk
+        row.save(force_insert=True)
+    for parent in {row.parent for row in rows if row.parent is not None}:
+        parent.save(update_fields=["unsettled"])
+
+
+def _captures(known: Sequence[Transaction]) -> list[Transaction]:
+    return [row for row in known if row.kind == Kind.CAPTURE and row.status in {Status.SUCCESS, Status.PENDING}]
+
+
+def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
+    """The authorization that is captured or voided: the one named by id or by its code, else the newest open one."""
+    wanted, code = attrs.get("parent_id"), attrs.get("authorization")
+    if wanted is None:
+        is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]
+        if not is_open:
+            raise PaymentRefused("must be an open authorization of the order", field="parent_id")
+        return next((row for row in is_open if code and row.authorization == code), is_open[-1])
+    for row in known:
+        if row.pk == wanted and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
+            if not row.unsettled:
+                raise PaymentRefused("has been settled already", field="parent_id")
+            return row
+    raise PaymentRefused("is invalid", field="parent_id")
+
+
+def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
+    given = attrs.get("currency")
+    if given is None:
+        if order.is_multi_currency and attrs.get("amount") is not None:
+            raise PaymentRefused("can't be blank", field="currency")
+        return parent.currency if parent else order.currency
+    if given not in {order.currency, order.presentment_currency}:
+        raise PaymentRefused("is not a currency of the order", field="currency")
+    if parent is not None and parent.currency != given:
+        raise PaymentRefused(f"must be {parent.currency}, that of the authorization", field="currency")
+    return str(given)
+
+
+def _amount(
+    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Attrs
+) -> Decimal:
+    given: Decimal | None = attrs.get("amount")
+    if attrs["kind"] == Kind.VOID:
+        assert parent is not None
+        return parent.unsettled
+    if given is None:
+        rest = owed(order, known, currency)
+        given = rest if parent is None else min(parent.unsettled, rest)
+    elif not fits(given, currency):
+        raise PaymentRefused("is invalid")
+    if given == 0 and order.total_price:
+        raise PaymentRefused("must be greater than 0")
+    if parent is not None and given > parent.unsettled:
+        raise PaymentRefused(f"must be less than or equal to {text_of(parent.unsettled, currency)}")
+    return given
+
+
+def owed(order: Order, known: Sequence[Transaction], currency: str) -> Decimal:
+    """What is still to be paid of an order, in one of its currencies; nothing where too much was paid.
+
+    What was paid in the buyer's currency alone is counted in it: the roundings of single payments do not add up.
+    """
+    done = [row for row in known if row.status == Status.SUCCESS and row.kind in MOVES_MONEY]
+    if currency != order.currency and all(row.currency == currency for row in done):
+        whole, moved = order.presentment(order.current_total_price), [(row.kind, row.amount) for row in done]
+        return max(whole - _balance(moved), ZERO)
+    rest = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in done]), ZERO)
+    return rest if currency == order.currency else order.presentment(rest)
+
+
+def _balance(moved: Sequence[tuple[str, Decimal]]) -> Decimal:
+    return sum((-amount if kind == Kind.REFUND else amount for kind, amount in moved), ZERO)
+
+
+def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
+    """What an amount comes to in the order's currency.
+
+    All that was owed in the buyer's currency is all that was owed; less than that is less, whatever the rounding says.
+
+    Raises:
+        PaymentRefused: It is more than can be kept.
+    """
+    if currency == order.currency:
+        return amount
+    converted = rounded(amount / order.exchange_rate, order.currency)
+    if converted >= MAX_AMOUNT:
+        raise PaymentRefused("is invalid")
+    whole, rest = owed(order, known, currency), owed(order, known, order.currency)
+    if amount == whole:
+        return rest
+    return min(converted, max(rest - quantum_of(order.currency), ZERO)) if amount < whole else converted
+
+
+def _refuse_overpayment(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
+    limit = owed(order, known, row.currency)
+    if row.amount > limit:
+        raise PaymentRefused(f"must be less than or equal to {text_of(limit, row.currency)}")
+
+
+def settle(
+    order: Order,
+    lines: Sequence[LineItem],
+    transactions: Sequence[Transaction],
+    *,
+    actor: str,
+    at: datetime,
+    message: str = "",
+    columns: Sequence[str] = (),
+) -> None:
+    """Let an order's statuses and sums, its customer and the best-selling lists follow a change, and record it.
+
+    Args:
+        order: Locked.
+        lines: All its lines.
+        transactions: All its transactions.
+        actor: Who.
+        at: When.
+        message: What the timeline says.
+        columns: Further columns of the order to save.
+    """
+    before = order.financial_status
+    statuses.follow(order, lines, transactions)
+    sold = mark_sold(order)
+    order.save(update_fields=[*statuses.COLUMNS, "units_counted", *columns])
+    changes = {"financial_status": [before, order.financial_status]} if before != order.financial_status else {}
+    record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
+    if before != order.financial_status == Order.FinancialStatus.PAID:
+        record_event("orders/paid", order, actor=actor, at=at)
+    buyers.summarize(order.customer_id)
+    if sold:
+        count_sold(lines)
+
+
+def mark_sold(order: Order) -> bool:
+    """Note, once in an order's life, that it was paid, so that its units count as sold; tests never do."""
+    if order.units_counted or order.test or order.financial_status != Order.FinancialStatus.PAID:
+        return False
+    order.units_counted = True
+    return True
+
+
+def count_sold(lines: Sequence[LineItem], sign: int = 1) -> None:
+    """Add the units of lines to what their products sold; with ``sign=-1`` take them off."""
+    units: dict[int, int] = {}
+    for line in lines:
+        if line.product_id is not None:
+            units[line.product_id] = units.get(line.product_id, 0) + sign * line.quantity
+    count_units(units)

@@ -1,0 +1,162 @@
+"""The moves of an order as a whole: cancelled, closed, opened again. Nothing else writes these moments."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError, TransitionRefused
+from apps.ground.money import ZERO
+from apps.jobs.domain.queue import enqueue
+from apps.orders.domain import buyers, hooks, payments, pricing, statuses, stocking
+from apps.orders.domain.loading import lines_of, lock, shipping_of, transactions_of
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+
+CURRENT = ("current_subtotal_price", "current_total_discounts", "current_total_tax", "current_total_price")
+
+
+class NotCancellable(TransitionRefused):
+    """The order is cancelled already, or on its way."""
+
+    code = "order_not_cancellable"
+
+
+class NotOpenable(TransitionRefused):
+    """A cancelled order stays cancelled."""
+
+    code = "order_not_openable"
+
+
+class NoRefunds(DomainError):
+    """Money cannot be given back here."""
+
+    code = "no_refunds"
+    field = "amount"
+
+
+@transaction.atomic
+def cancel(
+    order: Order,
+    *,
+    actor: str,
+    at: datetime,
+    reason: str = Order.CancelReason.OTHER,
+    restock: bool = True,
+    refund: Mapping[str, Any] | None = None,
+    notify: bool = False,
+) -> Order:
+    """Cancel an order that was not sent: its open authorizations are voided, its units go back to stock if asked for.
+
+    Money that was paid stays where it is unless ``refund`` says so.
+
+    Args:
+        order: Read again under a lock.
+        actor: Who.
+        at: When.
+        reason: Why.
+        restock: Whether the units leave the order and go back to the stock that they were taken from.
+        refund: ``amount`` and ``currency``, or ``refund`` as in the body of a refund; None for none.
+        notify: Whether the buyer gets a mail.
+
+    Raises:
+        NotCancellable: It is cancelled already, or units of it were sent.
+        NoRefunds: A refund is asked for, and nothing here gives money back.
+        DomainError: What a hook refuses.
+    """
+    order = lock(order)
+    if order.cancelled_at is not None:
+        raise NotCancellable("The order is cancelled already")
+    lines = lines_of(order)
+    if any(line.fulfilled_quantity for line in lines):
+        raise NotCancellable("An order of which items were sent cannot be cancelled")
+    if order.customer_id is not None:
+        buyers.locked(order.customer_id)
+    for cancelled in hooks.cancellations:
+        cancelled(order, actor=actor, at=at)
+    order.cancelled_at, order.cancel_reason = at, reason
+    if refund is not None:
+        # The refund locks and reads the order itself.
+        order.status = statuses.status_of(order)
+        order.save(update_fields=["cancelled_at", "cancel_reason", "status"])
+        _refund(order, refund, actor=actor, at=at)
+        order, lines = lock(order), lines_of(order)
+    known = transactions_of(order)
+    _void(order, known, actor=actor, at=at)
+    _let_go(order, lines, restock=restock, actor=actor, at=at)
+    payments.settle(order, lines, known, actor=actor, at=at, columns=["cancelled_at", "cancel_reason", *CURRENT])
+    changes = {"cancelled_at": [None, at.isoformat()], "cancel_reason": ["", reason]}
+    record_event("orders/cancelled", order, actor=actor, at=at, changes=changes)
+    if notify and order.email:
+        enqueue("orders.cancellation", actor=actor, order_id=order.pk)
+    return order
+
+
+def _refund(order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+    refunder = hooks.refunder()
+    if refunder is None:
+        raise NoRefunds("cannot be refunded here")
+    refunder(order, parts, actor=actor, at=at)
+
+
+def _void(order: Order, known: list[Transaction], *, actor: str, at: datetime) -> None:
+    """Void every authorization of which nothing was captured; what is left of others lapses."""
+    for row in [row for row in known if row.unsettled]:
+        if any(other.parent is row for other in known):
+            row.unsettled = ZERO
+            row.save(update_fields=["unsettled"])
+            continue
+        void = payments.draft(order, known, {"kind": Transaction.Kind.VOID, "parent_id": row.pk}, at=at)
+        payments.save([void])
+        known.append(void)
+        record_event("order_transactions/create", void, actor=actor, at=at)
+
+
+def _let_go(order: Order, lines: list[LineItem], *, restock: bool, actor: str, at: datetime) -> None:
+    """Nothing is left to be sent; with ``restock`` nothing is left in the order either."""
+    if restock:
+        stocking.give_back(order, {line: line.current_quantity for line in lines}, actor=actor, at=at)
+    for line in lines:
+        line.fulfillable_quantity = 0
+        if restock:
+            line.current_quantity = 0
+        line.save(update_fields=["fulfillable_quantity", "current_quantity", "taken_from"])
+    if restock:
+        ShippingLine.objects.filter(order=order).update(is_removed=True)
+        tip, order.total_tip_received = order.total_tip_received, ZERO
+        pricing.total_currently(order, lines, shipping_of(order))
+        order.total_tip_received = tip
+
+
+@transaction.atomic
+def close(order: Order, *, actor: str, at: datetime) -> Order:
+    """Put an order into the archive; nothing happens to one that is there."""
+    order = lock(order)
+    if order.closed_at is None:
+        _move(order, closed_at=at, actor=actor, at=at, message="Order closed")
+    return order
+
+
+@transaction.atomic
+def reopen(order: Order, *, actor: str, at: datetime) -> Order:
+    """Take an order out of the archive; nothing happens to one that is open.
+
+    Raises:
+        NotOpenable: It is cancelled.
+    """
+    order = lock(order)
+    if order.cancelled_at is not None:
+        raise NotOpenable("A cancelled order cannot be opened again")
+    if order.closed_at is not None:
+        _move(order, closed_at=None, actor=actor, at=at, message="Order opened again")
+    return order
+
+
+def _move(order: Order, *, closed_at: datetime | None, actor: str, at: datetime, message: str) -> None:
+    before = order.closed_at
+    order.closed_at = closed_at
+    order.status = statuses.status_of(order)
+    order.save(update_fields=["closed_at", "status"])
+    moments = [moment.isoformat() if moment else None for moment in (before, closed_at)]
+    record_event("orders/updated", order, actor=actor, at=at, message=message, changes={"closed_at": moments})

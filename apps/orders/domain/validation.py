@@ -1,0 +1,21 @@
+"""What an order's contact details must be, whichever face they come through."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.customers.domain.contacts import clean_contacts
+from apps.ground.tenancy import current_shop
+
+Errors = dict[str, list[str]]
+TEXTS = ("email", "phone", "note", "tags", "po_number")
+
+
+def clean(attrs: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
+    """The values as they are stored, and what is wrong with them.
+
+    Args:
+        attrs: Columns of ``Order``; null stands for blank in texts.
+    """
+    cleaned = {name: ("" if value is None and name in TEXTS else value) for name, value in attrs.items()}
+    errors = clean_contacts(cleaned, current_shop().country_code)
+    return cleaned, errors

@@ -1,7 +1,0 @@
-"""The public page of an order."""
-
-from django.urls import path
-
-from apps.orders.order_status_views import order_status
-
-urlpatterns = [path("orders/<int:shop_id>/<str:token>", order_status, name="order-status")]

@@ -1,0 +1,1 @@
+"""The panel kit: what every screen of staff is made of."""

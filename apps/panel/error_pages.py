@@ -1,0 +1,112 @@
+"""The panel's error pages. They stand on their own: they must work where everything else does not."""
+
+from datetime import date
+from typing import Any
+
+from django.contrib.auth import get_permission_codename
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from apps.events.domain.recording import record_event
+from apps.panel.addresses import outside_url, panel_prefix
+from apps.staff.domain.access import MissingPermission
+from apps.staff.domain.actors import actor_of
+from apps.staff.domain.permission_labels import granting_in_words
+from apps.staff.models import Membership, User
+
+_ACTIONS = {"changelist": "view", "add": "add", "change": "view", "delete": "delete", "history": "view"}
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: the request cannot be understood."""
+    return _page(request, 400, "Bad request", "This request cannot be understood. Go back and try again.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: names the permission that is missing, and whom to ask."""
+    shop = getattr(request, "shop", None)
+    owner = None
+    if shop is not None and isinstance(request.user, User):
+        owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
+        if request.method not in {"GET", "HEAD", "OPTIONS"}:
+            _note_refusal(request)
+    return _page(
+        request,
+        403,
+        "You may not do this",
+        "" if shop else "This page is for the operator of this installation.",
+        missing=granting_in_words(_lacking(request, exception)),
+        owner=owner.user if owner else None,
+    )
+
+
+def second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
+    """403: this shop, or the whole installation, lets nobody in without a second factor since a day."""
+    if getattr(request, "shop", None) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
+        _note_refusal(request)
+    text = (
+        f"Since {date_format(day)} a second factor is required here: a code from your phone besides your password."
+        " Set it up now; it takes two minutes."
+    )
+    set_up = outside_url("mfa_activate_totp")
+    return _page(request, 403, "Set up two-factor authentication", text, set_up=set_up)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: the form came without its key."""
+    text = (
+        "The form was open too long, or it came from elsewhere. Nothing has been changed. Go back, reload, try again."
+    )
+    return _page(request, 403, "This form is no longer valid", text)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: there is nothing here, or nothing that you may know of."""
+    text = "There is nothing at this address. It may have been removed, or it belongs to a shop that you are not in."
+    return _page(request, 404, "Page not found", text)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: our fault."""
+    text = "Something went wrong on our side. Nothing of what you just did was saved. Please try again."
+    return _page(request, 500, "Something went wrong", text)
+
+
+def _page(request: HttpRequest, status: int, title: str, text: str, **context: Any) -> HttpResponse:
+    shop = getattr(request, "shop", None)
+    common = {
+        "status": status,
+        "title": title,
+        "text": text,
+        "home": panel_prefix(shop) if shop else "/admin/",
+        "request_id": getattr(request, "request_id", ""),
+    }
+    return render(request, "errors/error.html", common | context, status=status)
+
+
+def _lacking(request: HttpRequest, exception: Exception) -> tuple[str, ...]:
+    """The Django permissions of which one would have done."""
+    if isinstance(exception, MissingPermission):
+        return exception.permissions
+    match = request.resolver_match
+    model_admin = getattr(match.func, "model_admin", None) if match else None
+    if match is None or model_admin is None or match.url_name is None:
+        return ()
+    action = _ACTIONS.get(match.url_name.rsplit("_", 1)[-1], "change")
+    if action == "view" and request.method == "POST":
+        action = "change"
+    return (f"{model_admin.opts.app_label}.{get_permission_codename(action, model_admin.opts)}",)
+
+
+def _note_refusal(request: HttpRequest) -> None:
+    """An attempt to change something without the permission belongs into the audit log."""
+    assert isinstance(request.user, User)
+    place = Membership.rows().filter(user=request.user).select_related("user").first()
+    if place is None:
+        return
+    message = f"Was refused: {request.method} {request.path}"[:500]
+    with transaction.atomic():
+        record_event("staff/refused", place, actor=actor_of(request.user), at=timezone.now(), message=message)

@@ -1,0 +1,116 @@
+"""The panel's menu: what each domain puts there, and what one person sees of it.
+
+A ``PanelAdmin`` with ``menu = Menu("Catalog", "sell", 10)`` has an entry where its list may be viewed. Pages that
+belong to no model are added with ``add_page``. The search and the home page ask the same permissions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+
+from apps.panel.addresses import outside_url, panel_url
+from apps.staff.domain.access import shops_of
+from apps.staff.models import User
+
+SECTIONS = ("Sales", "Catalog", "Customers", "Online store", "Apps", "Settings", "Activity")
+SWITCHER_SHOPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """Where an entry stands: its section, its icon (a Material Symbols name), its place and, if needed, its title."""
+
+    section: str
+    icon: str
+    order: int = 50
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry that somebody may see."""
+
+    section: str
+    title: str
+    icon: str
+    order: int
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    menu: Menu
+    url_name: str
+    allowed: Callable[[HttpRequest], bool]
+
+
+_pages: list[_Page] = []
+
+
+def add_page(menu: Menu, url_name: str, allowed: Callable[[HttpRequest], bool]) -> None:
+    """Put a page that is no model's list into the menu, for those whom ``allowed`` lets in."""
+    _pages.append(_Page(menu, url_name, allowed))
+
+
+def entries(request: HttpRequest) -> list[Entry]:
+    """What this person may open here, in the order of the menu."""
+    found = [
+        Entry(page.menu.section, page.menu.title, page.menu.icon, page.menu.order, reverse(f"admin:{page.url_name}"))
+        for page in _pages
+        if page.allowed(request)
+    ]
+    for model, model_admin in admin.site._registry.items():
+        menu: Menu | None = getattr(model_admin, "menu", None)
+        if menu and model_admin.has_view_or_change_permission(request):
+            title = menu.title or capfirst(str(model._meta.verbose_name_plural))
+            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            found.append(Entry(menu.section, title, menu.icon, menu.order, link))
+    return sorted(found, key=lambda entry: (SECTIONS.index(entry.section), entry.order, entry.title))
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """The sidebar, as the theme wants it."""
+    home = {"title": "Home", "icon": "home", "link": reverse("admin:index"), "order": 0}
+    groups: list[dict[str, Any]] = [{"title": None, "items": [home]}]
+    for entry in entries(request):
+        if groups[-1]["title"] != entry.section:
+            groups.append({"title": entry.section, "items": []})
+        groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
+    return groups
+
+
+def shop_name(request: HttpRequest) -> str:
+    """The header of the menu."""
+    return str(getattr(request, "shop", None) or "Backoffice")
+
+
+def shop_domain(request: HttpRequest) -> str:
+    """The line below it."""
+    shop = getattr(request, "shop", None)
+    return shop.domain if shop else ""
+
+
+def shop_switcher(request: HttpRequest) -> list[dict[str, Any]]:
+    """The other shops of this person; empty where there is none."""
+    shop = getattr(request, "shop", None)
+    if shop is None or not isinstance(request.user, User):
+        return []
+    others = list(shops_of(request.user).exclude(pk=shop.pk)[:SWITCHER_SHOPS])
+    if not others and not request.user.is_superuser:
+        return []
+    links = [{"title": other.name, "link": panel_url(other), "icon": "storefront"} for other in others]
+    return [*links, {"title": "All shops", "link": outside_url("shops"), "icon": "apps"}]
+
+
+def account_links(request: HttpRequest) -> list[dict[str, Any]]:
+    """What the person's own menu holds."""
+    return [
+        {"title": "My profile", "link": outside_url("profile")},
+        {"title": "Password", "link": outside_url("account_change_password")},
+        {"title": "Two-factor authentication", "link": outside_url("mfa_index")},
+    ]

@@ -1,0 +1,1 @@
+"""The bases of lists and forms."""

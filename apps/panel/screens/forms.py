@@ -1,0 +1,104 @@
+"""The forms of the panel's editing pages."""
+
+from typing import Any, cast
+
+from django import forms
+from django.db import models
+
+from apps.events.models import Event
+from apps.ground.errors import DomainError
+from apps.ground.rows import ShopOwned
+from apps.ground.tenancy import current_shop
+from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
+from apps.staff.domain.actors import name_of
+
+# The theme dresses the fields of models only; those that a form declares get the same clothes.
+_CLOTHES: dict[type[forms.Widget], type[forms.Widget]] = {
+    forms.TextInput: ThemedTextInput,
+    forms.EmailInput: ThemedEmailInput,
+    forms.Textarea: ThemedTextarea,
+    forms.CheckboxInput: ThemedSwitch,
+    forms.Select: ThemedSelect,
+}
+
+
+def _dress(field: forms.Field) -> None:
+    """Give a field the theme's widget in place of a plain one."""
+    plain = field.widget
+    themed = _CLOTHES.get(type(plain))
+    if themed is None:
+        return
+    field.widget = themed(attrs=plain.attrs)
+    field.widget.is_required = plain.is_required
+    if isinstance(plain, forms.Select):
+        field.widget.choices = plain.choices
+
+
+class ShopOwnedForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Checks the constraints that mention the shop too; the shop itself is never asked for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if isinstance(self.instance, ShopOwned) and self.instance._state.adding:
+            self.instance.shop = current_shop()
+        for field in self.fields.values():
+            _dress(field)
+
+    def _get_validation_exclusions(self) -> set[str]:
+        excluded = cast("set[str]", super()._get_validation_exclusions())  # type: ignore[misc]
+        return excluded - {"shop"}
+
+
+class Conflict:
+    """What somebody else did to the row while this form was open."""
+
+    def __init__(self, instance: models.Model, version: int) -> None:
+        self.version = version
+        event = (
+            Event.rows()
+            .filter(subject_type=(instance._meta.concrete_model or instance)._meta.label_lower, subject_id=instance.pk)
+            .order_by("-id")
+            .defer("payload")
+            .first()
+        )
+        self.who = name_of(event.actor) if event else "Somebody"
+        self.when = event.created_at if event else None
+        self.fields = sorted(event.changes) if event else []
+
+
+class PanelForm(ShopOwnedForm):
+    """Carries the version that the person saw, and refuses to overwrite a newer one unasked.
+
+    ``refusal`` is what a service answered to the same input a moment ago; it is shown on its fields.
+    """
+
+    seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    refusal: DomainError | None = None
+    conflict: Conflict | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        version = getattr(self.instance, "version", None)
+        if version is None or self.instance._state.adding:
+            del self.fields["seen_version"]
+        else:
+            self.initial["seen_version"] = version
+
+    def clean(self) -> dict[str, Any] | None:
+        """Check the version, and repeat what a service refused."""
+        cleaned = super().clean()
+        if "seen_version" in self.fields:
+            self._check_version()
+        if self.refusal is not None:
+            for field, messages in self.refusal.errors.items():
+                known = field if field in self.fields else None
+                self.add_error(known, [m if known or field == "base" else f"{field} {m}" for m in messages])
+        return cleaned
+
+    def _check_version(self) -> None:
+        current = self.initial["seen_version"]
+        seen = {self.data.get("seen_version"), self.data.get("_overwrite")}
+        if str(current) not in seen:
+            self.conflict = Conflict(self.instance, current)
+            self.add_error(None, f"{self.conflict.who} changed this meanwhile. Nothing has been saved yet.")

@@ -1,0 +1,72 @@
+"""The lists of the panel: how many rows a page has, and the views that people keep of a list."""
+
+from typing import Any
+
+from django.contrib.admin.views.main import ALL_VAR
+from django.http import HttpRequest
+
+from apps.panel.screens import saved_views
+from apps.panel.theme import ThemedChangeList
+
+PAGE_SIZES = (25, 50, 100)
+_REMEMBERED = "page_size"
+
+
+class PanelChangeList(ThemedChangeList):
+    """A list whose address also says how many rows a page has; the last choice holds for all lists of the session.
+
+    ``keepable`` is the query string that a person could keep as a view; empty where the list is as it comes.
+    """
+
+    def __init__(self, request: HttpRequest, model: Any, *args: Any, **kwargs: Any) -> None:
+        """Like the theme's; ``list_per_page`` may be another one of ``PAGE_SIZES``."""
+        super().__init__(request, model, *args, **kwargs)
+        self.saved_views = [] if self.is_popup else saved_views.tabs(request, self.model_admin)
+        self.current_view = next((view for view in self.saved_views if view.current), None)
+        self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
+        self.own_views = self._own_views()
+        if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
+            self.keepable = ""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """The rows of the page."""
+        self.list_per_page: int = page_size(request, self.model_admin.list_per_page)
+        super().get_results(request)
+
+    @property
+    def page_size_links(self) -> list[tuple[int, str]]:
+        """Each choice with the address of this list under it; none where they make no difference."""
+        if self.result_count <= PAGE_SIZES[0]:
+            return []
+        return [(size, self.get_query_string({saved_views.SIZE_VAR: size})) for size in PAGE_SIZES]
+
+    def _own_views(self) -> list[dict[str, Any]]:
+        """The views that the list has by itself: the choices of its filter ``view``, else all rows.
+
+        All rows need a name of their own only beside kept views.
+        """
+        own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == "view"), None)
+        if own is None:
+            return [{"title": "All", "link": f"?{ALL_VAR}=1", "current": not self.keepable}] if self.saved_views else []
+        chosen = [choice["selected"] and not self.current_view for choice in own.choices(self)]
+        return [
+            {"title": title, "link": f"?view={value}", "current": current}
+            for (value, title), current in zip(own.lookup_choices, chosen, strict=True)
+        ]
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        """The parameters that narrow the list."""
+        narrowing: dict[str, Any] = super().get_filters_params(params)
+        return {name: value for name, value in narrowing.items() if name not in saved_views.OF_THE_MOMENT}
+
+
+def page_size(request: HttpRequest, default: int) -> int:
+    """How many rows a page has: as the address says, else as chosen last, else the list's own."""
+    asked = _known(request.GET.get(saved_views.SIZE_VAR))
+    if asked and request.session.get(_REMEMBERED) != asked:
+        request.session[_REMEMBERED] = asked
+    return asked or _known(request.session.get(_REMEMBERED)) or default
+
+
+def _known(value: Any) -> int | None:
+    return next((size for size in PAGE_SIZES if str(size) == str(value)), None)

@@ -1,0 +1,113 @@
+"""The panel's site: Django's admin in the theme, once per shop."""
+
+import time
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+
+from apps.panel import home, search
+from apps.panel.addresses import outside_url
+from apps.panel.screens import saved_views
+from apps.panel.theme import ThemedSite
+from apps.staff.models import Membership
+
+
+class StaffSite(ThemedSite):
+    """The panel of the shop that the request is in; ``ShopMiddleware`` lets nobody else through.
+
+    Login, logout and passwords belong to allauth, so that no way in leads around the second factor.
+    """
+
+    site_title = "Backoffice"
+    index_title = "Home"
+    enable_nav_sidebar = True
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Take in screens of our own only.
+
+        Packages bring theirs (groups, second factors, e-mail addresses), which know nothing of shops and would show
+        everybody's rows.
+        """
+        from apps.panel.screens.bases import PanelAdmin
+
+        if admin_class is not None and issubclass(admin_class, PanelAdmin):
+            super().register(model_or_iterable, admin_class, **options)
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Whether the request is in a shop; what it may do there, each page asks itself."""
+        return bool(request.user.is_active and getattr(request, "shop", None) is not None)
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
+        return [
+            path("views/", self.admin_view(saved_views.save), name="save_view"),
+            path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
+            *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
+        ]
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Nothing: the menu is the list, and this one costs four questions per model on every page."""
+        return []
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The home page, also for somebody without any permission."""
+        owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
+        context = {
+            **self.each_context(request),
+            "title": "Home",
+            "greeting": home.greeting(),
+            "cards": home.cards(request),
+            "sections": home.sections(request),
+            "owner": owner.user if owner else None,
+            "recent": home.recent(request),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "panel/home.html", context)
+
+    def app_index(
+        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """There is no page per app; the home page has the menu."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """What the search field shows while somebody types."""
+        began = time.monotonic()
+        results = search.find(request, request.GET.get("s", ""))
+        paginator = Paginator(results, per_page=100)
+        extended = "extended" in request.GET
+        return TemplateResponse(
+            request,
+            "unfold/helpers/command_results.html" if extended else "unfold/helpers/search_results.html",
+            {
+                "page_obj": paginator,
+                "results": paginator.page(1),
+                "page_counter": 0,
+                "execution_time": time.monotonic() - began,
+            },
+            headers={"HX-Trigger": "search"},
+        )
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Nobody logs in here: whoever comes this far is logged in."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Log out; by POST only, so that no link or picture can."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        get_adapter(request).logout(request)
+        return HttpResponseRedirect(str(settings.LOGOUT_REDIRECT_URL))
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Passwords are changed among the account's own pages."""
+        return HttpResponseRedirect(outside_url("account_change_password"))
+
+    def password_change_done(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """See ``password_change``."""
+        return HttpResponseRedirect(outside_url("profile"))

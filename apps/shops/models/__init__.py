@@ -1,0 +1,26 @@
+"""The tables of shops, apps and tokens."""
+
+from apps.shops.models.apps import (
+    TOKEN_PREFIX,
+    AccessToken,
+    AccessTokenQuerySet,
+    App,
+    Installation,
+    actor_of,
+    new_token,
+    token_digest,
+)
+from apps.shops.models.shops import DOMAIN, Shop
+
+__all__ = [
+    "DOMAIN",
+    "TOKEN_PREFIX",
+    "AccessToken",
+    "AccessTokenQuerySet",
+    "App",
+    "Installation",
+    "Shop",
+    "actor_of",
+    "new_token",
+    "token_digest",
+]

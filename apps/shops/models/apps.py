@@ -1,0 +1,126 @@
+"""The apps that work for shops, and the tokens that let an app in.
+
+An ``App`` belongs to the whole installation of Backoffice; an ``Installation`` joins it to a shop with the scopes that
+the shop granted. An ``AccessToken`` belongs to one installation and is stored as a SHA-256 digest only.
+"""
+
+import hashlib
+import secrets
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django_scopes import ScopedManager
+
+from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
+from apps.shops.models.scopes import expand
+from apps.shops.models.secrets import SecretField
+
+TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
+
+
+class App(Timestamped):
+    """A program that works for shops; its secret signs what we send to it."""
+
+    class Distribution(models.TextChoices):
+        CUSTOM = "custom", "Custom: made for chosen shops"
+        PRIVATE = "private", "Private: made by the shop itself"
+        PUBLIC = "public", "Public: from the app marketplace"
+
+    name = models.CharField(max_length=255)
+    api_key = models.CharField(max_length=32, unique=True, editable=False)
+    api_secret = SecretField(editable=False)
+    distribution = models.CharField(max_length=20, choices=Distribution, default=Distribution.CUSTOM)
+    application_url = models.URLField(max_length=2048, blank=True)
+    redirect_urls = models.JSONField(default=list, blank=True)
+
+    objects = models.Manager.from_queryset(TimestampedQuerySet)()
+
+    class Meta:
+        ordering = ("name", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Installation(ShopOwned):
+    """An app at work in a shop, with the scopes that the shop granted it."""
+
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="installations")
+    scopes = models.JSONField(default=list)
+    uninstalled_at = models.DateTimeField(null=True, blank=True, editable=False)
+    version = VersionField()
+
+    class Meta:
+        ordering = ("app__name", "id")
+        verbose_name = "app"
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "app"),
+                condition=Q(uninstalled_at=None),
+                name="shops_installation_one_active_per_shop_and_app",
+                violation_error_message="has already been taken",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.app}"
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """Every scope it may use; a ``write_`` scope brings its ``read_`` scope."""
+        return expand(self.scopes)
+
+
+class AccessTokenQuerySet(TimestampedQuerySet["AccessToken"]):
+    """Tokens by whether they open a door."""
+
+    def usable(self) -> "AccessTokenQuerySet":
+        """Neither revoked nor past their end, of apps that are still installed."""
+        return self.filter(
+            Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+            revoked_at=None,
+            installation__uninstalled_at=None,
+        )
+
+
+class AccessToken(ShopOwned):
+    """A key to one shop for one app; only its digest is kept."""
+
+    installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="tokens")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    prefix = models.CharField(max_length=12, editable=False)
+    created_by = models.CharField(max_length=100, blank=True, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+", editable=False
+    )
+    last_used_at = models.DateTimeField(null=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar[Any] = ScopedManager(
+        shop="shop", _manager_class=models.Manager.from_queryset(AccessTokenQuerySet)
+    )
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+def new_token() -> str:
+    """A fresh access token: 32 random bytes behind the public prefix."""
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def token_digest(token: str) -> str:
+    """What is stored of a token, and looked up: its SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+def actor_of(installation: Installation) -> str:
+    """How an app is named in the audit trail, e.g. ``app:4``."""
+    return f"app:{installation.app_id}"

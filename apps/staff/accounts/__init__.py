@@ -1,0 +1,1 @@
+"""A person's own account: logging in, password, profile."""

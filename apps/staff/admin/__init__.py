@@ -1,0 +1,5 @@
+"""The staff of a shop in the panel."""
+
+from apps.staff.admin.members import MembershipAdmin
+
+__all__ = ["MembershipAdmin"]

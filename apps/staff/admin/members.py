@@ -1,0 +1,188 @@
+"""The staff of a shop as staff see it: who works here, what each may do, inviting and removing."""
+
+from typing import Any, cast
+
+from allauth.mfa.models import Authenticator
+from django.contrib import admin, messages
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+
+from apps.ground.errors import DomainError
+from apps.panel import home
+from apps.panel.menu import Menu
+from apps.panel.once import posted
+from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.theme import display
+from apps.staff.admin.forms import InviteForm, PermissionsForm
+from apps.staff.domain import memberships
+from apps.staff.domain.access import may, require
+from apps.staff.domain.permissions import grant, grant_custom
+from apps.staff.mails import send_invitation
+from apps.staff.models import Membership, User
+
+VIEW, ADD, CHANGE = "staff.view_membership", "staff.add_membership", "staff.change_membership"
+DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
+
+for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("activation", "v")):
+    grant(f"staff_management_{_name}", _actions, "staff.membership")
+grant_custom("staff_management_activation", ACTIVATE)
+
+
+@admin.register(Membership)
+class MembershipAdmin(ShopOwnedAdmin):
+    """Places in this shop; the rules are the services'."""
+
+    menu = Menu("Settings", "group", 20, "Staff")
+    intro = "The people who work in this shop, and what each may do. A change applies from their next click."
+    list_display = ("person", "role", "two_factor", "last_login", "status")
+    list_display_links = ("person",)
+    list_select_related = ("user",)
+    search_fields = ("user__email__istartswith", "user__first_name__istartswith", "user__last_name__istartswith")
+    ordering = ("-account_owner", "user__first_name", "user__email")
+    actions = None
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """With whether each has a second factor."""
+        factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
+        return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
+
+    @display(description="Person", header=True, ordering="user__first_name")
+    def person(self, place: Membership) -> tuple[str, str]:
+        """Name and address."""
+        return str(place.user), place.user.email
+
+    @display(description="Role")
+    def role(self, place: Membership) -> str:
+        """Owner, or how many permissions."""
+        count = len(place.permissions)
+        return "Account owner" if place.account_owner else f"{count} permission{'' if count == 1 else 's'}"
+
+    @display(description="Two-factor", boolean=True)
+    def two_factor(self, place: Any) -> bool:
+        """Whether their login asks for a code."""
+        return bool(place.has_factor)
+
+    @display(description="Last login", ordering="user__last_login", empty_value="never")
+    def last_login(self, place: Membership) -> Any:
+        """When they were here last."""
+        return place.user.last_login
+
+    @display(description="Status", label={"active": "success", "invited": "info", "off": "danger"})
+    def status(self, place: Membership) -> tuple[str, str]:
+        """Whether they can log in."""
+        if not place.user.is_active:
+            return "off", "Deactivated"
+        return ("active", "Active") if place.user.has_usable_password() else ("invited", "Invited")
+
+    def get_urls(self) -> list[URLPattern]:
+        """Activation and a new invitation, besides Django's own."""
+        return [
+            self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
+            self.action_url("<path:object_id>/invitation/", self.invitation_view, "invitation"),
+            *super().get_urls(),
+        ]
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Invite somebody."""
+        require(request, ADD)
+        by = cast("User", request.user)
+        form = InviteForm(posted(request), grantable=memberships.grantable(by))
+        if request.method == "POST" and form.is_valid():
+            try:
+                place = memberships.invite(self.shop(request), by=by, at=timezone.now(), **form.values)
+            except DomainError as refusal:
+                form.refuse(refusal)
+            else:
+                send_invitation(request, place.user)
+                self.message_user(request, f"{place.user.email} is invited.", messages.SUCCESS)
+                return HttpResponseRedirect(self.url("changelist"))
+        return self.page(request, "panel/staff/invite.html", "Invite to the staff", form=form)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """One person: the permission matrix, and what else can be done."""
+        require(request, VIEW, CHANGE)
+        place = self.row_or_404(request, object_id)
+        by = cast("User", request.user)
+        editable = may(request, CHANGE) and (by.is_superuser or not (place.account_owner or place.user_id == by.pk))
+        form = PermissionsForm(
+            posted(request), held=place.permissions, grantable=memberships.grantable(by) if editable else frozenset()
+        )
+        if request.method == "POST":
+            require(request, CHANGE)
+            if form.is_valid() and self._save(request, place, form):
+                return HttpResponseRedirect(self.url("change", place.pk))
+        return self.page(
+            request,
+            "panel/staff/member.html",
+            str(place.user),
+            original=place,
+            form=form,
+            editable=editable,
+            is_self=place.user_id == by.pk,
+            may_activate=may(request, ACTIVATE) and place.user_id != by.pk,
+            may_remove=may(request, DELETE) and place.user_id != by.pk,
+            may_invite=may(request, ADD) and not place.user.has_usable_password(),
+        )
+
+    def _save(self, request: HttpRequest, place: Membership, form: PermissionsForm) -> bool:
+        by, now = cast("User", request.user), timezone.now()
+        try:
+            if by.is_superuser:
+                memberships.set_owner(place, owner=request.POST.get("account_owner") == "on", by=by, at=now)
+            memberships.change_permissions(place, permissions=form.names, by=by, at=now)
+        except DomainError as refusal:
+            form.refuse(refusal)
+            return False
+        self.message_user(request, f"What {place.user} may do is saved.", messages.SUCCESS)
+        return True
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Remove somebody, after asking."""
+        require(request, DELETE)
+        place = self.row_or_404(request, object_id)
+        if request.method == "POST":
+            try:
+                memberships.remove(place, by=cast("User", request.user), at=timezone.now())
+            except DomainError as refusal:
+                self.message_user(request, refusal.sentence, messages.ERROR)
+                return HttpResponseRedirect(self.url("change", place.pk))
+            self.message_user(request, f"{place.user} no longer works in this shop.", messages.SUCCESS)
+            return HttpResponseRedirect(self.url("changelist"))
+        return self.page(request, "panel/staff/remove.html", f"Remove {place.user}", original=place)
+
+    def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Let somebody log in, or no longer."""
+        require(request, ACTIVATE)
+        place = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        active = request.POST.get("active") == "on"
+        try:
+            memberships.set_active(place, active=active, by=cast("User", request.user), at=timezone.now())
+        except DomainError as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+        else:
+            done = "can log in again" if active else "can no longer log in"
+            self.message_user(request, f"{place.user} {done}.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", place.pk))
+
+    def invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send the invitation once more."""
+        require(request, ADD)
+        place = self.row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        send_invitation(request, place.user)
+        self.message_user(request, f"The invitation is sent to {place.user.email}.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", place.pk))
+
+
+def _members(request: HttpRequest) -> home.Figure:
+    return home.Figure(Membership.rows().count(), "work here")
+
+
+home.add_card(home.Card("Staff", "group", VIEW, "staff_membership_changelist", _members, order=70))

@@ -1,0 +1,1 @@
+"""Who works in a shop, and what they may do."""

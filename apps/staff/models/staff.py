@@ -1,0 +1,124 @@
+"""Staff: the people who use the panel, and what each may do in which shop."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.utils import timezone
+
+from apps.ground.rows import ShopOwned
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes users, who are known by their e-mail address."""
+
+    use_in_migrations = True
+
+    def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
+        """Create a staff member; without a password nobody can log in as them."""
+        if not email:
+            raise ValueError("A user needs an e-mail address.")
+        user = self.model(email=self.normalize_email(email).lower(), **extra)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> "User":
+        """Create an operator, who sees every shop."""
+        return self.create_user(email, password, is_superuser=True, **extra)
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Find a user by e-mail address, ignoring case."""
+        return self.get(email=(username or "").lower())
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person of the staff of one or more shops; an operator (superuser) sees all of them."""
+
+    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": "has already been taken"})
+    first_name = models.CharField(max_length=150, blank=True)
+    last_name = models.CharField(max_length=150, blank=True)
+    phone = models.CharField(max_length=50, blank=True)
+    url = models.URLField(max_length=2048, blank=True)
+    bio = models.TextField(blank=True)
+    locale = models.CharField(max_length=10, default="en")
+    is_active = models.BooleanField("active", default=True)
+    date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    last_shop = models.ForeignKey(
+        "shops.Shop", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.email
+
+    def get_full_name(self) -> str:
+        """First and last name, as far as known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+    def get_short_name(self) -> str:
+        """The first name, else the address."""
+        return self.first_name or self.email
+
+    @property
+    def is_staff(self) -> bool:
+        """Everyone here works in the panel; what they see there, their memberships say."""
+        return self.is_active
+
+
+class Membership(ShopOwned):
+    """A staff member's place in one shop: the names of what they may do there."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    account_owner = models.BooleanField(default=False)
+    permissions = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "user"),
+                name="staff_membership_once_per_shop",
+                violation_error_message="has already been taken",
+            ),
+        )
+        verbose_name = "staff member"
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.shop}"
+
+
+class SavedView(ShopOwned):
+    """A list as somebody wants to see it again: its search, filters and order under a name.
+
+    ``query`` is the query string of the list's address without what belongs to the moment (page, page size), its
+    parameters sorted, so that equal views are equal texts.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000)
+    shared = models.BooleanField(default=False, help_text="Whether everybody in the shop who may see the list sees it.")
+    is_default = models.BooleanField(default=False, help_text="Whether the list opens with it, for this person.")
+
+    class Meta:
+        ordering = ("name", "id")
+        verbose_name = "view"
+        constraints = (
+            models.UniqueConstraint(fields=("shop", "user", "screen", "name"), name="staff_savedview_name_once"),
+            models.UniqueConstraint(
+                fields=("shop", "user", "screen"),
+                condition=models.Q(is_default=True),
+                name="staff_savedview_one_default",
+            ),
+        )
+        indexes = (models.Index(fields=("shop", "screen"), name="staff_savedview_by_screen"),)
+
+    def __str__(self) -> str:
+        return self.name
