@@ -56,6 +56,20 @@ class TimestampedQuerySet(models.QuerySet[M]):
     update.alters_data = True  # type: ignore[attr-defined]
 
 
+if TYPE_CHECKING:
+
+    class ShopManager(models.Manager[M]):
+        """What ``shop_manager`` makes: a manager whose querysets move time stamps and versions."""
+
+        def get_queryset(self) -> TimestampedQuerySet[M]:
+            """The rows of the scope's shop."""
+
+
+def shop_manager(queryset: type[models.QuerySet[Any, Any]], manager: type[Any] = models.Manager) -> Any:
+    """A manager that works inside of a shop's scope only."""
+    return ScopedManager(shop="shop", _manager_class=manager.from_queryset(queryset))
+
+
 class Timestamped(models.Model):
     """A row that knows when it was made and when it last changed."""
 
@@ -93,9 +107,7 @@ class ShopOwned(Timestamped):
         "shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False
     )
 
-    objects: ClassVar[Any] = ScopedManager(
-        shop="shop", _manager_class=models.Manager.from_queryset(TimestampedQuerySet)
-    )
+    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet)
 
     class Meta:
         abstract = True
@@ -103,5 +115,4 @@ class ShopOwned(Timestamped):
     @classmethod
     def rows(cls) -> TimestampedQuerySet[Self]:
         """The rows of the current shop."""
-        queryset: TimestampedQuerySet[Self] = cls.objects.filter(shop=current_shop())
-        return queryset
+        return cls.objects.get_queryset().filter(shop=current_shop())

@@ -81,7 +81,7 @@ def test_a_store_that_is_away_lets_calls_pass(
 _POUR_100 = """
 import sys
 from pathlib import Path
-from apps.api.buckets import FileBuckets
+from apps.api.requests.buckets import FileBuckets
 buckets = FileBuckets(Path(sys.argv[1]))
 print(sum(buckets.pour("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
 """

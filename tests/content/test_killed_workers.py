@@ -43,7 +43,7 @@ WORKER = """
 import sys, uuid
 import django
 django.setup()
-from apps.jobs.services import run
+from apps.jobs.domain.queue import run
 print("ready", flush=True)
 sys.stdin.readline()
 run(uuid.UUID(sys.argv[1]))

@@ -281,8 +281,9 @@ def primary_location() -> Location:
     """The active location where new items of the current shop are stocked."""
     # Read afresh: the shop of the scope may be older than its present primary location.
     pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=current_shop().pk)
-    location: Location = Location.objects.get(pk=pk)
-    return location
+    if pk is None:
+        raise Location.DoesNotExist("The shop has no primary location")
+    return Location.objects.get(pk=pk)
 
 
 def _level(item: InventoryItem, location: Location) -> InventoryLevel:

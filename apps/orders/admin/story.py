@@ -97,7 +97,7 @@ def timeline(order: Order) -> list[Moment]:
     about = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
     events = list(about.order_by("-id").defer("payload")[:MAX_EVENTS])
     comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
-    names = names_of([row.actor for row in (*events, *comments)])
+    names = names_of([row.actor for row in events] + [row.actor for row in comments])
     moments = [Moment(event.created_at, names[event.actor], event.message or sentence(event)) for event in events]
     moments += [Moment(row.created_at, names[row.actor], row.body, comment=True) for row in comments]
     return sorted(moments, key=lambda moment: moment.at, reverse=True)
