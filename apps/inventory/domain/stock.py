@@ -228,7 +228,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
     wanted = set(item_ids)
     held = InventoryItem.objects.select_for_update(no_key=True).filter(pk__in=wanted).order_by("pk")
     if len(held.values_list("pk", flat=True)) < len(wanted):
-        raise Gone("Not Found")
+        raise Gone
 
 
 @transaction.atomic
