@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.locks import locked
@@ -98,7 +99,7 @@ def change_location(
         if not given.keys() & {"country", "country_code"}:
             given["country_code"] = before.country_code
         given = _completed(given)
-    changes = {name: [getattr(before, name), value] for name, value in given.items() if getattr(before, name) != value}
+    changes = changes_of(before, given)
     for name, value in given.items():
         setattr(location, name, value)
     if changes:
