@@ -17,7 +17,8 @@ from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
 from apps.ground.constraints import breach_of, lacks_reference
-from apps.ground.errors import DomainError
+from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ def exception_handler(exc: Exception, context: dict[str, Any] | None = None) -> 
             return answer(exc, context)
     if _is_vanished(exc):
         logger.warning("A row went while a request was working with it", exc_info=exc)
-        return error_response("Not Found", 404)
+        return error_response(NOT_FOUND, 404)
     logger.error("A request failed", exc_info=exc)
     return error_response(reason(500), 500)
 
@@ -137,11 +138,12 @@ def _integrity_response(exc: IntegrityError, context: Any) -> HttpResponse:
 # The first kind that fits answers.
 _ANSWERS: tuple[tuple[Any, Callable[[Any, Any], HttpResponse]], ...] = (
     (ApiError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
+    (Gone, lambda exc, _: error_response(NOT_FOUND, 404)),
     (DomainError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers)),
     (ModelValidationError, lambda exc, _: error_response(_messages_of(exc), 422)),
     (IntegrityError, _integrity_response),
     ((OperationalError, InterfaceError), _unavailable),
-    ((Http404, exceptions.NotFound), lambda exc, _: error_response("Not Found", 404)),
+    ((Http404, exceptions.NotFound), lambda exc, _: error_response(NOT_FOUND, 404)),
     (PermissionDenied, lambda exc, _: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
     (exceptions.APIException, _framework_refusal),
     (UnreadablePostError, lambda exc, _: error_response(reason(408), 408, headers={"Connection": "close"})),

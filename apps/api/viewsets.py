@@ -6,7 +6,6 @@ makes one domain call, and renders.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,10 +24,11 @@ from apps.api.rows import paging
 from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, tag_of
 from apps.api.rows.plans import Plan, plan_for
 from apps.api.rows.rendering import render_many
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.rows import ShopOwned
 
-__all__ = ["SINGULARS", "ApiView", "ShopViewSet", "changes_of"]
+__all__ = ["SINGULARS", "ApiView", "ShopViewSet"]
 
 
 class ShopViewSet(ApiView):
@@ -285,18 +285,3 @@ class ShopViewSet(ApiView):
         record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
         if not instance.delete()[0]:
             raise Http404
-
-
-def changes_of(instance: Any, attrs: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """``{field: [before, after]}`` of what an update changes, as JSON values."""
-    return {
-        name: [_plain(getattr(instance, name)), _plain(value)]
-        for name, value in attrs.items()
-        if getattr(instance, name) != value
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if isinstance(value, bool | int | float | str | type(None) | list | dict) else str(value)

@@ -18,9 +18,9 @@ from urllib.parse import quote, urldefrag, urljoin
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
-from .addresses import AddressRefused, Target, UrlRefused, vet_url
-from .connections import HEADER_BYTES, Meter, connection_to
-from .errors import BadAnswer, BadStatus, FetchRefused, TimedOut, TooLarge, Unreachable
+from apps.outgoing.addresses import AddressRefused, Target, UrlRefused, vet_url
+from apps.outgoing.connections import HEADER_BYTES, Meter, connection_to
+from apps.outgoing.errors import BadAnswer, BadStatus, FetchRefused, TimedOut, TooLarge, Unreachable
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -48,8 +48,6 @@ class Limits:
     connect_seconds: float = 5.0
 
 
-IMAGE = Limits(max_bytes=20 * MIB, total_seconds=10)
-THEME = Limits(max_bytes=50 * MIB, total_seconds=30)
 CALLBACK = Limits(max_bytes=64 * KIB, total_seconds=5, connect_seconds=1)
 
 

@@ -15,10 +15,8 @@ from rest_framework.fields import empty
 from apps.api.context import Context
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
 from apps.ground.handles import MAX_LENGTH, as_handle
+from apps.ground.markup import refusal_of
 from apps.ground.tenancy import current_shop
-
-MAX_HTML_BYTES = 512 * 1024
-MAX_HTML_TAGS = 10_000
 
 
 @lru_cache(maxsize=256)
@@ -138,10 +136,8 @@ class HtmlField(TextField):
     def to_internal_value(self, data: Any) -> str:
         """The text, if it is small enough."""
         text = super().to_internal_value(data)
-        if len(text) > MAX_HTML_BYTES or len(text.encode(errors="replace")) > MAX_HTML_BYTES:
-            raise serializers.ValidationError("is too long (maximum is 512 KB)")
-        if text.count("<") > MAX_HTML_TAGS:
-            raise serializers.ValidationError(f"has too many tags (maximum is {MAX_HTML_TAGS})")
+        if refusal := refusal_of(text):
+            raise serializers.ValidationError(refusal)
         return text
 
 

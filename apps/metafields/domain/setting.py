@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from apps.api.resources.fields import TextField
 from apps.api.resources.members import check_members
-from apps.events.domain.personal import hidden
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
@@ -170,17 +170,14 @@ def create(kind: Owner, owner_id: int, values: Mapping[str, Any], *, actor: str,
 @transaction.atomic
 def update(metafield: Metafield, values: Mapping[str, Any], *, actor: str, at: datetime) -> None:
     """Change a metafield in place; ``values`` are checked columns. Nothing happens where nothing differs."""
-    changes = {
-        name: [getattr(metafield, name), value] for name, value in values.items() if getattr(metafield, name) != value
-    }
+    kind = _kind_of(metafield)
+    changes = changes_of(metafield, values, personal=values if kind.personal else ())
     if not changes:
         return
     for name, value in values.items():
         setattr(metafield, name, value)
     metafield.save(update_fields=list(changes))
-    kind = _kind_of(metafield)
-    kept = {name: hidden(*change) for name, change in changes.items()} if kind.personal else changes
-    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=kept)
+    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=changes)
 
 
 @transaction.atomic
