@@ -1,4 +1,4 @@
-"""What happened, out of the event rows: to a shop, to one order, to one product.
+"""What happened, out of the event rows: to a shop, or to one row of it that has a timeline.
 
 An app sees the events of the topics that its scopes read; comments of staff and other rows of the audit trail alone
 are read by no scope.
@@ -16,10 +16,9 @@ from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import Object, Plan
 from apps.api.viewsets import ShopViewSet
-from apps.catalog.models import Product
 from apps.events.domain import topics
+from apps.events.domain.timelines import Timeline
 from apps.events.models import Event
-from apps.orders.models import Order
 from apps.staff.domain.actors import names_of
 
 if TYPE_CHECKING:
@@ -168,15 +167,12 @@ class EventViewSet(ShopViewSet):
         return rows
 
 
-class OrderEventViewSet(EventViewSet):
-    """``/orders/{order_id}/events``."""
-
-    scope = "orders"
-    parents = {"order_id": Order}
-
-
-class ProductEventViewSet(EventViewSet):
-    """``/products/{product_id}/events``."""
-
-    scope = "products"
-    parents = {"product_id": Product}
+def timeline_viewset(timeline: Timeline) -> type[EventViewSet]:
+    """The viewset of the events of one row."""
+    attributes = {
+        "__doc__": f"``/{timeline.plural}/{{{timeline.argument}}}/events``.",
+        "__module__": __name__,
+        "scope": timeline.scope,
+        "parents": {timeline.argument: timeline.model},
+    }
+    return type(f"{timeline.model.__name__}EventViewSet", (EventViewSet,), attributes)
