@@ -19,11 +19,12 @@ from rest_framework.validators import UniqueValidator
 
 from apps.api.errors import BASE, Unprocessable
 from apps.api.resources import fields as api
-from apps.api.versions import ALWAYS
 
 M = TypeVar("M", bound=models.Model)
 Attrs = dict[str, Any]
 Errors = dict[str, list[str]]
+# The name in a body, the attribute that it becomes, the field, and the function that checks the value.
+_Taken = tuple[str, str, api.ApiField, api.Check]
 
 
 class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
@@ -33,9 +34,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
     ``extra_kwargs`` every option of ``ApiField`` may stand (``since``, ``until``, ``missing``).
     """
 
-    serializer_field_mapping: ClassVar[
-        dict[type[models.Field[Any, Any]], type[serializers.Field[Any, Any, Any, Any]]]
-    ] = {
+    serializer_field_mapping: ClassVar[dict[type[models.Field[Any, Any]], type[api.AnyField]]] = {
         models.AutoField: api.IntegerField,
         models.BigAutoField: api.IntegerField,
         models.BigIntegerField: api.IntegerField,
@@ -65,9 +64,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
         model: type[models.Model]
         fields: tuple[str, ...]
 
-    def build_standard_field(
-        self, field_name: str, model_field: Any
-    ) -> tuple[type[serializers.Field[Any, Any, Any, Any]], Attrs]:
+    def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[api.AnyField], Attrs]:
         """A field of ours; uniqueness is the database's to tell."""
         if isinstance(model_field, models.ForeignKey):
             return api.IntegerField, {}
@@ -89,18 +86,29 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
 
 
 @cache
-def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, Any]:
+def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, api.ApiField]:
     """The fields of a resource, built once and bound to one serializer; nothing in them belongs to a request."""
-    return dict(serializer().fields)
+    return {name: _ours(field) for name, field in declaration_of(serializer).fields.items()}
+
+
+def _ours(field: api.AnyField) -> api.ApiField:
+    if not isinstance(field, api.ApiField):
+        raise TypeError(f"{field} is no field of the interface")
+    return field
+
+
+def writable(serializer: type[ResourceSerializer[Any]], version: str) -> dict[str, api.ApiField]:
+    """The fields that a version takes, by name."""
+    fields = declaration(serializer)
+    return {name: field for name, field in fields.items() if not field.read_only and field.gate.admits(version)}
 
 
 @cache
-def writable(serializer: type[ResourceSerializer[Any]], version: str) -> list[Any]:
-    """The fields that a version takes."""
+def _checks(serializer: type[ResourceSerializer[Any]], version: str) -> list[_Taken]:
+    """How a body is checked in a version, field by field."""
     return [
-        field
-        for field in declaration(serializer).values()
-        if not field.read_only and getattr(field, "gate", ALWAYS).admits(version)
+        (name, str(field.source), field, field.checker(version))
+        for name, field in writable(serializer, version).items()
     ]
 
 
@@ -133,22 +141,21 @@ def check_body(
     """Like ``read_body``, but hands the messages back."""
     attrs: Attrs = {}
     errors: Errors = {}
-    for field in writable(serializer, version):
-        name = field.field_name
+    for name, source, field, check in _checks(serializer, version):
         value = data.get(name, empty)
         if value is empty:
             if instance is not None:
                 continue
             if field.required:
-                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+                errors[name] = list(field.missing)
             elif field.default is not empty:
-                attrs[field.source] = field.default() if callable(field.default) else field.default
+                attrs[source] = field.default() if callable(field.default) else field.default
             continue
         try:
-            attrs[field.source] = field.run_validation(value)
+            attrs[source] = check(value)
         except serializers.ValidationError as error:
             if value in ("", None) and instance is None and field.required:
-                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+                errors[name] = list(field.missing)
             else:
                 errors.update(flatten(error.detail, name))
     declaration_of(serializer).check(attrs, instance, errors)

@@ -17,10 +17,10 @@ from apps.api.resources.fields import (
     Computed,
     GlobalId,
     IntegerField,
-    Rows,
     TagsField,
     TextField,
 )
+from apps.api.resources.related import Rows
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.catalog.api.fields import (
     HandleField,

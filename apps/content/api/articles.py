@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.resources.fields import INVALID, BooleanField, Column, Computed, GlobalId, TagsField, TextField
+from apps.api.resources.fields import BooleanField, Column, Computed, GlobalId, TagsField, TextField
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.rows.paging import read_limit
@@ -20,6 +20,7 @@ from apps.content.domain.addresses import article_image_url
 from apps.content.domain.markup import refusal_of
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
+from apps.ground.phrases import INVALID
 from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512

@@ -4,11 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import INVALID, ApiField, BooleanField, TextField
+from apps.api.resources.fields import ApiField, BooleanField, TextField
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
+from apps.ground.phrases import INVALID
 
 
 class FingerprintsField(ApiField):

@@ -5,14 +5,13 @@ from typing import Any
 from django.db.models import QuerySet
 
 from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.fields import BLANK, INVALID, UrlField
+from apps.api.resources.fields import UrlField
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content.models import ScriptTag
 from apps.events.domain.recording import record_event
-
-NOT_SECURE = "must be secure (HTTPS)"
+from apps.ground.phrases import BLANK, INVALID, NOT_SECURE
 
 
 class ScriptTagSerializer(ResourceSerializer[ScriptTag]):

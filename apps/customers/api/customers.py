@@ -22,11 +22,10 @@ from apps.api.resources.fields import (
     Constant,
     DateTimeField,
     GlobalId,
-    Row,
     TagsField,
     TextField,
 )
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.related import Row, TakenRows
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, read_body
 from apps.api.rows import paging
 from apps.api.viewsets import ShopViewSet

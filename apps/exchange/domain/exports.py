@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.api.context import Context
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.related import TakenRows
 from apps.api.rows.plans import plan_for
 from apps.api.versions import newest
 from apps.customers.api.addresses import AddressSerializer

@@ -4,11 +4,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from apps.api.resources.fields import Column, Computed, Constant, GlobalId, IntegerField
+from apps.api.resources.members import ObjectsField
 from apps.api.resources.serializers import ResourceSerializer
 from apps.ground.money import text_of
 from apps.orders.api.fields import (
     AmountField,
-    ObjectsField,
     flag,
     pairs,
     string,

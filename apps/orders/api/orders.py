@@ -17,14 +17,14 @@ from apps.api.resources.fields import (
     TagsField,
     TextField,
 )
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.members import ObjectsField
+from apps.api.resources.related import TakenRows
 from apps.api.resources.serializers import ResourceSerializer, declaration
 from apps.ground.money import text_of
 from apps.orders.api.buyers import BuyerField, BuyerSerializer
 from apps.orders.api.fields import (
     AddressField,
     AmountField,
-    ObjectsField,
     flag,
     pairs,
     string,

@@ -13,11 +13,11 @@ from apps.api.resources.fields import (
     GlobalId,
     IntegerField,
 )
-from apps.api.resources.members import read_members
+from apps.api.resources.members import ObjectField, read_members
 from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.ground.money import text_of
-from apps.orders.api.fields import AmountField, ObjectField, flag, string, text
+from apps.orders.api.fields import AmountField, flag, string, text
 from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
