@@ -8,13 +8,15 @@ A constraint of the database is not asked for beforehand: its breach is a refusa
 (``apps.ground.constraints``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import models
 from rest_framework import serializers
 from rest_framework.fields import empty
+from rest_framework.utils.model_meta import FieldInfo, get_field_info
 from rest_framework.validators import UniqueValidator
 
 from apps.api.errors import BASE, Unprocessable
@@ -27,11 +29,46 @@ Errors = dict[str, list[str]]
 _Taken = tuple[str, str, api.ApiField, api.Check]
 
 
-class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
+class _Body(dict[str, Any]):
+    """The body of a class, in which no field may be declared twice."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if isinstance(self.get(name), serializers.Field):
+            raise TypeError(f"The field {name!r} is declared twice")
+        super().__setitem__(name, value)
+
+
+class ResourceMetaclass(serializers.SerializerMetaclass):
+    """Collects the fields in the order of the class body; one that overrides another takes its place."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> _Body:
+        """The namespace of a class body."""
+        return _Body()
+
+    def __new__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
+        """Make the class; what its ``Meta`` picks must be there."""
+        made = super().__new__(cls, name, bases, dict(attrs))
+        picked = getattr(made.Meta, "fields", ()) if hasattr(made, "Meta") else ()
+        if unknown := [name for name in picked if name not in made._declared_fields]:
+            raise TypeError(f"{name} does not declare {', '.join(unknown)}")
+        return made
+
+    @classmethod
+    def _get_declared_fields(cls, bases: Sequence[type], attrs: dict[str, Any]) -> dict[str, api.AnyField]:
+        found: dict[str, api.AnyField] = {}
+        for base in reversed(bases):
+            found |= getattr(base, "_declared_fields", {})
+        found |= {name: attrs.pop(name) for name, value in [*attrs.items()] if isinstance(value, serializers.Field)}
+        return {name: field for name, field in found.items() if name not in attrs}
+
+
+class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=ResourceMetaclass):
     """A resource of the interface.
 
-    ``Meta`` has ``model``, ``fields`` and where needed ``read_only_fields`` and ``extra_kwargs``, as in DRF. In
-    ``extra_kwargs`` every option of ``ApiField`` may stand (``since``, ``until``, ``missing``).
+    Its fields are declared in the order in which they are shown, once: ``FromModel()`` is the field that the model's
+    column makes, and ``name = None`` leaves an inherited one out. ``Meta`` has ``model``; ``Meta.fields`` picks and
+    orders fields that are inherited.
     """
 
     serializer_field_mapping: ClassVar[dict[type[models.Field[Any, Any]], type[api.AnyField]]] = {
@@ -56,30 +93,33 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
         models.URLField: api.UrlField,
     }
     serializer_choice_field = api.ChoiceField
-    id = api.Column("pk")
+    id: api.ApiField | None = api.Column("pk")
 
     class Meta:
         """Replaced by each resource."""
 
         model: type[models.Model]
-        fields: tuple[str, ...]
 
-    def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[api.AnyField], Attrs]:
+    def get_fields(self) -> dict[str, api.AnyField]:
+        """The declared fields, and those that the model makes."""
+        declared = deepcopy(self._declared_fields)
+        columns = get_field_info(self.Meta.model)
+        return {name: self._made(name, declared[name], columns) for name in getattr(self.Meta, "fields", declared)}
+
+    def _made(self, name: str, field: api.AnyField, columns: FieldInfo) -> api.AnyField:
+        if not isinstance(field, api.FromModel):
+            return field
+        kind, options = self.build_standard_field(name, columns.fields_and_pk[name])
+        return kind(**self.include_extra_kwargs(options, field.options))
+
+    def build_standard_field(
+        self, field_name: str, model_field: models.Field[Any, Any]
+    ) -> tuple[type[api.AnyField], Attrs]:
         """A field of ours; uniqueness is the database's to tell."""
-        if isinstance(model_field, models.ForeignKey):
-            return api.IntegerField, {}
         field_class, kwargs = super().build_standard_field(field_name, model_field)
         if "validators" in kwargs:
             kwargs["validators"] = [rule for rule in kwargs["validators"] if not isinstance(rule, UniqueValidator)]
         return field_class, kwargs
-
-    def get_unique_together_validators(self) -> list[Any]:
-        """None: the database tells."""
-        return []
-
-    def get_unique_for_date_validators(self) -> list[Any]:
-        """None: not used."""
-        return []
 
     def check(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
         """Rules across fields: add to ``errors``, or complete ``attrs``. Nothing by default."""

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.db.models import QuerySet
 
 from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, Constant
+from apps.api.resources.fields import Column, Computed, Constant, FromModel
 from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import Object, Plan
@@ -62,8 +62,9 @@ def _path(_context: Context, topic: str, subject_id: int) -> str:
 class EventSerializer(ResourceSerializer[Event]):
     """Something that happened."""
 
-    subject_type = Computed(_type, "subject_type")
     subject_id = Column()
+    created_at = FromModel()
+    subject_type = Computed(_type, "subject_type")
     verb = Computed(_verb, "topic")
     arguments = Computed(_arguments, "subject_label", schema={"type": "array", "items": {"type": "string"}})
     body = Constant(None)
@@ -74,19 +75,6 @@ class EventSerializer(ResourceSerializer[Event]):
 
     class Meta:
         model = Event
-        fields = (
-            "id",
-            "subject_id",
-            "created_at",
-            "subject_type",
-            "verb",
-            "arguments",
-            "body",
-            "message",
-            "author",
-            "description",
-            "path",
-        )
 
 
 class EventPlan(Plan):

@@ -61,9 +61,6 @@ class WholeCustomerSerializer(CustomerSerializer):
 
     addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
 
-    class Meta(CustomerSerializer.Meta):
-        pass
-
 
 @transaction.atomic
 def start(

@@ -29,7 +29,7 @@ class BuyerSerializer(CustomerSerializer):
     sms_marketing_consent = ReachableConsent("sms")
 
     class Meta(CustomerSerializer.Meta):
-        fields: tuple[str, ...] = (  # type: ignore[assignment]
+        fields = (
             "id",
             "email",
             "created_at",

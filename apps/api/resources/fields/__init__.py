@@ -5,7 +5,7 @@ database columns it is made of and, where the column is not shown as it is, a fu
 compiles these into one row builder per resource and version (``apps.api.rows.plans``) and calls no field per row.
 """
 
-from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, Render
+from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, FromModel, Render
 from apps.api.resources.fields.shown import Column, Computed, Constant, GlobalId
 from apps.api.resources.fields.values import (
     BooleanField,
@@ -37,6 +37,7 @@ __all__ = [
     "DecimalField",
     "EmailField",
     "FloatField",
+    "FromModel",
     "GlobalId",
     "IntegerField",
     "JsonField",

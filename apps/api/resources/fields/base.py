@@ -92,3 +92,12 @@ class ApiField(AnyField):
                 messages += [text if text[:1].islower() else INVALID for text in texts]
         if messages:
             raise serializers.ValidationError(list(dict.fromkeys(messages)))
+
+
+class FromModel(ApiField):
+    """Stands for the field that the model's column makes; takes the options that are to differ."""
+
+    def __init__(self, **options: Any) -> None:
+        """Note the options of the field to be made."""
+        super().__init__()
+        self.options = options
