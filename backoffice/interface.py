@@ -18,6 +18,7 @@ resources: list[URLPattern | URLResolver] = [
     path("", include("apps.content.urls")),
     path("", include("apps.customers.urls")),
     path("", include("apps.orders.urls")),
+    path("", include("apps.events.urls")),
 ]
 
 urlpatterns = [

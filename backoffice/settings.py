@@ -333,13 +333,13 @@ LOGGING = {
 
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.requests.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["apps.api.requests.access.HasScope"],
-    "DEFAULT_PARSER_CLASSES": ["apps.api.requests.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["apps.api.openapi.renderers.OrjsonRenderer"],
-    "EXCEPTION_HANDLER": "apps.api.errors.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "apps.api.openapi.documents.ResourceSchema",
+# The kit authenticates, parses and renders by itself (apps/api/requests/).
+REST_FRAMEWORK: dict[str, str | list[str] | None] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "apps.api.openapi.operations.ResourceSchema",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class CatalogConfig(AppConfig):
-    """Registers topics, owners of metafields, what a new shop starts with, and what follows the stock."""
+    """Registers topics, timelines, owners of metafields, what a new shop starts with, and what follows the stock."""
 
     name = "apps.catalog"
 
@@ -14,6 +14,7 @@ class CatalogConfig(AppConfig):
         from apps.catalog.domain import orphans, stock
         from apps.catalog.domain.collections import lifecycle
         from apps.catalog.models import Collection, CustomCollection, Product, ProductImage, SmartCollection, Variant
+        from apps.events.domain import timelines
         from apps.inventory.domain import listeners, naming
         from apps.jobs.domain import housekeeping
         from apps.metafields.domain.owners import register_owner
@@ -27,6 +28,7 @@ class CatalogConfig(AppConfig):
         listeners.on_stock_change(stock.follow_stock)
         listeners.on_item_change(stock.follow_items)
         naming.name_items(names=stock.names_of_items, matching=stock.matching_items)
+        timelines.register("products", Product, scope="products")
         register_owner("products", "product", Product, scope="products")
         register_owner(
             "variants",

@@ -63,10 +63,3 @@ class TransitionRefused(DomainError):
     """The state does not allow the move."""
 
     code = "transition_refused"
-
-
-class RateExceeded(DomainError):
-    """Too many of these in too short a time."""
-
-    code = "rate_exceeded"
-    status = 429

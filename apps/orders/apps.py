@@ -4,13 +4,14 @@ from django.apps import AppConfig
 
 
 class OrdersConfig(AppConfig):
-    """Registers topics, jobs, metafields, personal data and the demo's orders."""
+    """Registers topics, timelines, jobs, metafields, personal data and the demo's orders."""
 
     name = "apps.orders"
 
     def ready(self) -> None:
         """Connect orders with the registries."""
         from apps.customers.domain import personal_data
+        from apps.events.domain import timelines
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
         from apps.orders.domain import privacy
@@ -21,4 +22,5 @@ class OrdersConfig(AppConfig):
         tasks.register_all()
         personal_data.register("orders", export=privacy.export, redact=privacy.redact)
         register("orders", demo.make)
+        timelines.register("orders", Order, scope="orders")
         register_owner("orders", "order", Order, scope="orders", personal=True)

@@ -1,7 +1,6 @@
 """The routes of orders, as the specification writes them."""
 
 from apps.api.routing import route
-from apps.events.api.events import EventViewSet, OrderEventViewSet, ProductEventViewSet
 from apps.orders.api.transactions import TransactionViewSet
 from apps.orders.api.views import CustomerOrdersViewSet, OrderViewSet
 
@@ -15,10 +14,5 @@ urlpatterns = [
     route("orders/<order_id>/transactions.json", TransactionViewSet, get="list", post="create"),
     route("orders/<order_id>/transactions/count.json", TransactionViewSet, get="count"),
     route("orders/<order_id>/transactions/<id>.json", TransactionViewSet, get="retrieve"),
-    route("orders/<order_id>/events.json", OrderEventViewSet, get="list"),
     route("customers/<customer_id>/orders.json", CustomerOrdersViewSet, get="list"),
-    route("products/<product_id>/events.json", ProductEventViewSet, get="list"),
-    route("events.json", EventViewSet, get="list"),
-    route("events/count.json", EventViewSet, get="count"),
-    route("events/<id>.json", EventViewSet, get="retrieve"),
 ]

@@ -3,11 +3,6 @@
 Rule: decisions, Access.
 """
 
-from typing import Any
-
-from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
-
 from apps.api.errors import ApiError
 from apps.api.requests.authentication import Access
 
@@ -32,12 +27,3 @@ def check_scope(access: Access, needed: tuple[str, ...]) -> None:
     """
     if needed and not any(scope in access.granted for scope in needed):
         raise ScopeMissing(needed[0])
-
-
-class HasScope(BasePermission):
-    """The same as a permission class, for views that DRF itself dispatches."""
-
-    def has_permission(self, request: Request, view: Any) -> bool:
-        """Whether the caller may; raises ``ScopeMissing`` where not."""
-        check_scope(view.access, view.scopes_for(request.method or "GET"))
-        return True

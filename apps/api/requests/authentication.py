@@ -8,13 +8,11 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest
 from django.utils import timezone
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
 
 from apps.api.errors import ApiError
 from apps.ground.sql import execute
@@ -58,26 +56,13 @@ class Unauthorized(ApiError):
         super().__init__(UNAUTHORIZED)
 
 
-class TokenAuthentication(BaseAuthentication):
-    """Reads the token header; ``request.user`` stays empty, ``request.auth`` is the ``Access``."""
-
-    def authenticate(self, request: Request) -> tuple[None, Access]:
-        """Open the door.
-
-        Raises:
-            Unauthorized: It stays shut.
-        """
-        return None, open_door(request._request)
-
-    def authenticate_header(self, request: Request) -> str:
-        """Keeps 401 from becoming 403."""
-        return "Token"
-
-
 def token_header() -> str:
     """The header's key in ``request.META``."""
     return f"HTTP_X_{settings.BRAND.upper()}_ACCESS_TOKEN"
 
+
+# The token's id, its expiry and last use, the versions of the installation and the shop, and the shop's domain.
+_Row = tuple[int, datetime | str | None, datetime | str | None, int, int, str]
 
 _SQL = """
 SELECT t.id, t.expires_at, t.last_used_at, i.version, s.version, s.domain
@@ -88,7 +73,7 @@ WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL
 """
 
 
-def open_door(request: Any) -> Access:
+def open_door(request: HttpRequest) -> Access:
     """The access behind a request's token.
 
     Raises:
@@ -113,7 +98,7 @@ def open_door(request: Any) -> Access:
     return _remembered((token_id, installation_version, shop_version))
 
 
-def _first_query(digest: str) -> list[tuple[Any, ...]]:
+def _first_query(digest: str) -> list[_Row]:
     """Look the token up; a connection that died while idle is replaced, once, before anything was done."""
     try:
         rows = execute(_SQL, [digest])

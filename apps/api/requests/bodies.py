@@ -8,8 +8,8 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.http import HttpRequest
 
-from apps.api.errors import ApiError, BadRequest, reason
-from apps.api.requests.parsers import parse_json
+from apps.api.errors import ApiError, BadRequest, Unprocessable, reason
+from apps.ground.strict_json import BadJson, TooLong, Unstorable, parse_json
 
 MISSING = "Required parameter missing or invalid"
 
@@ -45,7 +45,8 @@ def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
 
     Raises:
         ApiError: 411, 413 or 415.
-        BadRequest: It is malformed.
+        BadRequest: It is malformed; ``detail`` says where.
+        Unprocessable: A text in it cannot be stored.
     """
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit():
@@ -55,7 +56,14 @@ def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
     if int(length) == 0:
         return None
     _check_content_type(request.META.get("CONTENT_TYPE", ""))
-    return parse_json(request.body, limit=body_limit(uploads=uploads))
+    try:
+        return parse_json(request.body, limit=body_limit(uploads=uploads))
+    except TooLong:
+        raise ApiError(reason(413), status=413) from None
+    except Unstorable as error:
+        raise Unprocessable(error.errors) from None
+    except BadJson as error:
+        raise BadRequest("Bad Request", detail=str(error)) from error
 
 
 def _check_content_type(text: str) -> None:

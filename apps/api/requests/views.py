@@ -18,6 +18,7 @@ from apps.api.requests.access import SAFE, check_scope
 from apps.api.requests.authentication import Access, open_door
 from apps.api.requests.bodies import accepts_json, read_json, read_query, unwrap
 from apps.api.requests.deprecations import Deprecation
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.versions import ALWAYS, Gate, UnknownVersion, newest, resolve
 from apps.events.domain.context import cause
 from apps.ground.tenancy import shop_scope
@@ -34,6 +35,8 @@ class ApiView(ViewSet):
     """A view of the interface: authenticated, versioned, scoped to one shop, always JSON.
 
     Attributes:
+        serializer_class: What it shows, where it shows a resource.
+        singular, plural: The resource's names in bodies.
         scope: The word of the access scope, e.g. ``script_tags``; None where any token will do.
         gates: By action, the versions that have it.
         deprecated: By action, why it is deprecated.
@@ -44,6 +47,9 @@ class ApiView(ViewSet):
         statuses: By action, the status of its success where that is not 200, or 201 for a create.
     """
 
+    serializer_class: ClassVar[type[ResourceSerializer[Any]]]
+    singular: ClassVar[str]
+    plural: ClassVar[str]
     scope: ClassVar[str | None] = None
     gates: ClassVar[Mapping[str, Gate]] = {}
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}

@@ -1,14 +1,15 @@
-"""Checking objects that are no resource, such as the flat body of an action."""
+"""Objects that are no resource: the flat body of an action, and small objects that are kept as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.resources.fields import BLANK, ApiField
+from apps.api.resources.fields import ApiField, Render
 from apps.api.resources.serializers import Attrs, Errors, flatten
+from apps.ground.phrases import BLANK, INVALID
 
 
 def check_members(
@@ -52,3 +53,93 @@ def read_members(fields: Mapping[str, ApiField], data: Any) -> Attrs:
     if errors:
         raise Unprocessable(errors)
     return values
+
+
+def check_objects(data: Any, most: int, check: Callable[[Mapping[str, Any]], tuple[Attrs, Errors]]) -> list[Attrs]:
+    """Check a list of objects, each by itself.
+
+    Args:
+        data: The JSON value.
+        most: How many objects there may be.
+        check: Gives the attributes of one object, and its messages by name.
+
+    Raises:
+        ValidationError: It is no such list, or ``{place: {name: [messages]}}`` for all objects that fail.
+    """
+    if not isinstance(data, list) or len(data) > most:
+        raise serializers.ValidationError([INVALID])
+    found: list[Attrs] = []
+    errors: dict[str, Any] = {}
+    for index, item in enumerate(data):
+        attrs, wrong = check(item) if isinstance(item, dict) else ({}, [INVALID])
+        found.append(attrs)
+        if wrong:
+            errors[str(index)] = wrong
+    if errors:
+        raise serializers.ValidationError(errors)
+    return found
+
+
+_MAX_OBJECTS = 250
+
+
+class ObjectsField(ApiField):
+    """A list of small objects that are kept as JSON.
+
+    Args:
+        members: By name, what a member must be.
+        render: ``(context, list, *columns)`` to what is shown; the list itself where omitted.
+        needs: Further ORM paths for ``render``.
+    """
+
+    def __init__(
+        self,
+        members: Mapping[str, ApiField],
+        *,
+        render: Render | None = None,
+        needs: tuple[str, ...] = (),
+        **kwargs: Any,
+    ) -> None:
+        """It may be absent and null, which means empty."""
+        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        self.members = dict(members)
+        self.render = render
+        self.needs = needs
+
+    def columns(self) -> tuple[str, ...]:
+        """The list, and what rendering needs."""
+        return (str(self.source), *self.needs)
+
+    def reader(self) -> Render | None:
+        """The given function."""
+        return self.render
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """The objects' members."""
+        return check_objects(data, _MAX_OBJECTS, lambda item: check_members(self.members, item))
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class ObjectField(ApiField):
+    """An object whose known members are checked."""
+
+    def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
+        """It may be absent and null."""
+        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        self.members = dict(members)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The members that are given."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        values, errors = check_members(self.members, data)
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value

@@ -8,34 +8,70 @@ A constraint of the database is not asked for beforehand: its breach is a refusa
 (``apps.ground.constraints``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import models
 from rest_framework import serializers
 from rest_framework.fields import empty
+from rest_framework.utils.model_meta import FieldInfo, get_field_info
 from rest_framework.validators import UniqueValidator
 
 from apps.api.errors import BASE, Unprocessable
 from apps.api.resources import fields as api
-from apps.api.versions import ALWAYS
 
 M = TypeVar("M", bound=models.Model)
 Attrs = dict[str, Any]
 Errors = dict[str, list[str]]
+# The name in a body, the attribute that it becomes, the field, and the function that checks the value.
+_Taken = tuple[str, str, api.ApiField, api.Check]
 
 
-class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
+class _Body(dict[str, Any]):
+    """The body of a class, in which no field may be declared twice."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if isinstance(self.get(name), serializers.Field):
+            raise TypeError(f"The field {name!r} is declared twice")
+        super().__setitem__(name, value)
+
+
+class ResourceMetaclass(serializers.SerializerMetaclass):
+    """Collects the fields in the order of the class body; one that overrides another takes its place."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> _Body:
+        """The namespace of a class body."""
+        return _Body()
+
+    def __new__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
+        """Make the class; what its ``Meta`` picks must be there."""
+        made = super().__new__(cls, name, bases, dict(attrs))
+        picked = getattr(made.Meta, "fields", ()) if hasattr(made, "Meta") else ()
+        if unknown := [name for name in picked if name not in made._declared_fields]:
+            raise TypeError(f"{name} does not declare {', '.join(unknown)}")
+        return made
+
+    @classmethod
+    def _get_declared_fields(cls, bases: Sequence[type], attrs: dict[str, Any]) -> dict[str, api.AnyField]:
+        found: dict[str, api.AnyField] = {}
+        for base in reversed(bases):
+            found |= getattr(base, "_declared_fields", {})
+        found |= {name: attrs.pop(name) for name, value in [*attrs.items()] if isinstance(value, serializers.Field)}
+        return {name: field for name, field in found.items() if name not in attrs}
+
+
+class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=ResourceMetaclass):
     """A resource of the interface.
 
-    ``Meta`` has ``model``, ``fields`` and where needed ``read_only_fields`` and ``extra_kwargs``, as in DRF. In
-    ``extra_kwargs`` every option of ``ApiField`` may stand (``since``, ``until``, ``missing``).
+    Its fields are declared in the order in which they are shown, once: ``FromModel()`` is the field that the model's
+    column makes, and ``name = None`` leaves an inherited one out. ``Meta`` has ``model``; ``Meta.fields`` picks and
+    orders fields that are inherited.
     """
 
-    serializer_field_mapping: ClassVar[
-        dict[type[models.Field[Any, Any]], type[serializers.Field[Any, Any, Any, Any]]]
-    ] = {
+    serializer_field_mapping: ClassVar[dict[type[models.Field[Any, Any]], type[api.AnyField]]] = {
         models.AutoField: api.IntegerField,
         models.BigAutoField: api.IntegerField,
         models.BigIntegerField: api.IntegerField,
@@ -57,50 +93,62 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M]):
         models.URLField: api.UrlField,
     }
     serializer_choice_field = api.ChoiceField
-    id = api.Column("pk")
+    id: api.ApiField | None = api.Column("pk")
 
     class Meta:
         """Replaced by each resource."""
 
         model: type[models.Model]
-        fields: tuple[str, ...]
+
+    def get_fields(self) -> dict[str, api.AnyField]:
+        """The declared fields, and those that the model makes."""
+        declared = deepcopy(self._declared_fields)
+        columns = get_field_info(self.Meta.model)
+        return {name: self._made(name, declared[name], columns) for name in getattr(self.Meta, "fields", declared)}
+
+    def _made(self, name: str, field: api.AnyField, columns: FieldInfo) -> api.AnyField:
+        if not isinstance(field, api.FromModel):
+            return field
+        kind, options = self.build_standard_field(name, columns.fields_and_pk[name])
+        return kind(**self.include_extra_kwargs(options, field.options))
 
     def build_standard_field(
-        self, field_name: str, model_field: Any
-    ) -> tuple[type[serializers.Field[Any, Any, Any, Any]], Attrs]:
+        self, field_name: str, model_field: models.Field[Any, Any]
+    ) -> tuple[type[api.AnyField], Attrs]:
         """A field of ours; uniqueness is the database's to tell."""
-        if isinstance(model_field, models.ForeignKey):
-            return api.IntegerField, {}
         field_class, kwargs = super().build_standard_field(field_name, model_field)
         if "validators" in kwargs:
             kwargs["validators"] = [rule for rule in kwargs["validators"] if not isinstance(rule, UniqueValidator)]
         return field_class, kwargs
-
-    def get_unique_together_validators(self) -> list[Any]:
-        """None: the database tells."""
-        return []
-
-    def get_unique_for_date_validators(self) -> list[Any]:
-        """None: not used."""
-        return []
 
     def check(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
         """Rules across fields: add to ``errors``, or complete ``attrs``. Nothing by default."""
 
 
 @cache
-def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, Any]:
+def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, api.ApiField]:
     """The fields of a resource, built once and bound to one serializer; nothing in them belongs to a request."""
-    return dict(serializer().fields)
+    return {name: _ours(field) for name, field in declaration_of(serializer).fields.items()}
+
+
+def _ours(field: api.AnyField) -> api.ApiField:
+    if not isinstance(field, api.ApiField):
+        raise TypeError(f"{field} is no field of the interface")
+    return field
+
+
+def writable(serializer: type[ResourceSerializer[Any]], version: str) -> dict[str, api.ApiField]:
+    """The fields that a version takes, by name."""
+    fields = declaration(serializer)
+    return {name: field for name, field in fields.items() if not field.read_only and field.gate.admits(version)}
 
 
 @cache
-def writable(serializer: type[ResourceSerializer[Any]], version: str) -> list[Any]:
-    """The fields that a version takes."""
+def _checks(serializer: type[ResourceSerializer[Any]], version: str) -> list[_Taken]:
+    """How a body is checked in a version, field by field."""
     return [
-        field
-        for field in declaration(serializer).values()
-        if not field.read_only and getattr(field, "gate", ALWAYS).admits(version)
+        (name, str(field.source), field, field.checker(version))
+        for name, field in writable(serializer, version).items()
     ]
 
 
@@ -133,22 +181,21 @@ def check_body(
     """Like ``read_body``, but hands the messages back."""
     attrs: Attrs = {}
     errors: Errors = {}
-    for field in writable(serializer, version):
-        name = field.field_name
+    for name, source, field, check in _checks(serializer, version):
         value = data.get(name, empty)
         if value is empty:
             if instance is not None:
                 continue
             if field.required:
-                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+                errors[name] = list(field.missing)
             elif field.default is not empty:
-                attrs[field.source] = field.default() if callable(field.default) else field.default
+                attrs[source] = field.default() if callable(field.default) else field.default
             continue
         try:
-            attrs[field.source] = field.run_validation(value)
+            attrs[source] = check(value)
         except serializers.ValidationError as error:
             if value in ("", None) and instance is None and field.required:
-                errors[name] = list(getattr(field, "missing", (api.BLANK,)))
+                errors[name] = list(field.missing)
             else:
                 errors.update(flatten(error.detail, name))
     declaration_of(serializer).check(attrs, instance, errors)

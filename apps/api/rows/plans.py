@@ -15,7 +15,8 @@ from django.db.models import F, Model, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from apps.api.context import Context
-from apps.api.resources.fields import ApiField, Row, Rows
+from apps.api.resources.fields import ApiField
+from apps.api.resources.related import Row, Rows
 from apps.api.resources.serializers import ResourceSerializer, declaration
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import Ids, Statement

@@ -9,7 +9,17 @@ from typing import Any
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.resources.fields import BooleanField, Column, Computed, DateTimeField, GlobalId, JsonField, TextField
+from apps.api.resources.fields import (
+    ApiField,
+    BooleanField,
+    Column,
+    Computed,
+    DateTimeField,
+    FromModel,
+    GlobalId,
+    JsonField,
+    TextField,
+)
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, check_body
 from apps.catalog.api.bodies import read_metafields
 from apps.catalog.api.fields import HandleField, HtmlField, read_id
@@ -22,19 +32,6 @@ from apps.catalog.models import Collection, CustomCollection, SmartCollection
 from apps.media.intake import PictureRefused
 
 _INVALID = ["is invalid"]
-_COMMON = (
-    "id",
-    "handle",
-    "title",
-    "updated_at",
-    "body_html",
-    "published_at",
-    "sort_order",
-    "template_suffix",
-    "published_scope",
-    "admin_graphql_api_id",
-    "image",
-)
 
 
 def _image(context: Context, *columns: Any) -> dict[str, Any] | None:
@@ -53,7 +50,13 @@ def _image(context: Context, *columns: Any) -> dict[str, Any] | None:
 class _EitherKind(ResourceSerializer[Collection]):
     """What both kinds show."""
 
+    handle: ApiField = FromModel()
+    title = FromModel()
+    updated_at = FromModel()
+    body_html: ApiField = FromModel()
     published_at = DateTimeField(read_only=True)
+    sort_order = FromModel()
+    template_suffix: ApiField = FromModel()
     published_scope = Column()
     admin_graphql_api_id = GlobalId("Collection")
     image = Computed(
@@ -69,7 +72,6 @@ class _EitherKind(ResourceSerializer[Collection]):
 
     class Meta:
         model: type[Collection] = Collection
-        fields: tuple[str, ...] = _COMMON
 
 
 class CollectionSerializer(_EitherKind):
@@ -77,27 +79,28 @@ class CollectionSerializer(_EitherKind):
 
     collection_type = Column("kind")
 
-    class Meta(_EitherKind.Meta):
-        fields = (*_COMMON, "collection_type")
 
-
-class CustomCollectionSerializer(_EitherKind):
-    """A collection that is filled by hand."""
+class _OneKind(_EitherKind):
+    """What both kinds take."""
 
     body_html = HtmlField()
     handle = HandleField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
-    published = BooleanField(write_only=True, required=False)
-
-    class Meta(_EitherKind.Meta):
-        model: type[Collection] = CustomCollection
-        fields: tuple[str, ...] = (*_COMMON, "published")
 
     def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
         """``published`` sets or takes the moment of publication; a handle that is blank stays what it is."""
         settle_publication(attrs, instance.published_at if instance else None)
         if instance is not None and attrs.get("handle") == "":
             del attrs["handle"]
+
+
+class CustomCollectionSerializer(_OneKind):
+    """A collection that is filled by hand."""
+
+    published = BooleanField(write_only=True, required=False)
+
+    class Meta:
+        model = CustomCollection
 
 
 class RulesField(JsonField):
@@ -108,9 +111,10 @@ class RulesField(JsonField):
         return data
 
 
-class SmartCollectionSerializer(CustomCollectionSerializer):
+class SmartCollectionSerializer(_OneKind):
     """A collection that is filled by rules."""
 
+    disjunctive = FromModel()
     rules = RulesField(
         required=True,
         schema={
@@ -127,9 +131,10 @@ class SmartCollectionSerializer(CustomCollectionSerializer):
         },
     )
 
-    class Meta(CustomCollectionSerializer.Meta):
+    published = BooleanField(write_only=True, required=False)
+
+    class Meta:
         model = SmartCollection
-        fields = (*_COMMON, "disjunctive", "rules", "published")
 
     def check(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
         """The rules make sense."""

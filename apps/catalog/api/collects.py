@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.api.resources.fields import Computed, IntegerField
+from apps.api.resources.fields import Computed, FromModel, IntegerField
 from apps.api.resources.filters import IdFilter, ResourceFilter
 from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
@@ -15,12 +15,13 @@ class CollectSerializer(ResourceSerializer[Collect]):
 
     collection_id = IntegerField(min_value=1)
     product_id = IntegerField(min_value=1)
+    created_at = FromModel()
+    updated_at = FromModel()
     position = IntegerField(required=False, allow_null=True, min_value=1)
     sort_value = Computed(lambda _context, position: f"{position:010d}", "position")
 
     class Meta:
         model = Collect
-        fields = ("id", "collection_id", "product_id", "created_at", "updated_at", "position", "sort_value")
 
 
 class CollectFilter(ResourceFilter):

@@ -15,12 +15,13 @@ from apps.api.resources.fields import (
     ChoiceField,
     Column,
     Computed,
+    FromModel,
     GlobalId,
     IntegerField,
-    Rows,
     TagsField,
     TextField,
 )
+from apps.api.resources.related import Rows
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.catalog.api.fields import (
     HandleField,
@@ -80,19 +81,23 @@ class VariantSerializer(ResourceSerializer[Variant]):
     product_id = Column()
     title = Column()
     price = PriceField()
-    compare_at_price = PriceField(allow_null=True)
     position = IntegerField(required=False, allow_null=True, min_value=1)
     inventory_policy = ChoiceField(choices=Variant.InventoryPolicy.choices, required=False)
+    compare_at_price = PriceField(allow_null=True)
     option1 = TextField(max_length=255, required=False, allow_null=True)
     option2 = TextField(max_length=255, required=False, allow_null=True)
     option3 = TextField(max_length=255, required=False, allow_null=True)
+    created_at = FromModel()
+    updated_at = FromModel()
+    taxable = FromModel()
+    barcode = FromModel()
     fulfillment_service = TextField(max_length=255, required=False)
     grams = IntegerField(required=False, min_value=0, max_value=MAX_GRAMS)
-    weight = WeightField()
-    weight_unit = ChoiceField(choices=Shop.WeightUnit.choices, required=False)
     inventory_management = ManagementField(source="inventory_item.tracked")
     requires_shipping = BooleanField(source="inventory_item.requires_shipping", required=False)
     sku = SkuField(source="inventory_item.sku")
+    weight = WeightField()
+    weight_unit = ChoiceField(choices=Shop.WeightUnit.choices, required=False)
     inventory_item_id = Column()
     inventory_quantity = Column()
     old_inventory_quantity = Column("inventory_quantity")
@@ -103,36 +108,6 @@ class VariantSerializer(ResourceSerializer[Variant]):
 
     class Meta:
         model = Variant
-        fields = (
-            "id",
-            "product_id",
-            "title",
-            "price",
-            "position",
-            "inventory_policy",
-            "compare_at_price",
-            "option1",
-            "option2",
-            "option3",
-            "created_at",
-            "updated_at",
-            "taxable",
-            "barcode",
-            "fulfillment_service",
-            "grams",
-            "inventory_management",
-            "requires_shipping",
-            "sku",
-            "weight",
-            "weight_unit",
-            "inventory_item_id",
-            "inventory_quantity",
-            "old_inventory_quantity",
-            "presentment_prices",
-            "tax_code",
-            "admin_graphql_api_id",
-            "image_id",
-        )
 
     def check(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
         """A service that is named exists; a first option that is null is left to the product."""
@@ -149,21 +124,23 @@ class OptionSerializer(ResourceSerializer[ProductOption]):
     """An option with the values that variants have."""
 
     product_id = Column()
+    name = FromModel()
+    position = FromModel()
     values = Column()
 
     class Meta:
         model = ProductOption
-        fields = ("id", "product_id", "name", "position", "values")
 
 
 class OptionSummarySerializer(ResourceSerializer[ProductOption]):
     """An option as collections show it."""
 
     product_id = Column()
+    name = FromModel()
+    position = FromModel()
 
     class Meta:
         model = ProductOption
-        fields = ("id", "product_id", "name", "position")
 
 
 class ImageSummarySerializer(ResourceSerializer[ProductImage]):
@@ -172,23 +149,15 @@ class ImageSummarySerializer(ResourceSerializer[ProductImage]):
     alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
     position = IntegerField(required=False, allow_null=True, min_value=1)
     product_id = Column()
+    created_at = FromModel()
+    updated_at = FromModel()
     admin_graphql_api_id = GlobalId("ProductImage")
+    width = FromModel()
+    height = FromModel()
     src = Computed(_image_src, "key", "name")
 
     class Meta:
         model = ProductImage
-        fields: tuple[str, ...] = (
-            "id",
-            "alt",
-            "position",
-            "product_id",
-            "created_at",
-            "updated_at",
-            "admin_graphql_api_id",
-            "width",
-            "height",
-            "src",
-        )
 
 
 class ImageSerializer(ImageSummarySerializer):
@@ -196,77 +165,56 @@ class ImageSerializer(ImageSummarySerializer):
 
     variant_ids = Rows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
 
-    class Meta(ImageSummarySerializer.Meta):
-        fields = (*ImageSummarySerializer.Meta.fields, "variant_ids")
-
 
 class ImageBody(ResourceSerializer[ProductImage]):
     """What a body says of an image, besides its file."""
 
+    id = None
     alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
     position = IntegerField(required=False, allow_null=True, min_value=1)
     variant_ids = IdsField(required=False, allow_null=True)
 
     class Meta:
         model = ProductImage
-        fields = ("alt", "position", "variant_ids")
 
 
-class ProductSummarySerializer(ResourceSerializer[Product]):
-    """A product as collections show it: without its variants. Source: ``wire/collection.json``."""
+class _ProductItself(ResourceSerializer[Product]):
+    """A product without its parts."""
 
+    title = FromModel()
     body_html = HtmlField()
-    handle = HandleField()
-    tags = TagsField()
     vendor = TextField(max_length=255, required=False, allow_blank=True)
     product_type = TextField(max_length=255, required=False, allow_blank=True)
+    created_at = FromModel()
+    handle = HandleField()
+    updated_at = FromModel()
+    published_at = FromModel()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
+    published_scope = FromModel()
+    tags = TagsField()
+    status = FromModel()
     admin_graphql_api_id = GlobalId("Product")
+
+    class Meta:
+        model = Product
+
+
+class ProductSummarySerializer(_ProductItself):
+    """A product as collections show it: without its variants. Source: ``wire/collection.json``."""
+
     options = Rows(OptionSummarySerializer, "options", order=("position", "pk"))
     images = Rows(ImageSummarySerializer, "images", order=("position", "pk"))
     image = Rows(ImageSummarySerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL)
 
-    class Meta:
-        model = Product
-        fields: tuple[str, ...] = (
-            "id",
-            "title",
-            "body_html",
-            "vendor",
-            "product_type",
-            "created_at",
-            "handle",
-            "updated_at",
-            "published_at",
-            "template_suffix",
-            "published_scope",
-            "tags",
-            "status",
-            "admin_graphql_api_id",
-            "options",
-            "images",
-            "image",
-        )
 
-
-class ProductSerializer(ProductSummarySerializer):
+class ProductSerializer(_ProductItself):
     """A product with its variants, options and images."""
 
-    published = BooleanField(write_only=True, required=False)
     variants = Rows(VariantSerializer, "variants", order=("position", "pk"))
     options = Rows(OptionSerializer, "options", order=("position", "pk"))
     images = Rows(ImageSerializer, "images", order=("position", "pk"))
     image = Rows(ImageSerializer, "images", order=("position", "pk"), derive=_first, schema=_OBJECT_OR_NULL)
-
-    class Meta(ProductSummarySerializer.Meta):
-        fields = (
-            *ProductSummarySerializer.Meta.fields[:14],
-            "variants",
-            "options",
-            "images",
-            "image",
-            "published",
-        )
+    published = BooleanField(write_only=True, required=False)
 
     def check(self, attrs: Attrs, instance: Product | None, errors: Errors) -> None:
         """``published`` sets or takes the moment of publication; a handle that is blank stays what it is."""

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.resources.fields import INVALID, BooleanField, Column, Computed, GlobalId, TagsField, TextField
+from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, GlobalId, TagsField, TextField
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.rows.paging import read_limit
@@ -20,6 +20,7 @@ from apps.content.domain.addresses import article_image_url
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
 from apps.ground.markup import refusal_of
+from apps.ground.phrases import INVALID
 from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512
@@ -55,10 +56,16 @@ def _image(  # noqa: PLR0917 - the columns of one row
 class ArticleSerializer(ResourceSerializer[Article]):
     """An article as the interface shows it."""
 
+    title = FromModel()
+    created_at = FromModel()
     body_html = TextField(required=False, allow_blank=True, allow_null=True)
     blog_id = Column()
-    user_id = Column()
     author = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
+    user_id = Column()
+    published_at = FromModel()
+    updated_at = FromModel()
+    summary_html = FromModel()
+    template_suffix = FromModel()
     handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
     tags = TagsField()
     published = BooleanField(write_only=True, required=False, allow_null=True)
@@ -77,24 +84,6 @@ class ArticleSerializer(ResourceSerializer[Article]):
 
     class Meta:
         model = Article
-        fields = (
-            "id",
-            "title",
-            "created_at",
-            "body_html",
-            "blog_id",
-            "author",
-            "user_id",
-            "published_at",
-            "updated_at",
-            "summary_html",
-            "template_suffix",
-            "handle",
-            "tags",
-            "published",
-            "admin_graphql_api_id",
-            "image",
-        )
 
     def check(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
         """Bound the markup, and bring the two ways of publishing to one moment."""

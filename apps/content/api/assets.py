@@ -30,6 +30,7 @@ def _public_url(context: Context, key: str, theme_id: int, md5: str) -> str | No
 class AssetSerializer(ResourceSerializer[Asset]):
     """A theme file as the interface shows it, without its content."""
 
+    id = None
     key = Column()
     public_url = Computed(_public_url, "key", "theme_id", "content__md5", schema={"type": ["string", "null"]})
     created_at = DateTimeField(read_only=True)
@@ -41,7 +42,6 @@ class AssetSerializer(ResourceSerializer[Asset]):
 
     class Meta:
         model = Asset
-        fields = ("key", "public_url", "created_at", "updated_at", "content_type", "size", "checksum", "theme_id")
 
 
 class AssetViewSet(ShopViewSet):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.api.resources.fields import Column, Constant, GlobalId, TextField
+from apps.api.resources.fields import Column, Constant, FromModel, GlobalId, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
@@ -15,26 +15,18 @@ class BlogSerializer(ResourceSerializer[Blog]):
     """A blog as the interface shows it."""
 
     handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
+    title = FromModel()
+    updated_at = FromModel()
+    commentable = FromModel()
     feedburner = Constant(None)
     feedburner_location = Constant(None)
+    created_at = FromModel()
+    template_suffix = FromModel()
     tags = Column()
     admin_graphql_api_id = GlobalId("Blog")
 
     class Meta:
         model = Blog
-        fields = (
-            "id",
-            "handle",
-            "title",
-            "updated_at",
-            "commentable",
-            "feedburner",
-            "feedburner_location",
-            "created_at",
-            "template_suffix",
-            "tags",
-            "admin_graphql_api_id",
-        )
 
 
 class BlogFilter(ResourceFilter):

@@ -4,11 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import INVALID, ApiField, BooleanField, TextField
+from apps.api.resources.fields import ApiField, BooleanField, FromModel, TextField
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
+from apps.ground.phrases import INVALID
 
 
 class FingerprintsField(ApiField):
@@ -48,25 +49,18 @@ class SwitchField(BooleanField):
 class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformApplication]):
     """A mobile app as the interface shows it."""
 
+    application_id = FromModel()
+    platform = FromModel()
+    created_at = FromModel()
+    updated_at = FromModel()
     sha256_cert_fingerprints = FingerprintsField(required=False, default=list)
+    enabled_universal_or_app_links = FromModel()
     enabled_shared_webcredentials = SwitchField("enabled_shared_webcredential")
     enabled_app_clips = SwitchField("app_clips_enabled")
     app_clip_application_id = TextField(max_length=255, required=False, allow_null=True)
 
     class Meta:
         model = MobilePlatformApplication
-        fields = (
-            "id",
-            "application_id",
-            "platform",
-            "created_at",
-            "updated_at",
-            "sha256_cert_fingerprints",
-            "enabled_universal_or_app_links",
-            "enabled_shared_webcredentials",
-            "enabled_app_clips",
-            "app_clip_application_id",
-        )
 
     def check(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
         """Hold the parts to the platform."""

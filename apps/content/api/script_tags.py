@@ -5,31 +5,31 @@ from typing import Any
 from django.db.models import QuerySet
 
 from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.fields import BLANK, INVALID, UrlField
+from apps.api.resources.fields import FromModel, UrlField
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.content.models import ScriptTag
 from apps.events.domain.recording import record_event
-
-NOT_SECURE = "must be secure (HTTPS)"
+from apps.ground.phrases import BLANK, INVALID, NOT_SECURE
 
 
 class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
     """A script tag as the interface shows it."""
 
     src = UrlField(max_length=2048, missing=(BLANK, NOT_SECURE))
+    event = FromModel(
+        required=True,
+        missing=(BLANK, INVALID),
+        error_messages={"invalid_choice": INVALID, "null": INVALID},
+    )
+    created_at = FromModel()
+    updated_at = FromModel()
+    display_scope = FromModel()
+    cache = FromModel()
 
     class Meta:
         model = ScriptTag
-        fields = ("id", "src", "event", "created_at", "updated_at", "display_scope", "cache")
-        extra_kwargs = {
-            "event": {
-                "required": True,
-                "missing": (BLANK, INVALID),
-                "error_messages": {"invalid_choice": INVALID, "null": INVALID},
-            },
-        }
 
     def check(self, attrs: Attrs, instance: ScriptTag | None, errors: Errors) -> None:
         """The source is fetched by shoppers' browsers, over TLS only."""

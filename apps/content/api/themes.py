@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 from apps.api.errors import Unprocessable
 from apps.api.requests.views import BARE
-from apps.api.resources.fields import Constant, GlobalId, TextField
+from apps.api.resources.fields import Constant, FromModel, GlobalId, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
@@ -23,24 +23,18 @@ NOT_IN_LIST = "is not included in the list"
 class ThemeSerializer(ResourceSerializer[Theme]):
     """A theme as the interface shows it."""
 
-    src = TextField(max_length=4096, write_only=True, required=False, allow_blank=True, allow_null=True)
+    name = FromModel()
+    created_at = FromModel()
+    updated_at = FromModel()
+    role = FromModel()
     theme_store_id = Constant(None)
+    previewable = FromModel()
+    processing = FromModel()
+    src = TextField(max_length=4096, write_only=True, required=False, allow_blank=True, allow_null=True)
     admin_graphql_api_id = GlobalId("Theme")
 
     class Meta:
         model = Theme
-        fields = (
-            "id",
-            "name",
-            "created_at",
-            "updated_at",
-            "role",
-            "theme_store_id",
-            "previewable",
-            "processing",
-            "src",
-            "admin_graphql_api_id",
-        )
 
     def check(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
         """Apps make and publish themes of two roles only; the source must be a URL that may be fetched."""

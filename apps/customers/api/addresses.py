@@ -66,25 +66,6 @@ class AddressSerializer(ResourceSerializer[Address]):
 
     class Meta:
         model = Address
-        fields = (
-            "id",
-            "customer_id",
-            "first_name",
-            "last_name",
-            "company",
-            "address1",
-            "address2",
-            "city",
-            "province",
-            "country",
-            "zip",
-            "phone",
-            "name",
-            "province_code",
-            "country_code",
-            "country_name",
-            "default",
-        )
 
 
 class AddressViewSet(ShopViewSet):

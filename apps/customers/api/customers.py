@@ -21,12 +21,12 @@ from apps.api.resources.fields import (
     Computed,
     Constant,
     DateTimeField,
+    FromModel,
     GlobalId,
-    Row,
     TagsField,
     TextField,
 )
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.related import Row, TakenRows
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, read_body
 from apps.api.rows import paging
 from apps.api.viewsets import ShopViewSet
@@ -68,33 +68,33 @@ class DefaultAddressSerializer(AddressSerializer):
 
     default = Constant(True)
 
-    class Meta(AddressSerializer.Meta):
-        pass
-
 
 class CustomerSerializer(ResourceSerializer[Customer]):
     """A customer as the interface shows it, with the ten most recently updated addresses."""
 
     email = BlankableText(max_length=255)
+    created_at = FromModel()
+    updated_at = FromModel()
     first_name = BlankableText(max_length=255)
     last_name = BlankableText(max_length=255)
-    phone = BlankableText(max_length=255)
-    state = Column()
     orders_count = Column()
+    state = Column()
     total_spent = Computed(_money, "total_spent", schema={"type": "string", "format": "decimal"})
     last_order_id = Column()
+    note = BlankableText(max_length=5000)
+    verified_email = FromModel()
+    multipass_identifier = BlankableText(max_length=255)
+    tax_exempt = FromModel()
+    tags = TagsField()
     last_order_name = BlankableText(read_only=True, required=None)
     currency = Computed(_currency, "last_order_currency")
-    note = BlankableText(max_length=5000)
-    multipass_identifier = BlankableText(max_length=255)
-    tags = TagsField()
+    phone = BlankableText(max_length=255)
     addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10, most=MAX_ADDRESSES)
-    default_address = Row(DefaultAddressSerializer, "default_address")
     tax_exemptions = TextsField()
     email_marketing_consent = ConsentField("email")
     sms_marketing_consent = ConsentField("sms")
     admin_graphql_api_id = GlobalId("Customer")
-
+    default_address = Row(DefaultAddressSerializer, "default_address")
     accepts_marketing = BooleanField(write_only=True, required=False, allow_null=True)
     accepts_marketing_updated_at = DateTimeField(write_only=True, required=False, allow_null=True)
     marketing_opt_in_level = ChoiceField(
@@ -102,46 +102,12 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     )
     password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     password_confirmation = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
-    metafields = MetafieldsField()
     send_email_welcome = BooleanField(write_only=True, required=False, allow_null=True)
     send_email_invite = BooleanField(write_only=True, required=False, allow_null=True)
+    metafields = MetafieldsField()
 
     class Meta:
         model = Customer
-        fields = (
-            "id",
-            "email",
-            "created_at",
-            "updated_at",
-            "first_name",
-            "last_name",
-            "orders_count",
-            "state",
-            "total_spent",
-            "last_order_id",
-            "note",
-            "verified_email",
-            "multipass_identifier",
-            "tax_exempt",
-            "tags",
-            "last_order_name",
-            "currency",
-            "phone",
-            "addresses",
-            "tax_exemptions",
-            "email_marketing_consent",
-            "sms_marketing_consent",
-            "admin_graphql_api_id",
-            "default_address",
-            "accepts_marketing",
-            "accepts_marketing_updated_at",
-            "marketing_opt_in_level",
-            "password",
-            "password_confirmation",
-            "send_email_welcome",
-            "send_email_invite",
-            "metafields",
-        )
 
     def check(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
         """Beside single fields that are refused, name what the rules refuse; else the service does."""

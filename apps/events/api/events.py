@@ -1,4 +1,4 @@
-"""What happened, out of the event rows: to a shop, to one order, to one product.
+"""What happened, out of the event rows: to a shop, or to one row of it that has a timeline.
 
 An app sees the events of the topics that its scopes read; comments of staff and other rows of the audit trail alone
 are read by no scope.
@@ -11,15 +11,14 @@ from django.apps import apps
 from django.db.models import QuerySet
 
 from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, Constant
+from apps.api.resources.fields import Column, Computed, Constant, FromModel
 from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import Object, Plan
 from apps.api.viewsets import ShopViewSet
-from apps.catalog.models import Product
 from apps.events.domain import topics
+from apps.events.domain.timelines import Timeline
 from apps.events.models import Event
-from apps.orders.models import Order
 from apps.staff.domain.actors import names_of
 
 if TYPE_CHECKING:
@@ -63,8 +62,9 @@ def _path(_context: Context, topic: str, subject_id: int) -> str:
 class EventSerializer(ResourceSerializer[Event]):
     """Something that happened."""
 
-    subject_type = Computed(_type, "subject_type")
     subject_id = Column()
+    created_at = FromModel()
+    subject_type = Computed(_type, "subject_type")
     verb = Computed(_verb, "topic")
     arguments = Computed(_arguments, "subject_label", schema={"type": "array", "items": {"type": "string"}})
     body = Constant(None)
@@ -75,19 +75,6 @@ class EventSerializer(ResourceSerializer[Event]):
 
     class Meta:
         model = Event
-        fields = (
-            "id",
-            "subject_id",
-            "created_at",
-            "subject_type",
-            "verb",
-            "arguments",
-            "body",
-            "message",
-            "author",
-            "description",
-            "path",
-        )
 
 
 class EventPlan(Plan):
@@ -168,15 +155,12 @@ class EventViewSet(ShopViewSet):
         return rows
 
 
-class OrderEventViewSet(EventViewSet):
-    """``/orders/{order_id}/events``."""
-
-    scope = "orders"
-    parents = {"order_id": Order}
-
-
-class ProductEventViewSet(EventViewSet):
-    """``/products/{product_id}/events``."""
-
-    scope = "products"
-    parents = {"product_id": Product}
+def timeline_viewset(timeline: Timeline) -> type[EventViewSet]:
+    """The viewset of the events of one row."""
+    attributes = {
+        "__doc__": f"``/{timeline.plural}/{{{timeline.argument}}}/events``.",
+        "__module__": __name__,
+        "scope": timeline.scope,
+        "parents": {timeline.argument: timeline.model},
+    }
+    return type(f"{timeline.model.__name__}EventViewSet", (EventViewSet,), attributes)

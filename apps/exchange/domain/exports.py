@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.api.context import Context
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.related import TakenRows
 from apps.api.rows.plans import plan_for
 from apps.api.versions import newest
 from apps.customers.api.addresses import AddressSerializer
@@ -60,9 +60,6 @@ class WholeCustomerSerializer(CustomerSerializer):
     """A customer with all addresses, where the interface shows ten."""
 
     addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
-
-    class Meta(CustomerSerializer.Meta):
-        pass
 
 
 @transaction.atomic

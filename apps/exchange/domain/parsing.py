@@ -8,11 +8,10 @@ from typing import IO, Any
 
 import orjson
 
-from apps.api.errors import ApiError
-from apps.api.requests.parsers import parse_json
 from apps.exchange.domain.cells import read
 from apps.exchange.kinds.tables import CUSTOMER_COLUMNS, Unreadable, customer_body, order_body
 from apps.exchange.models import Format, Kind
+from apps.ground.strict_json import BadJson, parse_json
 
 MAX_ROW = 1024 * 1024
 MAX_ROWS_OF_ORDER = 500
@@ -71,8 +70,8 @@ def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
 def _json_row(line: int, text: bytes) -> RawRow:
     try:
         value = parse_json(text, limit=MAX_ROW)
-    except ApiError as error:
-        return RawRow(line, problem=f"is no JSON: {error.detail or error.errors}")
+    except BadJson as error:
+        return RawRow(line, problem=f"is no JSON: {error}")
     names = [name for name in _KINDS if isinstance(value, dict) and isinstance(value.get(name), dict)]
     if len(names) != 1 or len(value) != 1:
         return RawRow(line, problem='must be {"customer": {…}} or {"order": {…}}')

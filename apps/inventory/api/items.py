@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, DecimalField, GlobalId, TextField
+from apps.api.resources.fields import ApiField, DecimalField, FromModel, GlobalId, TextField
 from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.inventory.domain import stock
@@ -49,26 +49,19 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
     """An inventory item as the interface shows it."""
 
     sku = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
+    created_at = FromModel()
+    updated_at = FromModel()
+    requires_shipping = FromModel()
     cost = DecimalField(max_digits=14, decimal_places=2, required=False, allow_null=True)
+    country_code_of_origin = FromModel()
+    province_code_of_origin = FromModel()
+    harmonized_system_code = FromModel()
+    tracked = FromModel()
     country_harmonized_system_codes = CountryCodesField(required=False)
     admin_graphql_api_id = GlobalId("InventoryItem")
 
     class Meta:
         model = InventoryItem
-        fields = (
-            "id",
-            "sku",
-            "created_at",
-            "updated_at",
-            "requires_shipping",
-            "cost",
-            "country_code_of_origin",
-            "province_code_of_origin",
-            "harmonized_system_code",
-            "tracked",
-            "country_harmonized_system_codes",
-            "admin_graphql_api_id",
-        )
 
     def check(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
         """Origins are real places; what is none is no code at all."""

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
 from apps.api.requests.views import ONE
-from apps.api.resources.fields import BooleanField, Column, Computed, IntegerField
+from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, IntegerField
 from apps.api.resources.filters import IdsFilter, ResourceFilter
 from apps.api.resources.members import read_members
 from apps.api.resources.serializers import ResourceSerializer
@@ -29,15 +29,15 @@ def _global_id(context: Context, pk: int, item_id: int) -> str:
 class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
     """A level as the interface shows it."""
 
+    id = None
     inventory_item_id = Column("item_id")
     location_id = Column()
     available = Column()
+    updated_at = FromModel(read_only=True)
     admin_graphql_api_id = Computed(_global_id, "pk", "item_id")
 
     class Meta:
         model = InventoryLevel
-        fields = ("inventory_item_id", "location_id", "available", "updated_at", "admin_graphql_api_id")
-        read_only_fields = fields
 
 
 class InventoryLevelFilter(ResourceFilter):

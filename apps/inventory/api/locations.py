@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, GlobalId
+from apps.api.resources.fields import Column, Computed, FromModel, GlobalId
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
@@ -20,36 +20,27 @@ def _localized_country(context: Context, code: str) -> str:
 class LocationSerializer(ResourceSerializer[Location]):
     """A location as the interface shows it."""
 
+    name = FromModel(read_only=True)
+    address1 = FromModel(read_only=True)
+    address2 = FromModel(read_only=True)
+    city = FromModel(read_only=True)
+    zip = FromModel(read_only=True)
+    province = FromModel(read_only=True)
     country = Column("country_code")
+    phone = FromModel(read_only=True)
+    created_at = FromModel(read_only=True)
+    updated_at = FromModel(read_only=True)
+    country_code = FromModel(read_only=True)
     country_name = Computed(lambda _, code: country_name(code), "country_code")
+    province_code = FromModel(read_only=True)
+    legacy = FromModel(read_only=True)
+    active = FromModel(read_only=True)
     admin_graphql_api_id = GlobalId("Location")
     localized_country_name = Computed(_localized_country, "country_code")
     localized_province_name = Column("province")
 
     class Meta:
         model = Location
-        fields = (
-            "id",
-            "name",
-            "address1",
-            "address2",
-            "city",
-            "zip",
-            "province",
-            "country",
-            "phone",
-            "created_at",
-            "updated_at",
-            "country_code",
-            "country_name",
-            "province_code",
-            "legacy",
-            "active",
-            "admin_graphql_api_id",
-            "localized_country_name",
-            "localized_province_name",
-        )
-        read_only_fields = fields
 
 
 class LocationViewSet(ShopViewSet):

@@ -14,7 +14,7 @@ from django.http import Http404, HttpResponse
 from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.access import ScopeMissing
-from apps.api.resources.fields import ApiField, Column, GlobalId, IntegerField, TextField
+from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
@@ -56,25 +56,16 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
     namespace = TextField(max_length=20)
     key = TextField(max_length=30)
     value = ValueField()
+    description = FromModel()
     owner_id = Column()
+    created_at = FromModel()
+    updated_at = FromModel()
     owner_resource = Column()
+    type = FromModel()
     admin_graphql_api_id = GlobalId("Metafield")
 
     class Meta:
         model = Metafield
-        fields = (
-            "id",
-            "namespace",
-            "key",
-            "value",
-            "description",
-            "owner_id",
-            "created_at",
-            "updated_at",
-            "owner_resource",
-            "type",
-            "admin_graphql_api_id",
-        )
 
 
 def payload(instance: Model, version: str) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
-from apps.api.errors import ApiError
-from apps.api.requests.parsers import parse_json
+from apps.ground.strict_json import BadJson, parse_json
 from apps.metafields.domain.owners import owner_named
 
 MAX_LENGTH = 65_535
@@ -176,7 +175,7 @@ def parsed(text: str) -> Any:
         if not body.strip():
             raise Unfit("must be valid JSON")
         return parse_json(body, limit=settings.API_BODY_LIMIT)
-    except (UnicodeEncodeError, ApiError):
+    except (UnicodeEncodeError, BadJson):
         raise Unfit("must be valid JSON") from None
 
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from apps.api.resources.fields import Render, Row, TagsField
+from apps.api.resources.fields import Render, TagsField
+from apps.api.resources.members import ObjectField
+from apps.api.resources.related import Row
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.api.fields import ConsentField
-from apps.orders.api.fields import ObjectField, flag, string, whole
+from apps.orders.api.fields import flag, string, whole
 
 
 class ReachableConsent(ConsentField):
@@ -27,7 +29,7 @@ class BuyerSerializer(CustomerSerializer):
     sms_marketing_consent = ReachableConsent("sms")
 
     class Meta(CustomerSerializer.Meta):
-        fields: tuple[str, ...] = (  # type: ignore[assignment]
+        fields = (
             "id",
             "email",
             "created_at",

@@ -7,14 +7,11 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, BooleanField, DecimalField, IntegerField, Render, TextField
-from apps.api.resources.members import check_members
-from apps.api.resources.nested import check_objects
+from apps.api.resources.members import ObjectField, ObjectsField
 from apps.customers.api.fields import BlankableText
 from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address
 from apps.ground.money import text_of
-
-MAX_OBJECTS = 250
 
 
 class AmountField(DecimalField):
@@ -40,72 +37,6 @@ class RateField(DecimalField):
     def __init__(self, **kwargs: Any) -> None:
         """At most 1,000 %."""
         super().__init__(**{"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **kwargs})
-
-
-class ObjectsField(ApiField):
-    """A list of small objects that are kept as JSON.
-
-    Args:
-        members: By name, what a member must be.
-        render: ``(context, list, *columns)`` to what is shown; the list itself where omitted.
-        needs: Further ORM paths for ``render``.
-    """
-
-    many = True
-
-    def __init__(
-        self,
-        members: Mapping[str, ApiField],
-        *,
-        render: Render | None = None,
-        needs: tuple[str, ...] = (),
-        **kwargs: Any,
-    ) -> None:
-        """It may be absent and null, which means empty."""
-        super().__init__(**{"required": False, "allow_null": True, **kwargs})
-        self.members = dict(members)
-        self.render = render
-        self.needs = needs
-
-    def columns(self) -> tuple[str, ...]:
-        """The list, and what rendering needs."""
-        return (str(self.source), *self.needs)
-
-    def reader(self) -> Render | None:
-        """The given function."""
-        return self.render
-
-    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """The objects' members."""
-        return check_objects(data, MAX_OBJECTS, lambda item: check_members(self.members, item))
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
-
-class ObjectField(ApiField):
-    """An object whose known members are checked."""
-
-    many = False
-
-    def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
-        """It may be absent and null."""
-        super().__init__(**{"required": False, "allow_null": True, **kwargs})
-        self.members = dict(members)
-
-    def to_internal_value(self, data: Any) -> Any:
-        """The members that are given."""
-        if not isinstance(data, dict):
-            self.fail("invalid")
-        values, errors = check_members(self.members, data)
-        if errors:
-            raise serializers.ValidationError(errors)
-        return values
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 def text(length: int = 255, **kwargs: Any) -> TextField:

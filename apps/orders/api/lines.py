@@ -4,11 +4,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from apps.api.resources.fields import Column, Computed, Constant, GlobalId, IntegerField
+from apps.api.resources.members import ObjectsField
 from apps.api.resources.serializers import ResourceSerializer
 from apps.ground.money import text_of
 from apps.orders.api.fields import (
     AmountField,
-    ObjectsField,
     flag,
     pairs,
     string,
@@ -66,6 +66,7 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     attributed_staffs = Constant([])
     current_quantity = Column()
     fulfillable_quantity = Column()
+    fulfillment_service = text(required=False, allow_blank=False)
     fulfillment_status = Computed(
         _line_status,
         "quantity",
@@ -74,7 +75,6 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
         "fulfilled_quantity",
         schema={"type": ["string", "null"]},
     )
-    fulfillment_service = text(required=False, allow_blank=False)
     gift_card = flag()
     grams = whole()
     name = text(1100)
@@ -100,37 +100,6 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
 
     class Meta:
         model = LineItem
-        fields = (
-            "id",
-            "admin_graphql_api_id",
-            "attributed_staffs",
-            "current_quantity",
-            "fulfillable_quantity",
-            "fulfillment_service",
-            "fulfillment_status",
-            "gift_card",
-            "grams",
-            "name",
-            "price",
-            "price_set",
-            "product_exists",
-            "product_id",
-            "properties",
-            "quantity",
-            "requires_shipping",
-            "sku",
-            "taxable",
-            "title",
-            "total_discount",
-            "total_discount_set",
-            "variant_id",
-            "variant_inventory_management",
-            "variant_title",
-            "vendor",
-            "tax_lines",
-            "duties",
-            "discount_allocations",
-        )
 
 
 class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
@@ -152,19 +121,3 @@ class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
 
     class Meta:
         model = ShippingLine
-        fields = (
-            "id",
-            "carrier_identifier",
-            "code",
-            "discounted_price",
-            "discounted_price_set",
-            "is_removed",
-            "phone",
-            "price",
-            "price_set",
-            "requested_fulfillment_service_id",
-            "source",
-            "title",
-            "tax_lines",
-            "discount_allocations",
-        )

@@ -12,19 +12,20 @@ from apps.api.resources.fields import (
     Constant,
     DateTimeField,
     DecimalField,
+    FromModel,
     GlobalId,
     JsonField,
     TagsField,
     TextField,
 )
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.members import ObjectsField
+from apps.api.resources.related import TakenRows
 from apps.api.resources.serializers import ResourceSerializer, declaration
 from apps.ground.money import text_of
 from apps.orders.api.buyers import BuyerField, BuyerSerializer
 from apps.orders.api.fields import (
     AddressField,
     AmountField,
-    ObjectsField,
     flag,
     pairs,
     string,
@@ -93,6 +94,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     confirmation_number = Column()
     confirmed = Constant(True)
     contact_email = Blankable("email")
+    created_at = FromModel()
     currency = string(3, allow_blank=False)
     current_subtotal_price = Money("current_subtotal_price")
     current_subtotal_price_set = MoneySet("current_subtotal_price")
@@ -162,6 +164,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     total_tax_set = MoneySet("total_tax")
     total_tip_received = AmountField()
     total_weight = Column()
+    updated_at = FromModel()
     user_id = Constant(None)
     billing_address = AddressField()
     customer = BuyerField(BuyerSerializer, "customer")
@@ -172,7 +175,6 @@ class OrderSerializer(ResourceSerializer[Order]):
     refunds = Constant([])
     shipping_address = AddressField()
     shipping_lines = TakenRows(ShippingLineSerializer, "shipping_lines", most=MAX_ROWS)
-
     inventory_behaviour = ChoiceField(
         choices=Order.InventoryBehaviour.choices, write_only=True, required=False, allow_null=True
     )
@@ -181,103 +183,6 @@ class OrderSerializer(ResourceSerializer[Order]):
 
     class Meta:
         model = Order
-        fields = (
-            "id",
-            "admin_graphql_api_id",
-            "app_id",
-            "browser_ip",
-            "buyer_accepts_marketing",
-            "cancel_reason",
-            "cancelled_at",
-            "cart_token",
-            "checkout_id",
-            "checkout_token",
-            "client_details",
-            "closed_at",
-            "confirmation_number",
-            "confirmed",
-            "contact_email",
-            "created_at",
-            "currency",
-            "current_subtotal_price",
-            "current_subtotal_price_set",
-            "current_total_additional_fees_set",
-            "current_total_discounts",
-            "current_total_discounts_set",
-            "current_total_duties_set",
-            "current_total_price",
-            "current_total_price_set",
-            "current_total_tax",
-            "current_total_tax_set",
-            "customer_locale",
-            "device_id",
-            "discount_codes",
-            "duties_included",
-            "email",
-            "estimated_taxes",
-            "exchange_rate",
-            "financial_status",
-            "fulfillment_status",
-            "landing_site",
-            "landing_site_ref",
-            "location_id",
-            "merchant_business_entity_id",
-            "merchant_of_record_app_id",
-            "name",
-            "note",
-            "note_attributes",
-            "number",
-            "order_number",
-            "order_status_url",
-            "original_total_additional_fees_set",
-            "original_total_duties_set",
-            "payment_gateway_names",
-            "phone",
-            "po_number",
-            "presentment_currency",
-            "processed_at",
-            "reference",
-            "referring_site",
-            "source_identifier",
-            "source_name",
-            "source_url",
-            "subtotal_price",
-            "subtotal_price_set",
-            "tags",
-            "tax_exempt",
-            "tax_lines",
-            "taxes_included",
-            "test",
-            "token",
-            "total_cash_rounding_payment_adjustment_set",
-            "total_cash_rounding_refund_adjustment_set",
-            "total_discounts",
-            "total_discounts_set",
-            "total_line_items_price",
-            "total_line_items_price_set",
-            "total_outstanding",
-            "total_price",
-            "total_price_set",
-            "total_shipping_price_set",
-            "total_tax",
-            "total_tax_set",
-            "total_tip_received",
-            "total_weight",
-            "updated_at",
-            "user_id",
-            "billing_address",
-            "customer",
-            "discount_applications",
-            "fulfillments",
-            "line_items",
-            "payment_terms",
-            "refunds",
-            "shipping_address",
-            "shipping_lines",
-            "inventory_behaviour",
-            "send_receipt",
-            "transactions",
-        )
 
 
 def show(name: str, field: ApiField) -> None:

@@ -10,14 +10,15 @@ from apps.api.resources.fields import (
     Computed,
     Constant,
     DateTimeField,
+    FromModel,
     GlobalId,
     IntegerField,
 )
-from apps.api.resources.members import read_members
+from apps.api.resources.members import ObjectField, read_members
 from apps.api.resources.serializers import Attrs, ResourceSerializer
 from apps.api.viewsets import ShopViewSet
 from apps.ground.money import text_of
-from apps.orders.api.fields import AmountField, ObjectField, flag, string, text
+from apps.orders.api.fields import AmountField, flag, string, text
 from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
@@ -122,6 +123,7 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     gateway = string()
     status = ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True)
     message = text(1000)
+    created_at = FromModel()
     test = flag()
     authorization = text()
     location_id = Constant(None)
@@ -154,36 +156,6 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
 
     class Meta:
         model = Transaction
-        fields = (
-            "id",
-            "order_id",
-            "kind",
-            "gateway",
-            "status",
-            "message",
-            "created_at",
-            "test",
-            "authorization",
-            "location_id",
-            "user_id",
-            "parent_id",
-            "processed_at",
-            "device_id",
-            "error_code",
-            "source_name",
-            "payment_details",
-            "receipt",
-            "currency_exchange_adjustment",
-            "amount",
-            "currency",
-            "authorization_expires_at",
-            "extended_authorization_attributes",
-            "payment_id",
-            "total_unsettled_set",
-            "manual_payment_gateway",
-            "amount_rounding",
-            "admin_graphql_api_id",
-        )
 
 
 class TransactionViewSet(ShopViewSet):

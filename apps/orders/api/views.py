@@ -11,12 +11,12 @@ from rest_framework.fields import empty
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import ChoiceField
 from apps.api.resources.filters import apply_filters
-from apps.api.resources.members import read_members
+from apps.api.resources.members import ObjectField, read_members
 from apps.api.resources.serializers import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
 from apps.orders.api.bodies import read_changes, read_order
-from apps.orders.api.fields import AmountField, ObjectField, flag, string
+from apps.orders.api.fields import AmountField, flag, string
 from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain import editing, placing, transitions

@@ -9,7 +9,7 @@ from babel.numbers import get_currency_symbol
 from django.conf import settings
 
 from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, Constant
+from apps.api.resources.fields import Column, Computed, Constant, FromModel
 from apps.api.resources.serializers import ResourceSerializer
 from apps.shops.models import Shop
 
@@ -44,17 +44,33 @@ def _with_code(_: Context, currency: str) -> str:
 class ShopSerializer(ResourceSerializer[Shop]):
     """The shop that a token belongs to."""
 
+    name = FromModel(read_only=True)
+    email = FromModel(read_only=True)
+    domain = FromModel(read_only=True)
+    province = FromModel(read_only=True)
     country = Column("country_code")
-    country_name = Computed(lambda _, code: country_name(code), "country_code")
+    address1 = FromModel(read_only=True)
+    zip = FromModel(read_only=True)
+    city = FromModel(read_only=True)
     source = Constant(None)  # type: ignore[assignment]
+    phone = FromModel(read_only=True)
+    latitude = FromModel(read_only=True)
+    longitude = FromModel(read_only=True)
+    primary_locale = FromModel(read_only=True)
+    address2 = FromModel(read_only=True)
+    created_at = FromModel(read_only=True)
+    updated_at = FromModel(read_only=True)
+    country_code = FromModel(read_only=True)
+    country_name = Computed(lambda _, code: country_name(code), "country_code")
+    currency = FromModel(read_only=True)
     customer_email = Computed(lambda _, own, shop: own or shop, "customer_email", "email")
     timezone = Computed(_zone_label, "timezone")
     iana_timezone = Column("timezone")
     shop_owner = Computed(lambda _, owner, name: owner or name, "owner_name", "name")
     money_format = Computed(lambda _, currency: money_format(currency), "currency")
     money_with_currency_format = Computed(_with_code, "currency")
-    money_in_emails_format = Computed(lambda _, currency: money_format(currency), "currency")
-    money_with_currency_in_emails_format = Computed(_with_code, "currency")
+    weight_unit = FromModel(read_only=True)
+    province_code = FromModel(read_only=True)
     # True or unset, as clients know it.
     taxes_included = Computed(
         lambda _, included: included or None, "taxes_included", schema={"type": ["boolean", "null"]}
@@ -66,8 +82,12 @@ class ShopSerializer(ResourceSerializer[Shop]):
     plan_name = Column("plan")
     has_discounts = Constant(False)
     has_gift_cards = Constant(False)
+    # The one field whose name carries the brand.
+    locals()[f"my{settings.BRAND}_domain"] = Column("domain")
     google_apps_domain = Constant(None)
     google_apps_login_enabled = Constant(None)
+    money_in_emails_format = Computed(lambda _, currency: money_format(currency), "currency")
+    money_with_currency_in_emails_format = Computed(_with_code, "currency")
     eligible_for_payments = Constant(False)
     requires_extra_payments_agreement = Constant(False)
     password_enabled = Constant(False)
@@ -87,65 +107,5 @@ class ShopSerializer(ResourceSerializer[Shop]):
     marketing_sms_consent_enabled_at_checkout = Constant(False)
     transactional_sms_disabled = Constant(True)
 
-    # The one field whose name carries the brand.
-    locals()[f"my{settings.BRAND}_domain"] = Column("domain")
-
     class Meta:
         model = Shop
-        fields = (
-            "id",
-            "name",
-            "email",
-            "domain",
-            "province",
-            "country",
-            "address1",
-            "zip",
-            "city",
-            "source",
-            "phone",
-            "latitude",
-            "longitude",
-            "primary_locale",
-            "address2",
-            "created_at",
-            "updated_at",
-            "country_code",
-            "country_name",
-            "currency",
-            "customer_email",
-            "timezone",
-            "iana_timezone",
-            "shop_owner",
-            "money_format",
-            "money_with_currency_format",
-            "weight_unit",
-            "province_code",
-            "taxes_included",
-            "auto_configure_tax_inclusivity",
-            "tax_shipping",
-            "county_taxes",
-            "plan_display_name",
-            "plan_name",
-            "has_discounts",
-            "has_gift_cards",
-            f"my{settings.BRAND}_domain",
-            "google_apps_domain",
-            "google_apps_login_enabled",
-            "money_in_emails_format",
-            "money_with_currency_in_emails_format",
-            "eligible_for_payments",
-            "requires_extra_payments_agreement",
-            "password_enabled",
-            "has_storefront",
-            "finances",
-            "primary_location_id",
-            "checkout_api_supported",
-            "multi_location_enabled",
-            "setup_required",
-            "pre_launch_enabled",
-            "enabled_presentment_currencies",
-            "marketing_sms_consent_enabled_at_checkout",
-            "transactional_sms_disabled",
-        )
-        read_only_fields = fields

@@ -5,8 +5,8 @@ database columns it is made of and, where the column is not shown as it is, a fu
 compiles these into one row builder per resource and version (``apps.api.rows.plans``) and calls no field per row.
 """
 
-from apps.api.resources.fields.base import BLANK, INVALID, MESSAGES, ApiField, Render
-from apps.api.resources.fields.shown import Column, Computed, Constant, GlobalId, Row, Rows
+from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, FromModel, Render
+from apps.api.resources.fields.shown import Column, Computed, Constant, GlobalId
 from apps.api.resources.fields.values import (
     BooleanField,
     ChoiceField,
@@ -23,11 +23,11 @@ from apps.api.resources.fields.values import (
 )
 
 __all__ = [
-    "BLANK",
-    "INVALID",
     "MESSAGES",
+    "AnyField",
     "ApiField",
     "BooleanField",
+    "Check",
     "ChoiceField",
     "Column",
     "Computed",
@@ -37,12 +37,11 @@ __all__ = [
     "DecimalField",
     "EmailField",
     "FloatField",
+    "FromModel",
     "GlobalId",
     "IntegerField",
     "JsonField",
     "Render",
-    "Row",
-    "Rows",
     "TagsField",
     "TextField",
     "UrlField",

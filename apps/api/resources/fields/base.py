@@ -1,27 +1,28 @@
 """What all fields have in common: versions, messages, and the two ways in and out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as ModelValidationError
 from rest_framework import serializers
 
 from apps.api.versions import ALWAYS, Gate
+from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long
 
+AnyField = serializers.Field[Any, Any, Any, Any]
 Render = Callable[..., Any]
-BLANK = "can't be blank"
-INVALID = "is invalid"
+Check = Callable[[Any], Any]
 
 MESSAGES: dict[str, Any] = {
     "required": BLANK,
     "null": BLANK,
     "blank": BLANK,
     "invalid": INVALID,
-    "invalid_choice": "is not included in the list",
-    "max_length": "is too long (maximum is {max_length} characters)",
+    "invalid_choice": NOT_IN_LIST,
+    "max_length": too_long("{max_length}"),
     "min_length": "is too short (minimum is {min_length} characters)",
-    "max_value": "must be less than or equal to {max_value}",
-    "min_value": "must be greater than or equal to {min_value}",
+    "max_value": at_most("{max_value}"),
+    "min_value": at_least("{min_value}"),
     "max_string_length": INVALID,
     "max_digits": INVALID,
     "max_decimal_places": INVALID,
@@ -30,7 +31,7 @@ MESSAGES: dict[str, Any] = {
 }
 
 
-class ApiField(serializers.Field[Any, Any, Any, Any]):
+class ApiField(AnyField):
     """A field of a resource.
 
     Args:
@@ -42,9 +43,11 @@ class ApiField(serializers.Field[Any, Any, Any, Any]):
         inline: Source text that renders it, with ``{0}`` for its first column: for conversions that are too small and
             too common to cost a call.
         omitted_when_null: Whether an object without a value lacks the key; for fields of a resource itself.
+        schema: Its JSON schema, where that does not follow from the kind of field.
     """
 
     gate: Gate = ALWAYS
+    schema: Mapping[str, Any] | None = None
     inline: ClassVar[str | None] = None
     omitted_when_null = False
     missing: tuple[str, ...] = (BLANK,)
@@ -74,6 +77,10 @@ class ApiField(serializers.Field[Any, Any, Any, Any]):
         """A function ``(context, *columns)`` that renders it; None where the column is shown as it is."""
         return None
 
+    def checker(self, version: str) -> Check:
+        """The function that checks one value in a version, and gives the attribute."""
+        return self.run_validation
+
     def run_validators(self, value: Any) -> None:
         """Check the value; a validator that does not speak the interface's language says ``is invalid``."""
         messages: list[str] = []
@@ -85,3 +92,12 @@ class ApiField(serializers.Field[Any, Any, Any, Any]):
                 messages += [text if text[:1].islower() else INVALID for text in texts]
         if messages:
             raise serializers.ValidationError(list(dict.fromkeys(messages)))
+
+
+class FromModel(ApiField):
+    """Stands for the field that the model's column makes; takes the options that are to differ."""
+
+    def __init__(self, **options: Any) -> None:
+        """Note the options of the field to be made."""
+        super().__init__()
+        self.options = options

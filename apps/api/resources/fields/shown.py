@@ -1,13 +1,12 @@
-"""Fields that are only shown: columns as they are, computed values, and related rows."""
+"""Fields that are only shown: columns as they are, and computed values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from apps.api.resources.fields.base import ApiField, Render
 
 if TYPE_CHECKING:
     from apps.api.context import Context
-    from apps.api.resources.serializers import ResourceSerializer
 
 
 class Column(ApiField):
@@ -96,59 +95,3 @@ def GlobalId(type_name: str, column: str = "pk") -> Computed:  # noqa: N802 - re
         return f"gid://{context.brand}/{type_name}/{pk}"
 
     return Computed(render, column)
-
-
-class Row(ApiField):
-    """A related object shown inside its parent, read with a join; null where there is none."""
-
-    def __init__(self, serializer: "type[ResourceSerializer[Any]]", relation: str, **kwargs: Any) -> None:
-        """Name the relation and what is shown of it."""
-        super().__init__(read_only=True, **kwargs)
-        self.serializer = serializer
-        self.relation = relation
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
-
-class Rows(ApiField):
-    """The related rows shown inside their parent, read with one query for all parents.
-
-    Args:
-        serializer: What is shown of each.
-        relation: The parent's name for them.
-        order: ORM orderings within a parent.
-        limit: At most so many per parent.
-        where: Further conditions, as keyword lookups.
-        flat: Show a list of this column's values in place of objects.
-        derive: ``(context, list)`` makes the shown value out of the list.
-    """
-
-    def __init__(
-        self,
-        serializer: "type[ResourceSerializer[Any]] | None",
-        relation: str,
-        *,
-        order: Sequence[str] = ("pk",),
-        limit: int | None = None,
-        where: Mapping[str, Any] | None = None,
-        flat: str | None = None,
-        derive: Render | None = None,
-        schema: Mapping[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Name the relation and what is shown of it."""
-        super().__init__(read_only=True, **kwargs)
-        self.serializer = serializer
-        self.relation = relation
-        self.order = tuple(order)
-        self.limit = limit
-        self.where = dict(where or {})
-        self.flat = flat
-        self.derive = derive
-        self.schema = schema
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value

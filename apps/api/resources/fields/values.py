@@ -10,8 +10,9 @@ from django.core.validators import EmailValidator, URLValidator
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.resources.fields.base import INVALID, ApiField, Render
+from apps.api.resources.fields.base import ApiField, Render
 from apps.ground.dates import NotADate, parse_moment
+from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 
 if TYPE_CHECKING:

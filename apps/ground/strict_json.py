@@ -1,20 +1,16 @@
-"""Reading request bodies: strict JSON, so that nothing reaches a service that could not be stored and shown again.
+"""Strict JSON: nothing comes through that could not be stored and shown again.
 
-Against the defaults of the stack this parser refuses what would be lost, changed or crash later: double keys, deep
-nesting, numbers that a float would round, NUL characters and lone surrogates, other encodings.
+Against the defaults of the stack it refuses what would be lost, changed or crash later: double keys, deep nesting,
+numbers that a float would round, NUL characters and lone surrogates, other encodings.
 Rule: decisions, Conventions (Body, Numbers in bodies).
 """
 
 import json
 import re
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
-from django.conf import settings
-from rest_framework.parsers import BaseParser
-
-from apps.api.errors import ApiError, BadRequest, Unprocessable, reason
+from apps.ground.phrases import INVALID
 
 MAX_DEPTH = 32
 # Possessive, so that an unclosed string is not tried again from every quote inside it.
@@ -23,31 +19,48 @@ _BRACKETS = re.compile(rb"[\[\]{}]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class _Malformed(ValueError):
-    """Something that JSON allows and we do not."""
+class BadJson(ValueError):
+    """The text is no JSON, or JSON that is not taken; the message says where or why."""
+
+
+class TooLong(BadJson):
+    """The text is longer than allowed."""
+
+
+class Unstorable(BadJson):
+    """A text in it holds a NUL or a lone surrogate.
+
+    Attributes:
+        errors: The refusal by the dotted path of the text, below the outermost key.
+    """
+
+    def __init__(self, path: tuple[str, ...]) -> None:
+        """Say where it stands."""
+        self.errors = {".".join(path[1:]) or "base": [INVALID]}
+        super().__init__(self.errors)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Malformed(f"{name} is no number")
+    raise BadJson(f"{name} is no number")
 
 
 def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise _Malformed("a number is out of range") from None
+        raise BadJson("a number is out of range") from None
 
 
 def _integer(text: str) -> int:
     if len(text) > 1000:
-        raise _Malformed("a number is out of range")
+        raise BadJson("a number is out of range")
     return int(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Malformed("a key stands twice in one object")
+        raise BadJson("a key stands twice in one object")
     return found
 
 
@@ -56,30 +69,16 @@ _decoder = json.JSONDecoder(
 )
 
 
-class StrictJSONParser(BaseParser):
-    """Parses ``application/json`` bodies in UTF-8; numbers with a point become ``Decimal``."""
-
-    media_type = "application/json"
-
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> Any:
-        """The value of a body; ``None`` where the body is empty."""
-        context = parser_context or {}
-        upload = bool(getattr(context.get("view"), "takes_uploads", False))
-        return parse_json(stream.read(), limit=settings.API_UPLOAD_BODY_LIMIT if upload else settings.API_BODY_LIMIT)
-
-
 def parse_json(body: bytes, *, limit: int) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text in UTF-8, with ``Decimal`` for numbers with a point; None for an empty one.
 
     Raises:
-        BadRequest: It is malformed; ``detail`` says where.
-        Unprocessable: A text in it cannot be stored.
-        ApiError: It is too large (413).
+        TooLong: It has more bytes than ``limit``.
+        Unstorable: A text in it cannot be stored.
+        BadJson: It is malformed.
     """
     if len(body) > limit:
-        raise ApiError(reason(413), status=413)
+        raise TooLong(f"is longer than {limit} bytes")
     if not body:
         return None
     _refuse_depth(body)
@@ -87,12 +86,9 @@ def parse_json(body: bytes, *, limit: int) -> Any:
         text = body.decode()
         value = _decode(text)
     except UnicodeDecodeError as error:
-        raise BadRequest("Bad Request", detail=f"invalid UTF-8 at byte {error.start}") from error
+        raise BadJson(f"invalid UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        where = f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})"
-        raise BadRequest("Bad Request", detail=where) from error
-    except ValueError as error:
-        raise BadRequest("Bad Request", detail=str(error)) from error
+        raise BadJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from error
     if b"\\u" in body or b"\x00" in body:
         _refuse_unstorable(value, ())
     return value
@@ -114,14 +110,14 @@ def _refuse_depth(body: bytes) -> None:
     for match in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
         depth += 1 if match[0] in b"[{" else -1
         if depth > MAX_DEPTH:
-            raise BadRequest("Bad Request", detail=f"nested deeper than {MAX_DEPTH}")
+            raise BadJson(f"nested deeper than {MAX_DEPTH}")
 
 
-def _refuse_unstorable(value: Any, path: tuple[str, ...]) -> None:
+def _refuse_unstorable(value: object, path: tuple[str, ...]) -> None:
     """NUL and lone surrogates fit into JSON and into no database column."""
     if isinstance(value, str):
         if _UNSTORABLE.search(value):
-            raise Unprocessable({".".join(path[1:]) or "base": ["is invalid"]})
+            raise Unstorable(path)
     elif isinstance(value, dict):
         for key, item in value.items():
             _refuse_unstorable(key, path)

@@ -1,0 +1,92 @@
+"""Related rows inside their parent: one or many, shown, and taken when the parent is made."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apps.api.resources.fields import ApiField, Check, Render
+from apps.api.resources.members import check_objects
+from apps.api.resources.serializers import Attrs, ResourceSerializer, check_body
+
+
+class Row(ApiField):
+    """A related object shown inside its parent, read with a join; null where there is none."""
+
+    def __init__(self, serializer: type[ResourceSerializer[Any]], relation: str, **kwargs: Any) -> None:
+        """Name the relation and what is shown of it."""
+        super().__init__(read_only=True, **kwargs)
+        self.serializer = serializer
+        self.relation = relation
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class Rows(ApiField):
+    """The related rows shown inside their parent, read with one query for all parents.
+
+    Args:
+        serializer: What is shown of each.
+        relation: The parent's name for them.
+        order: ORM orderings within a parent.
+        limit: At most so many per parent.
+        where: Further conditions, as keyword lookups.
+        flat: Show a list of this column's values in place of objects.
+        derive: ``(context, list)`` makes the shown value out of the list.
+    """
+
+    def __init__(
+        self,
+        serializer: type[ResourceSerializer[Any]] | None,
+        relation: str,
+        *,
+        order: Sequence[str] = ("pk",),
+        limit: int | None = None,
+        where: Mapping[str, Any] | None = None,
+        flat: str | None = None,
+        derive: Render | None = None,
+        schema: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Name the relation and what is shown of it."""
+        super().__init__(read_only=True, **kwargs)
+        self.serializer = serializer
+        self.relation = relation
+        self.order = tuple(order)
+        self.limit = limit
+        self.where = dict(where or {})
+        self.flat = flat
+        self.derive = derive
+        self.schema = schema
+
+    def to_representation(self, value: Any) -> Any:
+        """Not used: plans render it."""
+        return value
+
+
+class TakenRows(Rows):
+    """Related rows that are shown always, and taken when their parent is made; absent and null mean none.
+
+    Args:
+        most: How many may come.
+    """
+
+    def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:
+        """As ``Rows``."""
+        super().__init__(*args, **kwargs)
+        self.most = most
+        self.read_only = False
+        self.required = False
+        self.allow_null = True
+
+    def checker(self, version: str) -> Check:
+        """Checks the rows as this version takes them."""
+        serializer = self.serializer
+        assert serializer is not None
+
+        def check(data: Any) -> list[Attrs] | None:
+            if data is None:
+                return None
+            return check_objects(data, self.most, lambda item: check_body(serializer, version, item))
+
+        return check
