@@ -16,6 +16,7 @@ from apps.catalog.domain.places import arranged
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import setting as metafields
@@ -162,7 +163,7 @@ def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[
     if item.id is None:
         return _built(product, item)
     if item.id not in current:
-        raise UnknownRow({f"variants.{index}.id": ["is invalid"]})
+        raise UnknownRow({f"variants.{index}.id": [INVALID]})
     row = current[item.id]
     _assign(row, item)
     return row
@@ -196,7 +197,7 @@ def _check_images(product: Product, wanted: Sequence[VariantInput], *, prefix: s
         return
     known = set(ProductImage.objects.filter(product=product, pk__in=asked).values_list("pk", flat=True))
     errors = {
-        f"{prefix.format(index)}image_id": ["is invalid"]
+        f"{prefix.format(index)}image_id": [INVALID]
         for index, item in enumerate(wanted)
         if item.attrs.get("image_id") and item.attrs["image_id"] not in known
     }

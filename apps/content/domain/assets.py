@@ -17,7 +17,7 @@ from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import size_of
+from apps.ground.phrases import BLANK, INVALID, size_of, too_long
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
@@ -64,15 +64,15 @@ def check_key(key: object) -> str:
         AssetRefused: It may not.
     """
     if key is None or key == "":
-        raise AssetRefused("key can't be blank")
+        raise AssetRefused(f"key {BLANK}")
     if not isinstance(key, str):
-        raise AssetRefused("key is invalid")
+        raise AssetRefused(f"key {INVALID}")
     if len(key) > MAX_KEY:
-        raise AssetRefused(f"key is too long (maximum is {MAX_KEY} characters)")
+        raise AssetRefused(f"key {too_long(MAX_KEY)}")
     parts = key.split("/")
     plain = KEY.fullmatch(key) and all(part.strip(".") for part in parts)
     if not plain or len(parts) < 2 or parts[0] not in DIRECTORIES:
-        raise AssetRefused("key is invalid")
+        raise AssetRefused(f"key {INVALID}")
     return key
 
 
@@ -130,7 +130,7 @@ def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
         raise AssetRefused(f"must have exactly one of {', '.join(SOURCES)}")
     value = given[named[0]]
     if not isinstance(value, str):
-        raise AssetRefused(f"{named[0]} is invalid")
+        raise AssetRefused(f"{named[0]} {INVALID}")
     if named[0] == "source_key":
         source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
         if source is None:

@@ -13,6 +13,7 @@ from django.db import transaction
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import at_least, at_most
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import movements
 from apps.inventory.domain.listeners import tell_items, tell_stock
@@ -69,9 +70,9 @@ def set_available(
         NotShared: The item lies at a location that does not share its items.
     """
     if available < 0:
-        raise QuantityOutOfRange("must be greater than or equal to 0")
+        raise QuantityOutOfRange(at_least(0))
     if available > MAX_AVAILABLE:
-        raise QuantityOutOfRange(f"must be less than or equal to {MAX_AVAILABLE}")
+        raise QuantityOutOfRange(at_most(MAX_AVAILABLE))
     connect(item, location, actor=actor, at=at)
     level = InventoryLevel.objects.select_for_update().get(item=item, location=location)
     move = Move(item.pk, location.pk, available - level.available)

@@ -9,6 +9,7 @@ from decimal import Decimal
 from django.db import models
 from django.db.models import Q
 
+from apps.ground.phrases import at_least, between
 from apps.ground.rows import ShopOwned, VersionField
 
 # No level leaves this range, so that no sum of a level and a change overflows its column.
@@ -70,7 +71,7 @@ class InventoryItem(ShopOwned):
             models.CheckConstraint(
                 condition=Q(cost__gte=0),
                 name="inventory_inventoryitem_cost_not_negative",
-                violation_error_message="must be greater than or equal to 0",
+                violation_error_message=at_least(0),
             ),
         )
         indexes = (
@@ -100,7 +101,7 @@ class InventoryLevel(ShopOwned):
             models.CheckConstraint(
                 condition=Q(available__gte=-MAX_AVAILABLE, available__lte=MAX_AVAILABLE),
                 name="inventory_inventorylevel_available_in_range",
-                violation_error_message=f"must be between -{MAX_AVAILABLE} and {MAX_AVAILABLE}",
+                violation_error_message=between(-MAX_AVAILABLE, MAX_AVAILABLE),
             ),
         )
         indexes = (models.Index(fields=("shop", "location", "id"), name="inventory_level_by_location"),)
