@@ -4,11 +4,10 @@ Membership is thus always true to the products as they are. Text is compared wit
 variant holds for a product when it holds for one of its variants; a negative rule on tags when no tag fits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
-from django.db.models import CharField, Exists, Model, OuterRef, Q, Value
+from django.db.models import CharField, Exists, OuterRef, Q, Value
 from django.db.models.functions import Lower
 
 from apps.catalog.domain.weights import GRAMS
@@ -80,7 +79,7 @@ def check_rules(rules: object) -> list[dict[str, str]]:
     return checked
 
 
-def _check_rule(rule: Mapping[str, Any]) -> dict[str, str]:
+def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
     column, relation, condition = (rule.get(name) for name in ("column", "relation", "condition"))
     errors = {}
     if not isinstance(column, str) or column not in COLUMNS:
@@ -155,6 +154,5 @@ def _variant_number(name: str, relation: str, value: str) -> Q:
     return _some(Variant, ~fits if negated else fits)
 
 
-def _some(model: type[Model], fits: Q) -> Q:
-    rows: Callable[..., Any] = model.objects.filter  # type: ignore[attr-defined]
-    return Q(Exists(rows(fits, product_id=OuterRef("pk"))))
+def _some(model: type[Variant] | type[ProductTag], fits: Q) -> Q:
+    return Q(Exists(model.objects.filter(fits, product_id=OuterRef("pk"))))
