@@ -35,7 +35,7 @@ def add_image(product_id: int, wanted: ImageInput, *, actor: str, at: datetime) 
     """Add an image at its position, or at the end.
 
     Raises:
-        TooManyImages: The product has 250.
+        TooManyImages: The product has as many as it can have.
         UnknownRow: A variant is not the product's.
     """
     product = lock_product(product_id)
@@ -108,7 +108,7 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
         at: When.
 
     Raises:
-        TooManyImages: There would be more than 250.
+        TooManyImages: There would be more than a product can have.
         UnknownRow: An id is not that of an image of the product, or of a variant.
     """
     if len(wanted) > MAX_IMAGES:

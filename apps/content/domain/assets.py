@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from django.db import transaction
 
@@ -111,7 +111,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
+def prepare(theme: Theme, given: Mapping[str, object]) -> tuple[str, FileContent]:
     """Store the content that a request brings; it may download, so it is called before the transaction.
 
     Args:
@@ -251,5 +251,5 @@ def _keep_version(asset: Asset) -> None:
         kept.filter(pk__lt=oldest).delete()
 
 
-def _record(theme: Theme, message: str, changes: dict[str, Any], *, actor: str, at: datetime) -> None:
+def _record(theme: Theme, message: str, changes: Mapping[str, object], *, actor: str, at: datetime) -> None:
     record_event("themes/update", theme, actor=actor, at=at, changes=changes, message=message)

@@ -5,7 +5,6 @@ Rule: decisions, Mobile platform applications.
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from apps.content.models import MobilePlatformApplication
 from apps.ground.phrases import INVALID
@@ -43,7 +42,7 @@ def refusals(
     return found
 
 
-def apple_app_site_association() -> dict[str, Any]:
+def apple_app_site_association() -> dict[str, object]:
     """What iOS reads: which apps open links, share passwords, and run as app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
@@ -57,7 +56,7 @@ def apple_app_site_association() -> dict[str, Any]:
     }
 
 
-def asset_links() -> list[dict[str, Any]]:
+def asset_links() -> list[dict[str, object]]:
     """What Android reads: which apps, signed by whom, open links."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True

@@ -4,14 +4,14 @@ Each function is one transaction, leaves a row in the ledger for every changed l
 that change together go through one call of ``apps.inventory.domain.movements.apply``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import at_least, at_most
 from apps.ground.tenancy import current_shop
@@ -233,7 +233,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
 
 
 @transaction.atomic
-def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime) -> list[InventoryItem]:
+def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
     """Make items, each stocked, with none available yet, at the shop's primary location.
 
     Args:
@@ -255,7 +255,7 @@ def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime)
 
 
 @transaction.atomic
-def update_item(item: InventoryItem, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> InventoryItem:
+def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) -> InventoryItem:
     """Change an item in place; what shows its data, such as its variant, is told."""
     changes = changes_of(item, attrs)
     if not changes:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
@@ -20,7 +20,6 @@ from apps.metafields.domain import types
 from apps.metafields.domain.owners import Owner, owner_named, owner_of
 from apps.metafields.models import Metafield
 
-Attrs = dict[str, Any]
 Errors = dict[str, list[str]]
 
 MAX_AT_ONCE = 250
