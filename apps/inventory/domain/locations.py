@@ -5,7 +5,6 @@ Rule: decisions, Locations.
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -50,7 +49,7 @@ def objection(name: str, says: Objection) -> None:
 
 
 @transaction.atomic
-def open_location(*, actor: str, at: datetime, **fields: Any) -> Location:
+def open_location(*, actor: str, at: datetime, **fields: object) -> Location:
     """Make an active location; country and province are completed from names or codes.
 
     Args:
