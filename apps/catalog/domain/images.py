@@ -17,6 +17,7 @@ from apps.catalog.domain.variants import UnknownRow, touch
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import BLANK, INVALID
 from apps.metafields.domain import setting as metafields
 
 MAX_IMAGES = 250
@@ -34,7 +35,7 @@ def add_image(product_id: int, wanted: ImageInput, *, actor: str, at: datetime) 
     """Add an image at its position, or at the end.
 
     Raises:
-        TooManyImages: The product has 250.
+        TooManyImages: The product has as many as it can have.
         UnknownRow: A variant is not the product's.
     """
     product = lock_product(product_id)
@@ -90,7 +91,7 @@ def reorder(product_id: int, image_ids: Sequence[int], *, actor: str, at: dateti
     product = lock_product(product_id)
     rows = {row.pk: row for row in ProductImage.objects.filter(product=product).order_by("position", "id")}
     if set(image_ids) - rows.keys():
-        raise UnknownRow("is invalid", field="images")
+        raise UnknownRow(INVALID, field="images")
     ordered = [rows.pop(pk) for pk in dict.fromkeys(image_ids)]
     _number([*ordered, *rows.values()])
     touch(product)
@@ -107,7 +108,7 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
         at: When.
 
     Raises:
-        TooManyImages: There would be more than 250.
+        TooManyImages: There would be more than a product can have.
         UnknownRow: An id is not that of an image of the product, or of a variant.
     """
     if len(wanted) > MAX_IMAGES:
@@ -116,7 +117,7 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
     rows: list[ProductImage] = []
     for index, item in enumerate(wanted):
         if item.id is not None and item.id not in current:
-            raise UnknownRow({f"images.{index}.id": ["is invalid"]})
+            raise UnknownRow({f"images.{index}.id": [INVALID]})
         row = current.pop(item.id) if item.id is not None else _built(product, item, index + 1, at)
         rows.append(row)
     pairs = list(zip(rows, wanted, strict=True))
@@ -170,7 +171,7 @@ def _shift(product: Product, row: ProductImage, position: int) -> None:
 def _built(product: Product, wanted: ImageInput, position: int, at: datetime) -> ProductImage:
     picture: Picture | None = wanted.picture
     if picture is None:
-        raise UnknownRow("can't be blank", field="image")
+        raise UnknownRow(BLANK, field="image")
     picture.kept = True
     return ProductImage(
         shop_id=product.shop_id,
@@ -197,7 +198,7 @@ def _attach(product: Product, image: ProductImage, wanted: ImageInput, *, actor:
         asked = set(wanted.variant_ids)
         rows = Variant.objects.filter(product=product)
         if rows.filter(pk__in=asked).count() != len(asked):
-            raise UnknownRow("is invalid", field="variant_ids")
+            raise UnknownRow(INVALID, field="variant_ids")
         rows.filter(image=image).exclude(pk__in=asked).update(image=None)
         rows.filter(pk__in=asked).exclude(image=image).update(image=image)
     if wanted.metafields:

@@ -1,12 +1,12 @@
 """What the faces hand to the services: checked values, not yet held against the rows that exist."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from apps.catalog.domain.pictures import Picture
+from apps.ground.attrs import Attrs
 from apps.metafields.domain.setting import Draft
 
-Attrs = dict[str, Any]
+__all__ = ["Attrs", "ImageInput", "OptionInput", "Parts", "VariantInput"]
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from apps.catalog.models import Product, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, too_many
 
 DEFAULT_NAME = "Title"
 COLUMNS = ("option1", "option2", "option3")
@@ -27,7 +28,7 @@ def check_inputs(wanted: Sequence[OptionInput]) -> None:
         OptionsRefused: There are too many, or two have one name.
     """
     if len(wanted) > MAX_OPTIONS:
-        raise OptionsRefused(f"has too many options (maximum is {MAX_OPTIONS})")
+        raise OptionsRefused(too_many("options", MAX_OPTIONS))
     if len({option.name.casefold() for option in wanted}) < len(wanted):
         raise OptionsRefused("has two options of one name")
 
@@ -96,7 +97,7 @@ def check_variants(variants: Sequence[Variant], count: int, *, prefix: str = "va
         for number, column in enumerate(COLUMNS, start=1):
             value = getattr(variant, column)
             if number <= count and not value:
-                errors[prefix.format(index) + column] = ["can't be blank"]
+                errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
                 errors[prefix.format(index) + column] = [f"is given, but the product has {_options(count)}"]
         variant.title = " / ".join(variant.options)

@@ -5,13 +5,14 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.catalog.domain import images, variants
-from apps.catalog.domain.inputs import Attrs, Parts
+from apps.catalog.domain.inputs import Parts
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.pictures import delete_later
 from apps.catalog.domain.tags import write_tags
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.handles import handle_of, save_with_handle
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
@@ -33,8 +34,8 @@ def create_product(attrs: Attrs, parts: Parts, *, actor: str, at: datetime) -> P
 
     Raises:
         OptionsRefused: Options and variants do not fit together.
-        TooManyImages: There are more than 250.
-        TooManyVariants: There are more than 2,048.
+        TooManyImages: There are more than a product can have.
+        TooManyVariants: There are more than a product can have.
         UnknownRow: A part names a row that exists already.
     """
     shop = current_shop()
@@ -62,8 +63,8 @@ def update_product(product: Product, attrs: Attrs, parts: Parts, *, actor: str, 
     Raises:
         Gone: It was deleted meanwhile.
         OptionsRefused: Options and variants do not fit together.
-        TooManyImages: There are more than 250.
-        TooManyVariants: There are more than 2,048.
+        TooManyImages: There are more than a product can have.
+        TooManyVariants: There are more than a product can have.
         UnknownRow: A part names a row that is not the product's.
     """
     if parts.variants is not None:

@@ -3,7 +3,7 @@
 Each has an inventory item of its own, which comes and goes with it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -15,7 +15,9 @@ from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.places import arranged
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import setting as metafields
@@ -48,7 +50,7 @@ def create_variant(product_id: int, wanted: VariantInput, *, actor: str, at: dat
 
     Raises:
         OptionsRefused: Its values do not fit the options, or another variant has them.
-        TooManyVariants: There would be more than 2,048.
+        TooManyVariants: There would be more than a product can have.
         UnknownRow: Its image is not the product's.
     """
     product = lock_product(product_id)
@@ -129,7 +131,7 @@ def replace(
 
     Raises:
         OptionsRefused: Options and variants do not fit together.
-        TooManyVariants: There would be more than 2,048.
+        TooManyVariants: There would be more than a product can have.
         UnknownRow: An id is not that of a variant of the product.
     """
     current = {
@@ -162,7 +164,7 @@ def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[
     if item.id is None:
         return _built(product, item)
     if item.id not in current:
-        raise UnknownRow({f"variants.{index}.id": ["is invalid"]})
+        raise UnknownRow({f"variants.{index}.id": [INVALID]})
     row = current[item.id]
     _assign(row, item)
     return row
@@ -196,7 +198,7 @@ def _check_images(product: Product, wanted: Sequence[VariantInput], *, prefix: s
         return
     known = set(ProductImage.objects.filter(product=product, pk__in=asked).values_list("pk", flat=True))
     errors = {
-        f"{prefix.format(index)}image_id": ["is invalid"]
+        f"{prefix.format(index)}image_id": [INVALID]
         for index, item in enumerate(wanted)
         if item.attrs.get("image_id") and item.attrs["image_id"] not in known
     }
@@ -216,24 +218,36 @@ def _save(
     """Write the rows of a product's variants, in their order, and what follows from them."""
     if len(variants) > MAX_VARIANTS:
         raise TooManyVariants(f"A product can have at most {MAX_VARIANTS} variants.")
-    shifted = [row for place, row in enumerate(variants, start=1) if row.pk and row.position != place]
-    for place, row in enumerate(variants, start=1):
-        row.position = place
-    new = [row for row in variants if row.pk is None]
-    for row in changed:
-        attrs = inputs[id(row)].item
-        if row.pk and attrs and any(getattr(row.inventory_item, name) != value for name, value in attrs.items()):
-            inventory.update_item(row.inventory_item, attrs, actor=actor, at=at)
-    if new:
+    kept = [row for row in changed if row.pk]
+    _update_items([(row, inputs[id(row)].item) for row in kept], actor=actor, at=at)
+    moved = _number(variants)
+    if new := [row for row in variants if row.pk is None]:
         items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
             row.inventory_item, row.created_at = item, at
         Variant.objects.bulk_create(new)
-    kept = {row.pk: row for row in (*shifted, *changed) if row not in new}
-    _update(list(kept.values()))
+    _update(list({row.pk: row for row in (*moved, *kept)}.values()))
     for row in changed:
         if given := inputs[id(row)].metafields:
             metafields.set_many(row, given, actor=actor, at=at)
+    _set_lowest_price(product)
+
+
+def _number(variants: Sequence[Variant]) -> list[Variant]:
+    """Give variants their places from 1 on; returns the existing ones that had another."""
+    moved = [row for place, row in enumerate(variants, start=1) if row.pk and row.position != place]
+    for place, row in enumerate(variants, start=1):
+        row.position = place
+    return moved
+
+
+def _update_items(asked: Iterable[tuple[Variant, Attrs]], *, actor: str, at: datetime) -> None:
+    for row, attrs in asked:
+        if attrs and any(getattr(row.inventory_item, name) != value for name, value in attrs.items()):
+            inventory.update_item(row.inventory_item, attrs, actor=actor, at=at)
+
+
+def _set_lowest_price(product: Product) -> None:
     price = Variant.objects.filter(product=product).aggregate(price=Min("price"))["price"]
     product.lowest_price = price or 0
     Product.objects.filter(pk=product.pk).update(lowest_price=product.lowest_price)

@@ -1,8 +1,8 @@
 """Weights: kept exactly as given, in the unit given, and in whole grams."""
 
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
 
+from apps.ground.attrs import Attrs
 from apps.shops.models import Shop
 
 GRAMS = {
@@ -19,7 +19,7 @@ def to_grams(weight: Decimal, unit: str) -> int:
     return int((weight * GRAMS[Shop.WeightUnit(unit)]).quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def settle(attrs: dict[str, Any], *, weight: Decimal, unit: str) -> None:
+def settle(attrs: Attrs, *, weight: Decimal, unit: str) -> None:
     """Complete the attributes of a variant whose weight changes.
 
     A weight decides the grams; without one, grams decide the weight, in the unit that is named or that the variant has;

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django_scopes import ScopedManager
 
 from apps.catalog.models.products import Product, PublishedScope
+from apps.ground.phrases import BLANK
 from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField
 
 
@@ -55,7 +56,7 @@ class Collection(ShopOwned):
             models.CheckConstraint(
                 condition=~Q(title=""),
                 name="catalog_collection_has_title",
-                violation_error_message="can't be blank",
+                violation_error_message=BLANK,
             ),
         )
         indexes = (

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from apps.ground.phrases import BLANK
 from apps.ground.rows import ShopOwned, VersionField
 
 MAX_OPTIONS = 3
@@ -50,7 +51,7 @@ class Product(ShopOwned):
             models.CheckConstraint(
                 condition=~Q(title=""),
                 name="catalog_product_has_title",
-                violation_error_message="can't be blank",
+                violation_error_message=BLANK,
             ),
         )
         indexes = (

@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product
+from apps.ground.phrases import at_least
 from apps.ground.rows import ShopOwned
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
@@ -51,12 +52,12 @@ class Variant(ShopOwned):
             models.CheckConstraint(
                 condition=Q(price__gte=0),
                 name="catalog_variant_price_not_negative",
-                violation_error_message="must be greater than or equal to 0",
+                violation_error_message=at_least(0),
             ),
             models.CheckConstraint(
                 condition=Q(compare_at_price__gte=0),
                 name="catalog_variant_compare_price_not_negative",
-                violation_error_message="must be greater than or equal to 0",
+                violation_error_message=at_least(0),
             ),
         )
         indexes = (

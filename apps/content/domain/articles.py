@@ -6,7 +6,6 @@ Rule: decisions, Articles.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Max
@@ -16,11 +15,12 @@ from apps.content.domain.pictures import Picture
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
-from apps.staff.models import Membership
+from apps.staff.domain.memberships import person_named
 
 MAX_VERSIONS = 50
 TEXT_FIELDS = ("title", "body_html", "summary_html")
@@ -30,7 +30,7 @@ PICTURE_FIELDS = {"image", "image_name", "image_alt", "image_width", "image_heig
 @transaction.atomic
 def create_article(
     blog_id: int,
-    attrs: dict[str, Any],
+    attrs: Attrs,
     *,
     picture: Picture | None = None,
     further: Sequence[Draft] = (),
@@ -70,7 +70,7 @@ def create_article(
 @transaction.atomic
 def update_article(
     article: Article,
-    attrs: dict[str, Any],
+    attrs: Attrs,
     *,
     picture: Picture | None = None,
     without_picture: bool = False,
@@ -177,10 +177,8 @@ def _keep_version(article: Article, *, actor: str, at: datetime) -> None:
 
 def _write_author(article: Article, name: str | None) -> None:
     """A member of the shop's staff is linked by name; any other name stands for itself."""
-    shop = current_shop()
-    article.author = name or shop.name
-    members = Membership.objects.select_related("user").order_by("id") if name else ()
-    article.user = next((member.user for member in members if member.user.get_full_name() == name), None)
+    article.author = name or current_shop().name
+    article.user = person_named(name) if name else None
 
 
 def _write_picture(article: Article, picture: Picture | None, at: datetime) -> None:

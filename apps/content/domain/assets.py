@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from django.db import transaction
 
@@ -17,7 +17,7 @@ from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import larger_than
+from apps.ground.phrases import BLANK, INVALID, larger_than, size_of, too_long
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
@@ -64,15 +64,15 @@ def check_key(key: object) -> str:
         AssetRefused: It may not.
     """
     if key is None or key == "":
-        raise AssetRefused("key can't be blank")
+        raise AssetRefused(f"key {BLANK}")
     if not isinstance(key, str):
-        raise AssetRefused("key is invalid")
+        raise AssetRefused(f"key {INVALID}")
     if len(key) > MAX_KEY:
-        raise AssetRefused(f"key is too long (maximum is {MAX_KEY} characters)")
+        raise AssetRefused(f"key {too_long(MAX_KEY)}")
     parts = key.split("/")
     plain = KEY.fullmatch(key) and all(part.strip(".") for part in parts)
     if not plain or len(parts) < 2 or parts[0] not in DIRECTORIES:
-        raise AssetRefused("key is invalid")
+        raise AssetRefused(f"key {INVALID}")
     return key
 
 
@@ -111,7 +111,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
+def prepare(theme: Theme, given: Mapping[str, object]) -> tuple[str, FileContent]:
     """Store the content that a request brings; it may download, so it is called before the transaction.
 
     Args:
@@ -130,7 +130,7 @@ def prepare(theme: Theme, given: Mapping[str, Any]) -> tuple[str, FileContent]:
         raise AssetRefused(f"must have exactly one of {', '.join(SOURCES)}")
     value = given[named[0]]
     if not isinstance(value, str):
-        raise AssetRefused(f"{named[0]} is invalid")
+        raise AssetRefused(f"{named[0]} {INVALID}")
     if named[0] == "source_key":
         source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
         if source is None:
@@ -251,5 +251,5 @@ def _keep_version(asset: Asset) -> None:
         kept.filter(pk__lt=oldest).delete()
 
 
-def _record(theme: Theme, message: str, changes: dict[str, Any], *, actor: str, at: datetime) -> None:
+def _record(theme: Theme, message: str, changes: Mapping[str, object], *, actor: str, at: datetime) -> None:
     record_event("themes/update", theme, actor=actor, at=at, changes=changes, message=message)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
@@ -11,6 +10,7 @@ from apps.content.domain.handles import free_handle, handle_of
 from apps.content.models import Article, ArticleTag, Blog
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
@@ -19,7 +19,7 @@ from apps.shops.domain.locks import lock_shop
 
 
 @transaction.atomic
-def create_blog(attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: str, at: datetime) -> Blog:
+def create_blog(attrs: Attrs, *, further: Sequence[Draft] = (), actor: str, at: datetime) -> Blog:
     """Open a blog, with metafields if it is to have some; without a handle it gets one from its title.
 
     Raises:
@@ -38,7 +38,7 @@ def create_blog(attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: 
 
 
 @transaction.atomic
-def update_blog(blog: Blog, attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: str, at: datetime) -> None:
+def update_blog(blog: Blog, attrs: Attrs, *, further: Sequence[Draft] = (), actor: str, at: datetime) -> None:
     """Change a blog, and set metafields; its handle stays when the title changes.
 
     Raises:

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import IO, Any
+from typing import IO
 
 from django.core.files.base import ContentFile
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from apps.content.domain.storage import FAILURES, content_storage
@@ -90,7 +90,7 @@ def _claimed(by_digest: dict[str, bytes]) -> dict[str, FileContent]:
 
 
 @transaction.atomic
-def _update(queryset: QuerySet[FileContent], **values: Any) -> None:
+def _update(queryset: QuerySet[FileContent], **values: object) -> None:
     """Change rows, locked in the order of their digests, so that two writers cannot block each other."""
     ids = list(queryset.order_by("sha256").select_for_update(no_key=True).values_list("pk", flat=True))
     FileContent.objects.filter(pk__in=ids).update(**values)
@@ -121,7 +121,7 @@ def read(content: FileContent) -> bytes:
     return data
 
 
-def open_content(content: FileContent) -> IO[Any]:
+def open_content(content: FileContent) -> IO[bytes]:
     """The file of a content; the caller closes it.
 
     Raises:
@@ -185,11 +185,11 @@ def uses_of(content: FileContent) -> list[str]:
     ]
 
 
-def _referring() -> Iterator[tuple[Any, str]]:
+def _referring() -> Iterator[tuple[type[Model], str]]:
     """The models that refer to contents, and by which column."""
     for relation in FileContent._meta.get_fields(include_hidden=True):
-        if relation.auto_created and not relation.concrete and relation.related_model:
-            yield relation.related_model, relation.remote_field.name  # type: ignore[union-attr]
+        if isinstance(relation, ForeignObjectRel):
+            yield relation.related_model, relation.field.name
 
 
 def clear_unused(at: datetime) -> int:

@@ -5,9 +5,9 @@ Rule: decisions, Mobile platform applications.
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from apps.content.models import MobilePlatformApplication
+from apps.ground.phrases import INVALID
 
 MAX_FINGERPRINTS = 50
 APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,255}")
@@ -21,7 +21,7 @@ def read_fingerprints(given: object) -> list[str]:
         ValueError: It is no list of SHA-256 fingerprints such as ``AA:BB:…`` of 32 bytes.
     """
     if not isinstance(given, list) or len(given) > MAX_FINGERPRINTS:
-        raise ValueError("is invalid")
+        raise ValueError(INVALID)
     found = [item.strip().upper() if isinstance(item, str) else "" for item in given]
     if not all(_FINGERPRINT.fullmatch(item) for item in found):
         raise ValueError("must be SHA-256 fingerprints of 32 bytes such as AA:BB:…")
@@ -34,15 +34,15 @@ def refusals(
     """What does not fit together, by field."""
     found: dict[str, str] = {}
     if not APPLICATION_ID.fullmatch(application_id):
-        found["application_id"] = "is invalid"
+        found["application_id"] = INVALID
     if app_clip_application_id and not APPLICATION_ID.fullmatch(app_clip_application_id):
-        found["app_clip_application_id"] = "is invalid"
+        found["app_clip_application_id"] = INVALID
     if fingerprints and platform != MobilePlatformApplication.Platform.ANDROID:
         found["sha256_cert_fingerprints"] = "must be empty for iOS"
     return found
 
 
-def apple_app_site_association() -> dict[str, Any]:
+def apple_app_site_association() -> dict[str, object]:
     """What iOS reads: which apps open links, share passwords, and run as app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
@@ -56,7 +56,7 @@ def apple_app_site_association() -> dict[str, Any]:
     }
 
 
-def asset_links() -> list[dict[str, Any]]:
+def asset_links() -> list[dict[str, object]]:
     """What Android reads: which apps, signed by whom, open links."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True

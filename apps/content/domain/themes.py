@@ -75,7 +75,7 @@ def create_theme(
         at: When.
 
     Raises:
-        TooManyThemes: The shop has 20.
+        TooManyThemes: The shop has as many as it may have.
     """
     shop = lock_shop()
     _check_room()
@@ -191,7 +191,7 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
     """Copy a theme as a draft; the copy refers to the same contents.
 
     Raises:
-        TooManyThemes: The shop has 20.
+        TooManyThemes: The shop has as many as it may have.
         NotCopyable: It has no files yet.
     """
     shop = lock_shop()

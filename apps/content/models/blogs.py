@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from apps.content.models.files import FileContent
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
 
 
@@ -30,7 +31,7 @@ class Blog(ShopOwned):
             models.UniqueConstraint(
                 fields=("shop", "handle"),
                 name="content_blog_handle_once_per_shop",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
             ),
         )
 
@@ -70,7 +71,7 @@ class Article(ShopOwned):
             models.UniqueConstraint(
                 fields=("blog", "handle"),
                 name="content_article_handle_once_per_blog",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
                 violation_error_code="handle",
             ),
         )

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
 
 
@@ -27,7 +28,7 @@ class MobilePlatformApplication(ShopOwned):
             models.UniqueConstraint(
                 fields=("shop", "platform", "application_id"),
                 name="content_mobileapp_once_per_shop_and_platform",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
                 violation_error_code="application_id",
             ),
         )

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.content.models.files import FileContent
+from apps.ground.phrases import NOT_SECURE
 from apps.ground.rows import ShopOwned, VersionField
 from apps.shops.models import App
 
@@ -35,7 +36,7 @@ class ScriptTag(ShopOwned):
             models.CheckConstraint(
                 condition=Q(src__startswith="https://"),
                 name="content_scripttag_src_is_https",
-                violation_error_message="must be secure (HTTPS)",
+                violation_error_message=NOT_SECURE,
             ),
         )
         indexes = (models.Index(fields=("shop", "app", "id"), name="content_scripttag_by_app"),)

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.content.models.files import FileContent
+from apps.ground.phrases import NOT_IN_LIST, TAKEN
 from apps.ground.rows import ShopOwned, VersionField
 
 
@@ -36,13 +37,13 @@ class Theme(ShopOwned):
                 fields=("shop",),
                 condition=Q(role="main"),
                 name="content_theme_one_main_per_shop",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
                 violation_error_code="role",
             ),
             models.CheckConstraint(
                 condition=~Q(role="main") | Q(previewable=True),
                 name="content_theme_main_is_complete",
-                violation_error_message="is not included in the list",
+                violation_error_message=NOT_IN_LIST,
             ),
         )
         indexes = (models.Index(fields=("shop", "name", "id"), name="content_theme_by_name"),)
@@ -69,7 +70,7 @@ class Asset(ShopOwned):
             models.UniqueConstraint(
                 fields=("theme", "key"),
                 name="content_asset_key_once_per_theme",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
                 violation_error_code="asset",
             ),
         )

@@ -7,7 +7,6 @@ no sniffing, and a policy that sandboxes whatever is opened by itself.
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
-from typing import Any
 
 import orjson
 from django.http import Http404, HttpRequest, HttpResponse
@@ -35,7 +34,7 @@ def of_shop(view: View) -> View:
 
     @require_safe
     @wraps(view)
-    def scoped(request: HttpRequest, domain: str, **kwargs: Any) -> HttpResponse:
+    def scoped(request: HttpRequest, domain: str, **kwargs: object) -> HttpResponse:
         shop = Shop.objects.filter(domain=domain).first()
         if shop is None:
             raise Http404
@@ -132,7 +131,7 @@ def asset_links(request: HttpRequest) -> HttpResponse:
     return _json(request, mobile.asset_links())
 
 
-def _json(request: HttpRequest, value: Any) -> HttpResponse:
+def _json(request: HttpRequest, value: object) -> HttpResponse:
     body = orjson.dumps(value)
     return _answer(request, body, "application/json", etag=tag_of(body), fresh=SHORT)
 

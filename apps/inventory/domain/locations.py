@@ -3,15 +3,15 @@
 Rule: decisions, Locations.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.locks import locked
 from apps.inventory.domain.stock import disconnect, lock_items
@@ -49,7 +49,7 @@ def objection(name: str, says: Objection) -> None:
 
 
 @transaction.atomic
-def open_location(*, actor: str, at: datetime, **fields: Any) -> Location:
+def open_location(*, actor: str, at: datetime, **fields: object) -> Location:
     """Make an active location; country and province are completed from names or codes.
 
     Args:
@@ -76,7 +76,7 @@ def open_location(*, actor: str, at: datetime, **fields: Any) -> Location:
 
 @transaction.atomic
 def change_location(
-    location: Location, fields: Mapping[str, Any], *, actor: str, at: datetime, by_service: bool = False
+    location: Location, fields: Attrs, *, actor: str, at: datetime, by_service: bool = False
 ) -> Location:
     """Change a location's name, address or priority.
 
@@ -200,7 +200,7 @@ def open_first(shop: Shop, at: datetime) -> None:
     )
 
 
-def _completed(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _completed(fields: Attrs) -> Attrs:
     """Fields with country and province completed."""
     given = dict(fields)
     words = {name: given.pop(name, None) for name in ("country", "country_code", "province", "province_code")}

@@ -14,6 +14,7 @@ from django.db.models import F, Sum
 
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
+from apps.ground.phrases import between
 from apps.ground.sql import execute
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain.listeners import tell_stock
@@ -129,7 +130,7 @@ def _change(move: Move, at: datetime) -> None:
         raise NotStocked("The item is not stocked at this location.")
     if move.delta < 0 and not move.may_oversell and found.available + move.delta < 0:
         raise OutOfStock(f"is not enough: {found.available} of {-move.delta} available")
-    raise QuantityOutOfRange(f"must be between -{MAX_AVAILABLE} and {MAX_AVAILABLE}")
+    raise QuantityOutOfRange(between(-MAX_AVAILABLE, MAX_AVAILABLE))
 
 
 def _read(moves: Sequence[Move]) -> dict[tuple[int, int], InventoryLevel]:

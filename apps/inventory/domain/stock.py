@@ -4,15 +4,16 @@ Each function is one transaction, leaves a row in the ledger for every changed l
 that change together go through one call of ``apps.inventory.domain.movements.apply``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import at_least, at_most
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import movements
 from apps.inventory.domain.listeners import tell_items, tell_stock
@@ -69,9 +70,9 @@ def set_available(
         NotShared: The item lies at a location that does not share its items.
     """
     if available < 0:
-        raise QuantityOutOfRange("must be greater than or equal to 0")
+        raise QuantityOutOfRange(at_least(0))
     if available > MAX_AVAILABLE:
-        raise QuantityOutOfRange(f"must be less than or equal to {MAX_AVAILABLE}")
+        raise QuantityOutOfRange(at_most(MAX_AVAILABLE))
     connect(item, location, actor=actor, at=at)
     level = InventoryLevel.objects.select_for_update().get(item=item, location=location)
     move = Move(item.pk, location.pk, available - level.available)
@@ -232,7 +233,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
 
 
 @transaction.atomic
-def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime) -> list[InventoryItem]:
+def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
     """Make items, each stocked, with none available yet, at the shop's primary location.
 
     Args:
@@ -254,7 +255,7 @@ def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime)
 
 
 @transaction.atomic
-def update_item(item: InventoryItem, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> InventoryItem:
+def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) -> InventoryItem:
     """Change an item in place; what shows its data, such as its variant, is told."""
     changes = changes_of(item, attrs)
     if not changes:

@@ -1,5 +1,7 @@
 """The tables of inventory."""
 
-from apps.inventory.models.inventory import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
+from apps.inventory.models.items import InventoryItem
+from apps.inventory.models.levels import MAX_AVAILABLE, InventoryLevel, StockMovement
+from apps.inventory.models.locations import Location
 
 __all__ = ["MAX_AVAILABLE", "InventoryItem", "InventoryLevel", "Location", "StockMovement"]

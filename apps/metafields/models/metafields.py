@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
 
 
@@ -26,7 +27,7 @@ class Metafield(ShopOwned):
             models.UniqueConstraint(
                 fields=("shop", "owner_resource", "owner_id", "namespace", "key"),
                 name="metafields_metafield_one_per_owner_namespace_and_key",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
                 violation_error_code="key",
             ),
         )

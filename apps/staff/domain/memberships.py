@@ -55,6 +55,12 @@ class WorksElsewhere(DomainError):
     code = "works_elsewhere"
 
 
+def person_named(name: str) -> User | None:
+    """Who works in this shop under a full name; of two, the one who came first."""
+    members = Membership.objects.select_related("user").order_by("id")
+    return next((member.user for member in members if member.user.get_full_name() == name), None)
+
+
 def grantable(by: User) -> frozenset[str]:
     """The names that somebody may grant and take in this shop."""
     if by.is_superuser:

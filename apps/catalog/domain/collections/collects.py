@@ -12,6 +12,7 @@ from apps.catalog.domain.places import arranged
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK
 
 MAX_PLACEMENTS = 2500
 
@@ -91,7 +92,7 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
         row = by_id.get(item.id or 0) or by_product.get(item.product_id or 0)
         if row is None:
             if item.product_id is None:
-                raise ProductNotFound("can't be blank", field="collects")
+                raise ProductNotFound(BLANK, field="collects")
             row = Collect(
                 shop_id=collection.shop_id, collection=collection, product_id=item.product_id, position=0, created_at=at
             )

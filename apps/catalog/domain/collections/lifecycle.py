@@ -8,12 +8,12 @@ from django.db import transaction
 
 from apps.catalog.domain.collections import collects
 from apps.catalog.domain.collections.membership import products_of
-from apps.catalog.domain.inputs import Attrs
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.pictures import Picture, delete_later
 from apps.catalog.models import Collection, CustomCollection, ManualPlace
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.handles import handle_of, save_with_handle
 from apps.ground.tenancy import current_shop

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from django.db.models import BooleanField, Case, F, FilteredRelation, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Lower
 
-from apps.catalog.domain.collections.rules import condition
+from apps.catalog.domain.collections.smart_rules import condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder

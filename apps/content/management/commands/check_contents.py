@@ -1,7 +1,5 @@
 """``manage.py check_contents``: is every stored file there, with the bytes that it had?"""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.content.domain import contents
@@ -17,7 +15,7 @@ class Command(BaseCommand):
 
     help = "Checks that every file of themes, articles and scripts is in the storage with the bytes that it had."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Check, and list what is lost and who uses it."""
         lost = 0
         with every_shop():

@@ -1,7 +1,5 @@
 """``manage.py check_stock``: does every level equal the sum of its movements?"""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.inventory.domain.ledger import differences
@@ -12,7 +10,7 @@ class Command(BaseCommand):
 
     help = "Checks that every inventory level equals the sum of its stock movements, in every shop."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Check, and list what differs."""
         found = list(differences())
         for difference in found:

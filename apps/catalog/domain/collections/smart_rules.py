@@ -4,16 +4,16 @@ Membership is thus always true to the products as they are. Text is compared wit
 variant holds for a product when it holds for one of its variants; a negative rule on tags when no tag fits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
-from django.db.models import CharField, Exists, Model, OuterRef, Q, Value
+from django.db.models import CharField, Exists, OuterRef, Q, Value
 from django.db.models.functions import Lower
 
 from apps.catalog.domain.weights import GRAMS
 from apps.catalog.models import ProductTag, Variant
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, too_long, too_many
 from apps.ground.tenancy import current_shop
 from apps.shops.models import Shop
 
@@ -62,15 +62,15 @@ def check_rules(rules: object) -> list[dict[str, str]]:
         RulesRefused: ``{rules.<n>.<field>: messages}`` of every rule that does not fit.
     """
     if not isinstance(rules, list):
-        raise RulesRefused("is invalid")
+        raise RulesRefused(INVALID)
     if not rules:
-        raise RulesRefused("can't be blank")
+        raise RulesRefused(BLANK)
     if len(rules) > MAX_RULES:
-        raise RulesRefused(f"has too many rules (maximum is {MAX_RULES})")
+        raise RulesRefused(too_many("rules", MAX_RULES))
     errors: dict[str, list[str]] = {}
     checked = []
     for index, rule in enumerate(rules):
-        found = _check_rule(rule) if isinstance(rule, dict) else {"": "is invalid"}
+        found = _check_rule(rule) if isinstance(rule, dict) else {"": INVALID}
         errors |= {f"rules.{index}.{name}".rstrip("."): [message] for name, message in found.items()}
         if not found:
             checked.append({name: str(rule[name]) for name in ("column", "relation", "condition")})
@@ -79,19 +79,19 @@ def check_rules(rules: object) -> list[dict[str, str]]:
     return checked
 
 
-def _check_rule(rule: Mapping[str, Any]) -> dict[str, str]:
+def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
     column, relation, condition = (rule.get(name) for name in ("column", "relation", "condition"))
     errors = {}
     if not isinstance(column, str) or column not in COLUMNS:
-        errors["column"] = "is not included in the list" if column else "can't be blank"
+        errors["column"] = NOT_IN_LIST if column else BLANK
     elif relation not in relations_of(column):
-        errors["relation"] = "is not included in the list" if relation else "can't be blank"
+        errors["relation"] = NOT_IN_LIST if relation else BLANK
     if isinstance(condition, bool) or not isinstance(condition, str | int | Decimal) or condition == "":
-        errors["condition"] = "can't be blank" if condition in ("", None) else "is invalid"
+        errors["condition"] = BLANK if condition in ("", None) else INVALID
     elif len(str(condition)) > MAX_CONDITION:
-        errors["condition"] = f"is too long (maximum is {MAX_CONDITION} characters)"
+        errors["condition"] = too_long(MAX_CONDITION)
     elif "column" not in errors and column in VARIANT_NUMBERS and number_of(str(condition)) is None:
-        errors["condition"] = "is not a number"
+        errors["condition"] = NOT_A_NUMBER
     return errors
 
 
@@ -154,6 +154,5 @@ def _variant_number(name: str, relation: str, value: str) -> Q:
     return _some(Variant, ~fits if negated else fits)
 
 
-def _some(model: type[Model], fits: Q) -> Q:
-    rows: Callable[..., Any] = model.objects.filter  # type: ignore[attr-defined]
-    return Q(Exists(rows(fits, product_id=OuterRef("pk"))))
+def _some(model: type[Variant] | type[ProductTag], fits: Q) -> Q:
+    return Q(Exists(model.objects.filter(fits, product_id=OuterRef("pk"))))

@@ -1,0 +1,41 @@
+"""What can be stocked."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import Q
+
+from apps.ground.phrases import at_least
+from apps.ground.rows import ShopOwned, VersionField
+
+
+class InventoryItem(ShopOwned):
+    """A thing that can be stocked: what a variant is in the warehouse and at the customs."""
+
+    sku = models.CharField("SKU", max_length=255, blank=True)
+    tracked = models.BooleanField(default=False, help_text="Whether sales count down its stock.")
+    requires_shipping = models.BooleanField(default=True)
+    cost = models.DecimalField(
+        max_digits=14, decimal_places=2, default=Decimal(0), help_text="What one costs the shop, in its currency."
+    )
+    country_code_of_origin = models.CharField("country of origin", max_length=2, null=True, blank=True)
+    province_code_of_origin = models.CharField("province of origin", max_length=10, null=True, blank=True)
+    harmonized_system_code = models.CharField("HS code", max_length=13, null=True, blank=True)
+    country_harmonized_system_codes = models.JSONField("HS codes by country", default=list, blank=True)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(cost__gte=0),
+                name="inventory_inventoryitem_cost_not_negative",
+                violation_error_message=at_least(0),
+            ),
+        )
+        indexes = (
+            models.Index(fields=("shop", "id"), name="inventory_item_by_shop"),
+            models.Index(fields=("shop", "sku"), name="inventory_item_by_sku"),
+        )
+
+    def __str__(self) -> str:
+        return self.sku or f"#{self.pk}"

@@ -1,0 +1,80 @@
+"""How many of an item lie where, and the ledger of every movement.
+
+``InventoryLevel.available`` is the sum of its ``StockMovement`` rows at any time; both change together, in
+``apps.inventory.domain`` only.
+"""
+
+from django.db import models
+from django.db.models import Q
+
+from apps.ground.phrases import between
+from apps.ground.rows import ShopOwned, VersionField
+from apps.inventory.models.items import InventoryItem
+from apps.inventory.models.locations import Location
+
+# No level leaves this range, so that no sum of a level and a change overflows its column.
+MAX_AVAILABLE = 1_000_000_000
+
+
+class InventoryLevel(ShopOwned):
+    """How many of an item are available at a location; negative where an order oversold it."""
+
+    item = models.ForeignKey(InventoryItem, on_delete=models.CASCADE, related_name="levels")
+    location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="levels")
+    available = models.IntegerField(default=0, editable=False)
+    version = VersionField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("item", "location"),
+                name="inventory_inventorylevel_one_per_item_and_location",
+                violation_error_message="is stocked at this location already",
+            ),
+            models.CheckConstraint(
+                condition=Q(available__gte=-MAX_AVAILABLE, available__lte=MAX_AVAILABLE),
+                name="inventory_inventorylevel_available_in_range",
+                violation_error_message=between(-MAX_AVAILABLE, MAX_AVAILABLE),
+            ),
+        )
+        indexes = (models.Index(fields=("shop", "location", "id"), name="inventory_level_by_location"),)
+
+    def __str__(self) -> str:
+        return f"{self.item_id} at {self.location_id}: {self.available}"
+
+
+class StockMovement(ShopOwned):
+    """One change of one level: who changed it, why, and by how much; never updated.
+
+    It names the item and the location, not the level, so that it outlives the item's leaving the location.
+    """
+
+    class Reason(models.TextChoices):
+        CORRECTION = "correction", "Correction"
+        COUNT = "count", "Counted"
+        RECEIVED = "received", "Received"
+        DAMAGED = "damaged", "Damaged or lost"
+        SALE = "sale", "Sold"
+        RESTOCK = "restock", "Restocked"
+        TRANSFER = "transfer", "Moved to another location"
+        DISCONNECTED = "disconnected", "No longer stocked here"
+        SERVICE = "service", "Reported by the fulfillment service"
+
+    item = models.ForeignKey(InventoryItem, on_delete=models.CASCADE, related_name="movements")
+    location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="movements")
+    delta = models.IntegerField()
+    available = models.IntegerField(help_text="The level after the movement.")
+    reason = models.CharField(max_length=20, choices=Reason)
+    actor = models.CharField(max_length=100)
+    reference = models.CharField(max_length=255, blank=True, help_text="What it belongs to, e.g. an order's name.")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (
+            models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),
+            models.Index(fields=("shop", "-id"), name="inventory_movement_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.delta:+d} {self.get_reason_display()}"
