@@ -11,13 +11,13 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
-from apps.customers.models import Customer
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
 from apps.exchange.admin.forms import AuditExportForm, ExportForm, UploadForm
 from apps.exchange.domain import exports, imports
 from apps.exchange.domain.cells import Writer
 from apps.exchange.domain.kinds import exporters, named
+from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.models import Export, Format, Import, ImportedRow
 from apps.ground.errors import DomainError
@@ -57,8 +57,10 @@ def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -
     return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
 
 
-add_action(Order, export_chosen, permission=EXPORTS[ExportKind.ORDERS])
-add_action(Customer, export_chosen, permission=EXPORTS[ExportKind.CUSTOMERS])
+for kind in KINDS:
+    # The audit log is narrowed by a form of its own.
+    if kind.exporter is not None and kind is not AUDIT_LOG:
+        add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
 add_list_header(Event, "panel/exchange/audit_export.html")
 
 
