@@ -49,7 +49,7 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
     try:
         value = parse_json(text, limit=MAX_ROW)
     except BadJson as error:
-        return RawRow(line, problem=f"is no JSON: {error.detail}")
+        return RawRow(line, problem=f"is no JSON: {error}")
     if isinstance(value, dict) and len(value) == 1:
         [(key, body)] = value.items()
         if key in kinds and isinstance(body, dict):
