@@ -12,28 +12,17 @@ from django.db import transaction
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, payments
 from apps.orders.domain.loading import lines_of, lock, transactions_of
 from apps.orders.domain.validation import clean
-from apps.orders.models import Comment, Order, Transaction
+from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
 
-COLUMNS = (
-    "email",
-    "phone",
-    "buyer_accepts_marketing",
-    "billing_address",
-    "shipping_address",
-    "note",
-    "note_attributes",
-    "tags",
-    "po_number",
-)
-# Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
-PERSONAL = frozenset({"email", "phone", "billing_address", "shipping_address", "note", "note_attributes"})
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
+MAX_COMMENT = 5000
 UNSET = object()
 
 
@@ -70,7 +59,7 @@ def update_order(
 
     Args:
         order: Read again under a lock.
-        attrs: Of ``COLUMNS``.
+        attrs: Of ``EDITABLE``.
         actor: Who.
         at: When.
         customer: None takes the order from its customer, an id gives it to another; unset leaves it.
@@ -85,7 +74,7 @@ def update_order(
         raise ChangeRefused(errors)
     order = lock(order)
     before = order.customer_id
-    changed = {name: cleaned[name] for name in COLUMNS if name in cleaned and cleaned[name] != getattr(order, name)}
+    changed = {name: cleaned[name] for name in EDITABLE if name in cleaned and cleaned[name] != getattr(order, name)}
     changes = changes_of(order, changed, personal=PERSONAL)
     for name, value in changed.items():
         setattr(order, name, value)
@@ -107,7 +96,7 @@ def update_order(
 def _give_to(order: Order, customer_id: int | None) -> None:
     for known in _known(order.customer_id, customer_id):
         if buyers.locked(known) is None:
-            raise buyers.BuyerRefused("is invalid")
+            raise buyers.BuyerRefused(INVALID)
     order.customer_id = customer_id
 
 
@@ -143,15 +132,15 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     The text is a row of its own, for it may name people, and events are never erased.
 
     Raises:
-        CommentRefused: It is blank, longer than 5,000 characters, or no text.
+        CommentRefused: It is blank, longer than ``MAX_COMMENT``, or no text.
     """
     said = text.strip()
     if not said:
-        raise CommentRefused("can't be blank")
+        raise CommentRefused(BLANK)
     if "\0" in said:
-        raise CommentRefused("is invalid")
-    if len(said) > 5000:
-        raise CommentRefused("is too long (maximum is 5000 characters)")
+        raise CommentRefused(INVALID)
+    if len(said) > MAX_COMMENT:
+        raise CommentRefused(too_long(MAX_COMMENT))
     row: Comment = Comment.objects.create(shop=current_shop(), order=order, body=said, actor=actor, created_at=at)
     record_event("orders/comment", order, actor=actor, at=at)
     return row

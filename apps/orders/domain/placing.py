@@ -18,12 +18,13 @@ from django.db.models import F
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.money import is_currency, quantum_of
+from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, hooks, items, payments, pricing, statuses, stocking
 from apps.orders.domain.validation import clean
-from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
+from apps.orders.models import GIVEN, LineItem, Order, OrderCounter, ShippingLine, Transaction
 from apps.orders.models.orders import FIRST_NAME
 from apps.shops.models import App
 
@@ -31,31 +32,6 @@ Attrs = Mapping[str, Any]
 Errors = dict[str, list[str]]
 Financial = Order.FinancialStatus
 
-COLUMNS = (
-    "email",
-    "phone",
-    "buyer_accepts_marketing",
-    "billing_address",
-    "shipping_address",
-    "browser_ip",
-    "client_details",
-    "taxes_included",
-    "tax_exempt",
-    "total_tip_received",
-    "note",
-    "note_attributes",
-    "tags",
-    "po_number",
-    "source_name",
-    "source_identifier",
-    "source_url",
-    "reference",
-    "landing_site",
-    "referring_site",
-    "customer_locale",
-    "inventory_behaviour",
-    "test",
-)
 # What an order that was dealt with elsewhere may be said to be, and the movements of money that this stands for.
 STANDS_FOR: dict[str, tuple[str, ...]] = {
     Financial.PENDING: (),
@@ -109,7 +85,7 @@ def create_order(attrs: Attrs, parts: Parts, *, actor: str, at: datetime, app: A
     """Take in an order.
 
     Args:
-        attrs: Of ``COLUMNS``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
+        attrs: Of ``GIVEN``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
             ``closed_at``.
         parts: What comes with it.
         actor: Who brings it.
@@ -164,7 +140,7 @@ def _priced(
         created_at=at,
         processed_at=attrs.get("processed_at") or at,
         closed_at=attrs.get("closed_at"),
-        **{name: cleaned[name] for name in COLUMNS if cleaned.get(name) is not None},
+        **{name: cleaned[name] for name in GIVEN if cleaned.get(name) is not None},
     )
     errors |= _currencies(order, attrs)
     if errors:
@@ -188,15 +164,15 @@ def _currencies(order: Order, attrs: Attrs) -> Errors:
     order.exchange_rate = attrs.get("exchange_rate") or Decimal(1)
     for name in ("currency", "presentment_currency"):
         if not is_currency(getattr(order, name)):
-            errors[name] = ["is not included in the list"]
+            errors[name] = [NOT_IN_LIST]
     if order.is_multi_currency and not attrs.get("exchange_rate"):
-        errors["exchange_rate"] = ["can't be blank"]
+        errors["exchange_rate"] = [BLANK]
     if not order.is_multi_currency and order.exchange_rate != 1:
         errors["exchange_rate"] = ["must be 1 where there is one currency"]
     if errors:
         return errors
     tiny = quantum_of(order.presentment_currency) / order.exchange_rate
-    return {} if tiny < 10**9 else {"exchange_rate": ["is invalid"]}
+    return {} if tiny < 10**9 else {"exchange_rate": [INVALID]}
 
 
 def _send(parts: Parts, lines: Sequence[LineItem]) -> Errors:
@@ -204,7 +180,7 @@ def _send(parts: Parts, lines: Sequence[LineItem]) -> Errors:
     if parts.fulfillment_status in (None, ""):
         return {}
     if parts.fulfillment_status != Order.FulfillmentStatus.FULFILLED:
-        return {"fulfillment_status": ["is not included in the list"]}
+        return {"fulfillment_status": [NOT_IN_LIST]}
     for line in lines:
         line.fulfilled_quantity, line.fulfillable_quantity = line.quantity, 0
     return {}
