@@ -1,4 +1,3 @@
-<<<<<<<< HEAD:apps/ground/strict_json.py
 """Strict JSON: nothing comes through that could not be stored and shown again.
 
 Against the defaults of the stack it refuses what would be lost, changed or crash later: double keys, deep nesting,
@@ -68,18 +67,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _decoder = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse_constant
 )
-========
-"""Reading request bodies: strict JSON, whose refusals become answers."""
-
-from collections.abc import Mapping
-from typing import IO, Any
-
-from django.conf import settings
-from rest_framework.parsers import BaseParser
-
-from apps.api.errors import ApiError, BadRequest, Unprocessable, reason
-from apps.ground import strict_json
->>>>>>>> goods:apps/api/requests/parsers.py
 
 
 def parse_json(body: bytes, *, limit: int) -> Any:
@@ -90,7 +77,6 @@ def parse_json(body: bytes, *, limit: int) -> Any:
         Unstorable: A text in it cannot be stored.
         BadJson: It is malformed.
     """
-<<<<<<<< HEAD:apps/ground/strict_json.py
     if len(body) > limit:
         raise TooLong(f"is longer than {limit} bytes")
     if not body:
@@ -139,13 +125,3 @@ def _refuse_unstorable(value: object, path: tuple[str, ...]) -> None:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _refuse_unstorable(item, (*path, str(index)))
-========
-    try:
-        return strict_json.parse_json(body, limit=limit)
-    except strict_json.TooLong:
-        raise ApiError(reason(413), status=413) from None
-    except strict_json.Unstorable as error:
-        raise Unprocessable(error.errors) from None
-    except strict_json.BadJson as error:
-        raise BadRequest("Bad Request", detail=str(error)) from error
->>>>>>>> goods:apps/api/requests/parsers.py

@@ -26,9 +26,8 @@ from apps.catalog.api.fields import HandleField, HtmlField, read_id
 from apps.catalog.api.resources import settle_publication
 from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
 from apps.catalog.domain.collections.lifecycle import CollectionParts
-from apps.catalog.domain.collections.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
-from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.domain.collections.smart_rules import COLUMNS, RELATIONS, RulesRefused, check_rules
+from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
 from apps.media.intake import PictureRefused
 

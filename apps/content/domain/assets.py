@@ -17,7 +17,7 @@ from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, INVALID, larger_than, size_of, too_long
+from apps.ground.phrases import BLANK, INVALID, larger_than, too_long
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed

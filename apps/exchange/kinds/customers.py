@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apps.api.resources.nested import TakenRows
+from apps.api.resources.related import TakenRows
 from apps.api.resources.serializers import read_body
 from apps.api.rows.plans import plan_for
 from apps.customers.api.addresses import AddressSerializer
