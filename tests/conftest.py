@@ -18,7 +18,7 @@ from apps.shops.models import Installation, Shop
 from apps.shops.tenancy import shop_scope
 from backoffice.storages import file_storages
 from tests import factories, parts
-from tests.shared_shop import SHARED, SharedShop, make_acme, wants_shop
+from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
 
 VERSION = "2026-07"
 
@@ -117,7 +117,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _around_the_test(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
     """The shared shop is open before the test's own transaction begins, which is a savepoint then."""
     if wants_shop(request.node):
-        _shared_shop.open()
+        _shared_shop.open(wanted_rows(request.node))
 
 
 @pytest.fixture
@@ -129,6 +129,12 @@ def db(_around_the_test: None, db: None) -> None:
 def shop(db: None) -> Shop:
     """A shop as it was opened."""
     return SHARED.fetch() if SHARED.is_open else make_acme()
+
+
+@pytest.fixture
+def filled(shop: Shop) -> Any:
+    """What the function of the test's mark ``shop_with`` answered."""
+    return SHARED.filled
 
 
 @pytest.fixture
