@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, override_settings
+from pytest_django import DjangoDbBlocker
 
 from apps.api.rows import rendering
 from apps.ground.tenancy import shop_scope
@@ -17,6 +18,7 @@ from apps.jobs.domain import queue as jobs
 from apps.shops.models import Installation, Shop
 from backoffice.storages import file_storages
 from tests import factories, parts
+from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
 
 VERSION = "2026-07"
 
@@ -97,10 +99,42 @@ def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rendering.cache.clear()
 
 
+@pytest.fixture(scope="session")
+def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[SharedShop]:
+    """The shared shop, of which nothing stays behind the last test."""
+    SHARED.blocker = django_db_blocker
+    yield SHARED
+    SHARED.close()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Close the shared shop before a test that must not see it; fixtures would be late, as some use the database."""
+    if not wants_shop(item):
+        SHARED.close()
+
+
+@pytest.fixture
+def _around_the_test(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
+    """The shared shop is open before the test's own transaction begins, which is a savepoint then."""
+    if wants_shop(request.node):
+        _shared_shop.open(wanted_rows(request.node))
+
+
+@pytest.fixture
+def db(_around_the_test: None, db: None) -> None:
+    """pytest-django's ``db``, within the transaction of the shared shop where the test asks for a shop."""
+
+
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """A new shop."""
-    return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
+    """A shop as it was opened."""
+    return SHARED.fetch() if SHARED.is_open else make_acme()
+
+
+@pytest.fixture
+def filled(shop: Shop) -> Any:
+    """What the function of the test's mark ``shop_with`` answered."""
+    return SHARED.filled
 
 
 @pytest.fixture

@@ -1,27 +1,49 @@
 """Two shops with the same data, and a look at everything that is stored."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db import connection
+from django.db.models import Model
 
-from apps.ground.tenancy import every_shop, shop_scope
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
 from tests.samples import Sample, World
 
 UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
+# Asking notes when the token was used, whatever is answered.
+NOTED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
 
 
-def row_counts() -> dict[str, int]:
-    """How many rows each table has."""
-    with every_shop():
-        return {
-            model._meta.label: model._base_manager.count()
-            for model in apps.get_models()
-            if model._meta.managed and model._meta.label not in UNRELATED
-        }
+@cache
+def _statement() -> str:
+    """One query for all tables: the name of each, how many rows it has, and what these say."""
+    quote = connection.ops.quote_name
+
+    def contents(model: type[Model]) -> str:
+        fields = [field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in NOTED]
+        columns = [quote(field.column) for field in fields]
+        if connection.vendor == "postgresql":
+            said = f"string_agg(ROW({','.join(columns)})::text, ',')"
+        else:
+            said = f"group_concat({'||'.join(f'quote({column})' for column in columns)})"
+        return f"SELECT '{model._meta.label}', count(*), {said} FROM {quote(model._meta.db_table)}"
+
+    models = (model for model in apps.get_models() if model._meta.managed and model._meta.label not in UNRELATED)
+    return " UNION ALL ".join(map(contents, models))
+
+
+def everything_stored() -> dict[str, tuple[int, str]]:
+    """Of each table how many rows it has, and all that they say."""
+    with connection.cursor() as cursor:
+        cursor.execute(_statement())
+        return {label: (count, said) for label, count, said in cursor.fetchall()}
 
 
 class Arranged:
@@ -55,14 +77,13 @@ def arranged(api: ApiClient, shop: Shop) -> Any:
 
 @pytest.fixture
 def unchanged() -> Any:
-    """``with unchanged():`` nothing is stored, deleted or recorded meanwhile."""
-    from contextlib import contextmanager
+    """``with unchanged():`` nothing is stored, changed, deleted or recorded meanwhile."""
 
     @contextmanager
-    def check() -> Any:
-        before = row_counts()
+    def check(*about: object) -> Iterator[None]:
+        before = everything_stored()
         yield
-        after = row_counts()
-        assert after == before
+        after = everything_stored()
+        assert [table for table in before if before[table] != after[table]] == [], about
 
     return check

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.api.rows import rendering
 from apps.catalog.domain.collections.membership import ORDERS
 from apps.catalog.models import Collection, Product
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from benchmarks.sort_orders import fill_collections
 from tests.api.test_paging import links
@@ -18,24 +19,25 @@ from tests.conftest import ApiClient
 PRODUCTS = 10_000
 PAGE = 250
 
-pytestmark = [pytest.mark.slow]
 
-
-@pytest.fixture
-def full(in_shop: Shop) -> dict[str, Collection]:
+def full_collections(shop: Shop) -> dict[str, int]:
     """A custom and a smart collection that hold all of ten thousand products."""
-    return {collection.kind: collection for collection in fill_collections(in_shop, PRODUCTS)}
+    with shop_scope(shop):
+        return {collection.kind: collection.pk for collection in fill_collections(shop, PRODUCTS)}
+
+
+pytestmark = [pytest.mark.slow, pytest.mark.shop_with(fill=full_collections), pytest.mark.usefixtures("in_shop")]
 
 
 @pytest.mark.parametrize("kind", ["custom", "smart"])
 def test_every_order_costs_the_same_queries_and_hides_nothing(
-    api: ApiClient, full: dict[str, Collection], kind: str
+    api: ApiClient, filled: dict[str, int], kind: str
 ) -> None:
-    path = f"collections/{full[kind].pk}/products.json"
+    path = f"collections/{filled[kind]}/products.json"
     api.get("shop.json")  # the first call of a token also notes its use
     queries = {}
     for name in ORDERS:
-        Collection.objects.filter(pk=full[kind].pk).update(sort_order=name)
+        Collection.objects.filter(pk=filled[kind]).update(sort_order=name)
         rendering.cache.clear()
         with CaptureQueriesContext(connection) as captured:
             first = api.get(path, limit=PAGE)
@@ -47,20 +49,18 @@ def test_every_order_costs_the_same_queries_and_hides_nothing(
     assert len(set(queries.values())) == 1, queries
 
 
-def test_products_by_price_come_in_order(api: ApiClient, full: dict[str, Collection]) -> None:
-    Collection.objects.filter(pk=full["smart"].pk).update(sort_order="price-desc")
+def test_products_by_price_come_in_order(api: ApiClient, filled: dict[str, int]) -> None:
+    Collection.objects.filter(pk=filled["smart"]).update(sort_order="price-desc")
     prices = dict(Product.objects.values_list("pk", "lowest_price"))
 
-    response = api.get(f"collections/{full['smart'].pk}/products.json", limit=PAGE)
+    response = api.get(f"collections/{filled['smart']}/products.json", limit=PAGE)
 
     shown = [prices[row["id"]] for row in response.json()["products"]]
     assert shown[0] == max(prices.values())
     assert all(before >= after for before, after in pairwise(shown))
 
 
-def test_a_full_page_costs_a_fixed_number_of_queries(
-    api: ApiClient, full: dict[str, Collection], django_assert_num_queries: Any
-) -> None:
+def test_a_full_page_costs_a_fixed_number_of_queries(api: ApiClient, django_assert_num_queries: Any) -> None:
     api.get("shop.json")
 
     with django_assert_num_queries(7):  # token, keys, products, variants, options, images, their variants

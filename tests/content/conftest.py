@@ -53,7 +53,8 @@ class Origin:
         self._scheme = "https" if tls else "http"
         if tls:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        # By default it looks twice a second only whether it is to end, and each test would wait for that.
+        self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
     def url(self, path: str) -> str:

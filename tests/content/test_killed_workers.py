@@ -38,16 +38,20 @@ pytestmark = [
 ]
 
 MOMENTS = 20
-# What a worker's process does with one message; the line tells that it is about to begin.
+# A worker, which like Celery's has a process of its own for each message: told a job's key, it says which process.
 WORKER = """
-import sys, uuid
+import os, sys, uuid
 import django
 django.setup()
 from apps.jobs.domain.queue import run
-print("ready", flush=True)
-sys.stdin.readline()
-run(uuid.UUID(sys.argv[1]))
-print("done", flush=True)
+for line in sys.stdin:
+    process = os.fork()
+    if not process:
+        run(uuid.UUID(line.strip()))
+        os._exit(0)
+    print(process, flush=True)
+    os.waitpid(process, 0)
+    print("ended", flush=True)
 """
 
 
@@ -58,31 +62,52 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "media"
 
 
-def start_worker(job: Job, folder: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(job.key)],
-        cwd=settings.BASE_DIR,
-        env={
+class Worker:
+    """A worker on the test's database, of which one process after another can be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        env = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "backoffice.settings",
             "DATABASE_URL": database_url(),
             "BACKOFFICE_DATA_DIR": str(folder.parent),
             "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
-        },
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", WORKER],
+            cwd=settings.BASE_DIR,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def begin(self, job: Job) -> int:
+        """Let it begin with a job; returns the process that does it."""
+        assert self._process.stdin
+        self._process.stdin.write(f"{job.key}\n")
+        self._process.stdin.flush()
+        return int(self._line())
+
+    def wait(self) -> None:
+        """Until the process of the job is gone, one way or another."""
+        assert self._line() == "ended\n"
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _line(self) -> str:
+        assert self._process.stdout
+        return self._process.stdout.readline()
 
 
-def begin(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
+@pytest.fixture
+def worker(folder: Path) -> Iterator[Worker]:
+    started = Worker(folder)
+    yield started
+    started.stop()
 
 
 def new_theme(archive: bytes) -> tuple[Theme, Job]:
@@ -105,7 +130,7 @@ def check(theme: Theme, files: dict[str, bytes]) -> bool:
 
 
 def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_completes(
-    folder: Path, monkeypatch: Any
+    folder: Path, worker: Worker, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(jobs, "_doorbells", [])
     shop: Shop = factories.make_shop()
@@ -117,19 +142,15 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         with shop_scope(shop):
             Theme.objects.filter(name="Killed", role="unpublished").delete()
             theme, job = new_theme(zipped(files))
-        process = start_worker(job, folder)
+        process = worker.begin(job)
         began = time.monotonic()
-        begin(process)
+        if moment:
+            time.sleep(seconds * chance.random())
+            os.kill(process, signal.SIGKILL)
+        worker.wait()
         if moment == 0:
             # The first one lives, to learn how long the others take.
-            assert process.stdout is not None
-            assert process.stdout.readline() == "done\n"
             seconds = time.monotonic() - began
-        else:
-            time.sleep(seconds * chance.random())
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait(30)
-        process.communicate()
 
         with shop_scope(shop):
             complete = check(theme, files)

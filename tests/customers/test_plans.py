@@ -20,8 +20,7 @@ from tests.customers.factories import NOON
 ROWS = 8_000
 
 
-@pytest.fixture
-def crowd(shop: Shop) -> Shop:
+def add_crowd(shop: Shop) -> None:
     """A shop with so many customers that reading them all would be a choice to be ashamed of."""
     with shop_scope(shop):
         rows = [
@@ -50,7 +49,9 @@ def crowd(shop: Shop) -> Shop:
         )
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
-    return shop
+
+
+pytestmark = pytest.mark.shop_with(fill=add_crowd)
 
 
 def plan(queryset: Any) -> str:
@@ -63,7 +64,7 @@ def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any
 
 
 @pytest.mark.postgres
-def test_searches_on_postgresql_read_the_trigram_indexes(crowd: Shop) -> None:
+def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
     expected = {
         "person01234": "customers_customer_search",
         "email:person01234": "customers_customer_search",
@@ -73,14 +74,14 @@ def test_searches_on_postgresql_read_the_trigram_indexes(crowd: Shop) -> None:
         "city:City123": "customers_address_search",
     }
 
-    with shop_scope(crowd):
+    with shop_scope(shop):
         with connection.cursor() as cursor:
             # Rows of this transaction's bulk insert wait in a list of pending entries until it is cleaned.
             for index in set(expected.values()):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
-        told = {query: plan(searched(crowd, query)) for query in expected}
-        whole = plan(searched(crowd, "email:person01234@mail34.example"))
-        counts = {query: len(searched(crowd, query)) for query in expected}
+        told = {query: plan(searched(shop, query)) for query in expected}
+        whole = plan(searched(shop, "email:person01234@mail34.example"))
+        counts = {query: len(searched(shop, query)) for query in expected}
 
     assert {query: index for query, index in expected.items() if index not in told[query]} == {}
     assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
@@ -89,7 +90,7 @@ def test_searches_on_postgresql_read_the_trigram_indexes(crowd: Shop) -> None:
 
 
 @pytest.mark.postgres
-def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(crowd: Shop) -> None:
+def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(shop: Shop) -> None:
     expected = {
         # Few of each, many of one, many of both, few beside something else, and opposites.
         "email:person01234 OR city:City123": {"customers_customer_search", "customers_address_search"},
@@ -101,23 +102,23 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(cro
         "-(country:SE OR tag:tag123)": {"customers_customer_by_order"},
     }
 
-    with shop_scope(crowd):
+    with shop_scope(shop):
         with connection.cursor() as cursor:
             for index in ("customers_customer_search", "customers_address_search"):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
             # With so few rows reading them all to look up a hundred ids is a choice; it counts where they come from.
             cursor.execute("SET LOCAL enable_seqscan = off")
-        told = {query: plan(searched(crowd, query)) for query in expected}
-        counts = {query: len(searched(crowd, query)) for query in expected}
+        told = {query: plan(searched(shop, query)) for query in expected}
+        counts = {query: len(searched(shop, query)) for query in expected}
 
     assert [query for query, names in expected.items() if not all(name in told[query] for name in names)] == []
     assert [query for query, text in told.items() if "Seq Scan" in text or "SubPlan" in text] == []
     assert all(counts.values())
 
 
-def test_the_order_by_email_reads_an_index_for_those_with_and_one_for_those_without(crowd: Shop) -> None:
-    with shop_scope(crowd):
-        Customer.objects.bulk_create([Customer(shop=crowd, first_name="Nameless")])
+def test_the_order_by_email_reads_an_index_for_those_with_and_one_for_those_without(shop: Shop) -> None:
+    with shop_scope(shop):
+        Customer.objects.bulk_create([Customer(shop=shop, first_name="Nameless")])
         everybody = [Customer.objects.filter(each) for each in EVERYBODY["email_key"]]
         for order in ("email asc", "email desc"):
             told = plan(beside_any(everybody, read_order(order), None, 51).values_list("pk"))
@@ -126,7 +127,7 @@ def test_the_order_by_email_reads_an_index_for_those_with_and_one_for_those_with
             assert "customers_customer_no_email" in told
 
 
-def test_orders_read_their_indexes_and_sort_nothing(crowd: Shop) -> None:
+def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
     expected = {
         "last_order_date desc": "customers_customer_by_order",
         "created_at asc": "customers_customer_by_creation",
@@ -136,7 +137,7 @@ def test_orders_read_their_indexes_and_sort_nothing(crowd: Shop) -> None:
         "last_name asc": "customers_customer_by_name",
     }
 
-    with shop_scope(crowd):
+    with shop_scope(shop):
         told = {
             order: plan(beside(Customer.objects.all(), read_order(order), None).values_list("pk")[:51])
             for order in expected
@@ -147,12 +148,12 @@ def test_orders_read_their_indexes_and_sort_nothing(crowd: Shop) -> None:
 
 
 @pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
-def test_searches_on_sqlite_read_the_full_text_table(crowd: Shop) -> None:
+def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     queries = ("person01234", "email:person01234@mail34.example", "tag:tag123", "note:word333")
 
-    with shop_scope(crowd):
-        told = {query: plan(searched(crowd, query)) for query in queries}
-        counts = {query: len(searched(crowd, query)) for query in queries}
+    with shop_scope(shop):
+        told = {query: plan(searched(shop, query)) for query in queries}
+        counts = {query: len(searched(shop, query)) for query in queries}
 
     assert not [query for query in queries if full_text.TABLE not in told[query]]
     assert not [query for query in queries if "SCAN customers_customer" in told[query]]

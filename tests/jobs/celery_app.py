@@ -1,4 +1,4 @@
-"""The product's Celery app with one more task, whose marks a test can read."""
+"""The product's Celery app with one more task, whose marks a test can read, and with waits that a test may shorten."""
 
 import os
 import time
@@ -9,6 +9,11 @@ import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 django.setup()
+
+from django.conf import settings  # noqa: E402
+
+settings.JOB_LEASE_SECONDS = int(os.environ["TEST_LEASE_SECONDS"])
+settings.JOB_SWEEP_SECONDS = int(os.environ["TEST_SWEEP_SECONDS"])
 
 from apps.jobs.domain import queue  # noqa: E402
 from apps.jobs.models import Job  # noqa: E402

@@ -22,8 +22,7 @@ EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
 IN_ORDER = "nothing" if parts.on_postgres() else "orders_order_by_shop"
 
 
-@pytest.fixture
-def crowd(shop: Shop) -> Shop:
+def add_crowd(shop: Shop) -> None:
     """A shop with so many orders that reading them all would be a choice to be ashamed of."""
     start = timezone.now() - timedelta(days=ROWS)
     with shop_scope(shop):
@@ -50,7 +49,9 @@ def crowd(shop: Shop) -> Shop:
         )
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
-    return shop
+
+
+pytestmark = pytest.mark.shop_with(fill=add_crowd)
 
 
 def _closed(at: Any) -> dict[str, Any]:
@@ -69,8 +70,8 @@ def _closed(at: Any) -> dict[str, Any]:
         ({"processed_at_max": EARLY}, {"orders_order_by_processing", IN_ORDER}),
     ],
 )
-def test_filters_read_an_index(crowd: Shop, query: dict[str, str], indexes: set[str]) -> None:
-    with shop_scope(crowd):
+def test_filters_read_an_index(shop: Shop, query: dict[str, str], indexes: set[str]) -> None:
+    with shop_scope(shop):
         found = apply_filters(OrderFilter, query, Order.objects.all())
         told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
 
@@ -79,8 +80,8 @@ def test_filters_read_an_index(crowd: Shop, query: dict[str, str], indexes: set[
     assert "Seq Scan on orders_order" not in told
 
 
-def test_orders_of_a_customer_read_an_index(crowd: Shop) -> None:
-    with shop_scope(crowd):
+def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
+    with shop_scope(shop):
         buyer = Customer.objects.latest("pk")
         found = Order.objects.filter(customer=buyer, status="closed")
         told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())

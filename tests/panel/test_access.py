@@ -4,7 +4,6 @@ The table must name each route of the site: a new one fails ``test_every_route_i
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -22,205 +21,19 @@ from apps.inventory.models import StockMovement
 from apps.jobs.models import Job
 from apps.metafields.domain.setting import set_many
 from apps.shops.models import AccessToken, Installation, Shop
+from apps.staff.domain.permissions import NAMES as EVERY
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_article, make_blog, make_draft, make_rewritten
 from tests.customers.factories import make_customer
+from tests.each import Each
 from tests.inventory.factories import first_location, make_item, put
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
+from tests.panel.pages import OPEN, TABLE
 
-STAFF = (
-    "staff_management_create",
-    "staff_management_update",
-    "staff_management_delete",
-    "staff_management_activation",
-)
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
-EXPORTS = ("export_orders", "export_customers", "staff_audit_log_view")
-APPS = ("applications", "view_private_apps", "edit_private_apps")
-
-
-@dataclass
-class Row:
-    """Who may open an address, and what a GET answers them."""
-
-    lets: tuple[str, ...] = ()  # any one of these names; none: nobody, not even an owner
-    about: str = ""  # the kind of object in the address
-    status: int = 200
-
-
-TABLE: dict[str, Row] = {
-    "shops_shop_changelist": Row(("preferences",), status=302),
-    "shops_shop_add": Row(),
-    "shops_shop_change": Row(("preferences",), "shop"),
-    "shops_shop_history": Row(("preferences",), "shop"),
-    "shops_shop_delete": Row((), "shop"),
-    "shops_installation_changelist": Row(APPS),
-    "shops_installation_add": Row(("applications",)),
-    "shops_installation_change": Row(APPS, "installation"),
-    "shops_installation_history": Row(APPS, "installation"),
-    "shops_installation_delete": Row(("applications",), "installation"),
-    "shops_installation_scopes": Row(("edit_private_apps",), "installation"),
-    "shops_installation_new_token": Row(("edit_private_apps",), "installation", 405),
-    "shops_installation_rotate": Row(("edit_private_apps",), "installation", 405),
-    "shops_installation_revoke": Row(("edit_private_apps",), "token"),
-    "content_scripttag_changelist": Row(("themes", "applications")),
-    "content_scripttag_add": Row(),
-    "content_scripttag_change": Row(("themes", "applications"), "tag"),
-    "content_scripttag_history": Row(("themes", "applications"), "tag"),
-    "content_scripttag_delete": Row((), "tag"),
-    "content_blog_changelist": Row(("pages",)),
-    "content_blog_add": Row(("pages",)),
-    "content_blog_change": Row(("pages",), "blog"),
-    "content_blog_history": Row(("pages",), "blog"),
-    "content_blog_delete": Row(("pages",), "blog"),
-    "content_article_changelist": Row(("pages",)),
-    "content_article_add": Row(("pages",)),
-    "content_article_change": Row(("pages",), "article"),
-    "content_article_history": Row(("pages",), "article"),
-    "content_article_delete": Row(("pages",), "article"),
-    "content_article_preview": Row(("pages",), status=405),
-    "content_article_version": Row(("pages",), "article_version"),
-    "content_theme_changelist": Row(("themes",)),
-    "content_theme_add": Row(("themes",)),
-    "content_theme_change": Row(("themes",), "theme"),
-    "content_theme_history": Row(("themes",), "theme"),
-    "content_theme_delete": Row(("themes",), "theme"),
-    "content_theme_publish": Row(("themes",), "theme"),
-    "content_theme_progress": Row(("themes",), "theme"),
-    "content_theme_download": Row(("themes",), "theme"),
-    "content_theme_duplicate": Row(("themes",), "theme", 405),
-    "content_theme_retry": Row(("themes",), "theme", 405),
-    "content_theme_code": Row(("themes",), "theme"),
-    "content_theme_delete_file": Row(("themes",), "theme", 405),
-    "content_theme_version": Row(("themes",), "version"),
-    "content_mobileplatformapplication_changelist": Row(("preferences",)),
-    "content_mobileplatformapplication_add": Row(("preferences",)),
-    "content_mobileplatformapplication_change": Row(("preferences",), "mobile"),
-    "content_mobileplatformapplication_history": Row(("preferences",), "mobile"),
-    "content_mobileplatformapplication_delete": Row(("preferences",), "mobile"),
-    "inventory_location_changelist": Row(("locations", "products")),
-    "inventory_location_add": Row(("locations",)),
-    "inventory_location_change": Row(("locations", "products"), "location"),
-    "inventory_location_history": Row(("locations", "products"), "location"),
-    "inventory_location_delete": Row((), "location"),
-    "inventory_location_activation": Row(("locations",), "location"),
-    "inventory_inventoryitem_changelist": Row(("products",)),
-    "inventory_inventoryitem_add": Row(),
-    "inventory_inventoryitem_change": Row(("products",), "item"),
-    "inventory_inventoryitem_history": Row(("products",), "item"),
-    "inventory_inventoryitem_delete": Row((), "item"),
-    "inventory_stockmovement_changelist": Row(("products",)),
-    "inventory_stockmovement_add": Row(),
-    "inventory_stockmovement_change": Row(("products",), "movement"),
-    "inventory_stockmovement_history": Row(("products",), "movement"),
-    "inventory_stockmovement_delete": Row((), "movement"),
-    "catalog_product_changelist": Row(("products",)),
-    "catalog_product_add": Row(("products",)),
-    "catalog_product_change": Row(("products",), "product"),
-    "catalog_product_history": Row(("products",), "product"),
-    "catalog_product_delete": Row(("products",), "product"),
-    "catalog_product_images": Row(("products",), "product"),
-    "catalog_variant_changelist": Row(("products",)),
-    "catalog_variant_add": Row(),
-    "catalog_variant_change": Row(("products",), "variant"),
-    "catalog_variant_history": Row(("products",), "variant"),
-    "catalog_variant_delete": Row(("products",), "variant"),
-    "catalog_customcollection_changelist": Row(("products",)),
-    "catalog_customcollection_add": Row(("products",)),
-    "catalog_customcollection_change": Row(("products",), "custom"),
-    "catalog_customcollection_history": Row(("products",), "custom"),
-    "catalog_customcollection_delete": Row(("products",), "custom"),
-    "catalog_customcollection_products": Row(("products",), "custom"),
-    "catalog_smartcollection_changelist": Row(("products",)),
-    "catalog_smartcollection_add": Row(("products",)),
-    "catalog_smartcollection_change": Row(("products",), "smart"),
-    "catalog_smartcollection_history": Row(("products",), "smart"),
-    "catalog_smartcollection_delete": Row(("products",), "smart"),
-    "catalog_smartcollection_products": Row(("products",), "smart"),
-    "catalog_smartcollection_preview": Row(("products",)),
-    "metafields_metafield_changelist": Row(("preferences",)),
-    "metafields_metafield_add": Row(("preferences",)),
-    "metafields_metafield_change": Row(("preferences",), "metafield"),
-    "metafields_metafield_history": Row(("preferences",), "metafield"),
-    "metafields_metafield_delete": Row(("preferences",), "metafield"),
-    "events_event_changelist": Row(("staff_audit_log_view",)),
-    "events_event_add": Row(),
-    "events_event_change": Row(("staff_audit_log_view",), "event"),
-    "events_event_history": Row(("staff_audit_log_view",), "event"),
-    "events_event_delete": Row((), "event"),
-    "jobs_job_changelist": Row(("preferences",)),
-    "jobs_job_add": Row(),
-    "jobs_job_change": Row(("preferences",), "job"),
-    "jobs_job_history": Row(("preferences",), "job"),
-    "jobs_job_delete": Row((), "job"),
-    "jobs_job_retry": Row(("preferences",), "job", 405),
-    "jobs_job_cancel": Row(("preferences",), "job", 405),
-    "customers_customer_changelist": Row(("customers",)),
-    "customers_customer_add": Row(("customers",)),
-    "customers_customer_change": Row(("customers",), "customer"),
-    "customers_customer_history": Row(("customers",), "customer"),
-    "customers_customer_delete": Row(("customers",), "customer"),
-    "customers_customer_invite": Row(("customers",), "customer"),
-    "customers_customer_activation": Row(("customers",), "customer"),
-    "customers_customer_disable": Row(("customers",), "customer"),
-    "customers_customer_data": Row(("customers",), "customer"),
-    "customers_customer_data_export": Row(("customers",), "customer", 405),
-    "customers_customer_data_erase": Row(("customers",), "customer", 405),
-    "orders_order_changelist": Row(("orders", "edit_orders")),
-    "orders_order_add": Row(),
-    "orders_order_change": Row(("orders", "edit_orders"), "order"),
-    "orders_order_history": Row(("orders", "edit_orders"), "order"),
-    "orders_order_delete": Row(("edit_orders",), "order"),
-    "orders_order_edit": Row(("edit_orders",), "order"),
-    "orders_order_cancel": Row(("edit_orders",), "order"),
-    "orders_order_close": Row(("edit_orders",), "order", 405),
-    "orders_order_open": Row(("edit_orders",), "order", 405),
-    "orders_order_capture": Row(("edit_orders",), "order", 405),
-    "orders_order_paid": Row(("edit_orders",), "order", 405),
-    "orders_order_comment": Row(("orders",), "order", 405),
-    # An export opens to the person who asked for it, whoever else may export.
-    "exchange_export_changelist": Row(EXPORTS),
-    "exchange_export_add": Row(),
-    "exchange_export_new": Row(EXPORTS),
-    "exchange_export_change": Row(EXPORTS, "export", 404),
-    "exchange_export_history": Row(EXPORTS, "export", 404),
-    "exchange_export_delete": Row((), "export", 404),
-    "exchange_export_file": Row(EXPORTS, "export_file", 404),
-    "exchange_import_changelist": Row(("customers", "edit_orders")),
-    "exchange_import_add": Row(),
-    "exchange_import_upload": Row(("customers", "edit_orders")),
-    "exchange_import_change": Row(("customers", "edit_orders"), "import"),
-    "exchange_import_history": Row(("customers", "edit_orders"), "import"),
-    "exchange_import_delete": Row((), "import"),
-    "exchange_import_confirm": Row(("customers", "edit_orders"), "import", 405),
-    "exchange_import_report": Row(("customers", "edit_orders"), "import"),
-    "staff_membership_changelist": Row(STAFF),
-    "staff_membership_add": Row(("staff_management_create",)),
-    "staff_membership_change": Row(STAFF, "membership"),
-    "staff_membership_history": Row(STAFF, "membership"),
-    "staff_membership_delete": Row(("staff_management_delete",), "membership"),
-    "staff_membership_activation": Row(("staff_management_activation",), "membership", 405),
-    "staff_membership_invitation": Row(("staff_management_create",), "membership", 405),
-}
-# What everybody in the shop may open, whatever they hold; each has its own test.
-OPEN = {
-    "index",
-    "search",
-    "login",
-    "logout",
-    "password_change",
-    "password_change_done",
-    "autocomplete",
-    "jsi18n",
-    "app_list",
-    "save_view",
-    "change_view",
-}
-# Django redirects <id>/ to <id>/change/ and anything else to 404; neither has a name.
-NAMES = sorted(TABLE)
 
 
 def routes(patterns: list[Any]) -> Iterator[str]:
@@ -303,85 +116,97 @@ def test_every_route_is_in_the_table() -> None:
     assert sorted({*routes(admin.site.get_urls())}) == sorted({*TABLE, *OPEN})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nobody_who_is_not_logged_in_gets_further_than_the_login(
-    name: str, panel_with: PanelWith, things_of: Things
-) -> None:
+def test_nobody_who_is_not_logged_in_gets_further_than_the_login(panel_with: PanelWith, things_of: Things) -> None:
     panel = panel_with(owner=True)
-    address = panel.url(name, *things_of(panel.shop)[TABLE[name].about])
+    things = things_of(panel.shop)
     before = state()
 
-    answers = [Client().get(address), Client().post(address, {"_selected_action": "1"})]
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                address = panel.url(name, *things[row.about])
+                answers = [Client().get(address), Client().post(address, {"_selected_action": "1"})]
+                assert [answer.status_code for answer in answers] == [302, 302]
+                assert all(
+                    answer.headers["Location"].startswith("/accounts/login/?next=/s/acme/") for answer in answers
+                )
+                assert state() == before
 
-    assert [answer.status_code for answer in answers] == [302, 302]
-    assert all(answer.headers["Location"].startswith("/accounts/login/?next=/s/acme/") for answer in answers)
-    assert state() == before
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_somebody_without_permissions_is_refused_and_changes_nothing(
-    name: str, panel_with: PanelWith, things_of: Things
-) -> None:
+def test_somebody_without_permissions_is_refused_and_changes_nothing(panel_with: PanelWith, things_of: Things) -> None:
     panel = panel_with()
-    args = things_of(panel.shop)[TABLE[name].about]
+    things = things_of(panel.shop)
     before = without_memory(state())
 
-    answers = [panel.get(name, *args), panel.post(name, *args, post="yes", confirm="bko_", active="on")]
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                args = things[row.about]
+                answers = [panel.get(name, *args), panel.post(name, *args, post="yes", confirm="bko_", active="on")]
+                assert [answer.status_code for answer in answers] == [403, 403]
+                assert all(b"You may not do this" in answer.content for answer in answers)
+                assert without_memory(state()) == before
 
-    assert [answer.status_code for answer in answers] == [403, 403]
-    assert all(b"You may not do this" in answer.content for answer in answers)
-    assert without_memory(state()) == before
 
-
-@pytest.mark.parametrize(("name", "permission"), [(name, lets) for name in NAMES for lets in TABLE[name].lets])
-def test_each_permission_lets_in(name: str, permission: str, panel_with: PanelWith, things_of: Things) -> None:
+@pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
+def test_each_permission_lets_in(permission: str, panel_with: PanelWith, things_of: Things) -> None:
     panel = panel_with(permission)
+    things = things_of(panel.shop)
 
-    answer = panel.get(name, *things_of(panel.shop)[TABLE[name].about])
-
-    assert answer.status_code == TABLE[name].status
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_other_permission_lets_in(name: str, panel_with: PanelWith, things_of: Things) -> None:
-    from apps.staff.domain.permissions import NAMES as EVERY
-
-    row = TABLE[name]
-    panel = panel_with(*(other for other in EVERY if other not in row.lets))
-
-    answer = panel.get(name, *things_of(panel.shop)[row.about])
-
-    assert answer.status_code == 403
+    with Each() as each:
+        for name, row in TABLE.items():
+            if permission in row.lets:
+                with each(name):
+                    assert panel.get(name, *things[row.about]).status_code == row.status
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_owners_may_do_what_anybody_may(name: str, owner: Panel, things_of: Things) -> None:
-    row = TABLE[name]
+@pytest.mark.parametrize(
+    "lets", sorted({row.lets for row in TABLE.values()}), ids=lambda lets: "-".join(lets) or "nobody"
+)
+def test_no_other_permission_lets_in(lets: tuple[str, ...], panel_with: PanelWith, things_of: Things) -> None:
+    panel = panel_with(*(other for other in EVERY if other not in lets))
+    things = things_of(panel.shop)
 
-    answer = owner.get(name, *things_of(owner.shop)[row.about])
+    with Each() as each:
+        for name, row in TABLE.items():
+            if row.lets == lets:
+                with each(name):
+                    assert panel.get(name, *things[row.about]).status_code == 403
 
-    assert answer.status_code == (row.status if row.lets else 403)
+
+def test_owners_may_do_what_anybody_may(owner: Panel, things_of: Things) -> None:
+    things = things_of(owner.shop)
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                assert owner.get(name, *things[row.about]).status_code == (row.status if row.lets else 403)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if TABLE[name].about and TABLE[name].lets])
-def test_another_shops_object_is_not_found(name: str, owner: Panel, other_shop: Shop, things_of: Things) -> None:
-    args = things_of(other_shop)[TABLE[name].about]
+def test_another_shops_object_is_not_found(owner: Panel, other_shop: Shop, things_of: Things) -> None:
+    things = things_of(other_shop)
     before = without_memory(state())
 
-    answers = [owner.get(name, *args), owner.post(name, *args, post="yes")]
+    with Each() as each:
+        for name, row in TABLE.items():
+            if row.about and row.lets:
+                with each(name):
+                    args = things[row.about]
+                    answers = [owner.get(name, *args), owner.post(name, *args, post="yes")]
+                    assert answers[0].status_code == 404
+                    # Where nobody changes anything, a change is refused before anybody looks for the object.
+                    assert answers[1].status_code in {403, 404}
+                    assert without_memory(state()) == before
 
-    assert answers[0].status_code == 404
-    # Where nobody changes anything, a change is refused before anybody looks for the object.
-    assert answers[1].status_code in {403, 404}
-    assert without_memory(state()) == before
 
-
-@pytest.mark.parametrize("name", NAMES)
-def test_another_shops_panel_is_not_found(name: str, owner: Panel, other_shop: Shop, things_of: Things) -> None:
+def test_another_shops_panel_is_not_found(owner: Panel, other_shop: Shop, things_of: Things) -> None:
     things = things_of(other_shop)
     owner.shop = other_shop
 
-    assert owner.get(name, *things[TABLE[name].about]).status_code == 404
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                assert owner.get(name, *things[row.about]).status_code == 404
 
 
 @pytest.mark.parametrize("identity", ["abc", "99999999999999999999999", "0", "-1", "_5F"])
