@@ -282,4 +282,4 @@ def test_the_theme_is_imported_in_one_module_only() -> None:
         if any(line.startswith(("import unfold", "from unfold")) for line in path.read_text().splitlines())
     }
 
-    assert users == {"staff/theme.py"}
+    assert users == {"panel/theme.py"}
