@@ -24,7 +24,7 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, Any]]:
         local = {"location": str(folder)}
         return {
             "default": {"BACKEND": "apps.media.storage.WholeFiles", "OPTIONS": local},
-            "contents": {"BACKEND": "apps.content.domain.storage.ContentFolder", "OPTIONS": local},
+            "contents": {"BACKEND": "apps.media.storage.ContentFolder", "OPTIONS": local},
         }
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query))
