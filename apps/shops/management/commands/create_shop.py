@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
-from apps.shops.domain import installing
+from apps.shops.domain import opening
 from apps.shops.management.commands._output import print_result, sentence
 
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         """Open it and print its id, domain and handle."""
         domain = options["domain"].lower()
         try:
-            shop = installing.create_shop(
+            shop = opening.create_shop(
                 domain=domain,
                 name=options["name"] or domain.split(".")[0].replace("-", " ").title(),
                 email=options["email"] or "owner@example.com",
