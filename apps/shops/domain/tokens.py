@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.installing import NotInstalled
@@ -37,7 +39,13 @@ def issue_token(installation: Installation, *, actor: str, at: datetime) -> str:
 def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str, at: datetime) -> str:
     """Make a new token and let the others live for the overlap only; returns the new one, this once."""
     with shop_scope(installation.shop):
-        AccessToken.objects.filter(installation=installation).usable().update(expires_at=at + overlap)
+        usable = AccessToken.objects.filter(
+            Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+            installation=installation,
+            installation__uninstalled_at=None,
+            revoked_at=None,
+        )
+        usable.update(expires_at=at + overlap)
     return issue_token(installation, actor=actor, at=at)
 
 
