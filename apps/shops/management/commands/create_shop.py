@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--plan", default="basic")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         """Open it and print its id, domain and handle."""
         domain = options["domain"].lower()
         try:
