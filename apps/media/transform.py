@@ -122,7 +122,7 @@ def _resamplable(picture: Image.Image) -> Image.Image:
 
 def _strip(picture: Image.Image) -> None:
     """Forget what Pillow would write along by itself, such as JPEG comments; keep what the pixels mean."""
-    kept: dict[str | tuple[int, int], Any] = {
+    kept: dict[str | tuple[int, int], object] = {
         key: value for key, value in picture.info.items() if key == "transparency" and picture.mode != "RGBA"
     }
     picture.info = kept

@@ -76,7 +76,7 @@ def _rows(model: Any, fitting: Fitting, order: Order, page: PageRequest, columns
 
 
 @lru_cache(maxsize=4096)
-def _statement(model: Any, order: Order, direction: str | None, limit: int, columns: tuple[str, ...]) -> Statement:
+def _statement(model: Any, order: Order, direction: str | None, limit: int, columns: tuple[str, ...]) -> Statement[Row]:
     """The page of a resource in one order, direction and size."""
     turned = direction == "previous"
     descending = order[0].startswith("-") != turned
@@ -92,7 +92,7 @@ def _statement(model: Any, order: Order, direction: str | None, limit: int, colu
 
 
 @lru_cache(maxsize=1024)
-def _key_statement(model: Any, versions: tuple[str, ...]) -> Statement:
+def _key_statement(model: Any, versions: tuple[str, ...]) -> Statement[Row]:
     return Statement(lambda pk: model.objects.filter(pk=pk).values_list("pk", *versions), int)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.content.domain import contents
-from apps.content.domain.storage import content_storage
 from apps.content.models import FileContent
 from apps.media import intake, renditions
 from apps.media.intake import PictureRefused
 from apps.media.names import Transformation
 from apps.media.pictures import ImageFormat
+from apps.media.storage import content_storage
 from apps.media.transform import transform
 
 
