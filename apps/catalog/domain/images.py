@@ -12,7 +12,7 @@ from django.db.models import F
 from apps.catalog.domain.inputs import ImageInput
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.pictures import Picture, delete_later
-from apps.catalog.domain.places import arranged
+from apps.catalog.domain.places import arranged, renumber
 from apps.catalog.domain.variants import UnknownRow, touch
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.domain.recording import record_event
@@ -136,12 +136,9 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
 
 
 def _number(rows: Sequence[ProductImage]) -> None:
-    """Give rows dense positions and save those that are new or moved."""
-    moved = [row for place, row in enumerate(rows, start=1) if row.pk and row.position != place]
-    for place, row in enumerate(rows, start=1):
-        row.position = place
-    if moved:
-        ProductImage.objects.bulk_update(moved, ["position"], batch_size=250)
+    """Give rows their places, and save those that are new or moved."""
+    if moved := renumber(rows):
+        ProductImage.objects.bulk_update(moved, ["position"], batch_size=MAX_IMAGES)
     ProductImage.objects.bulk_create([row for row in rows if row.pk is None])
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from apps.catalog.models import Collect, ProductImage, Variant
+
 R = TypeVar("R")
+Placed = TypeVar("Placed", Collect, ProductImage, Variant)
 Place = int | None
 
 
@@ -26,6 +29,14 @@ def arranged(rows: Sequence[R], asked: Iterable[tuple[R, Place, Place]]) -> list
         ordered += [*others[:gap], row]
         del others[:gap]
     return ordered + others
+
+
+def renumber(rows: Sequence[Placed]) -> list[Placed]:
+    """Give rows their places from 1 on; returns the stored ones that had another, which are to be saved."""
+    moved = [row for place, row in enumerate(rows, start=1) if row.pk and row.position != place]
+    for place, row in enumerate(rows, start=1):
+        row.position = place
+    return moved
 
 
 def _sign(place: int, now: Place) -> int:

@@ -12,7 +12,7 @@ from django.db.models import Min
 from apps.catalog.domain import options, weights
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
-from apps.catalog.domain.places import arranged
+from apps.catalog.domain.places import arranged, renumber
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
@@ -220,7 +220,7 @@ def _save(
         raise TooManyVariants(f"A product can have at most {MAX_VARIANTS} variants.")
     kept = [row for row in changed if row.pk]
     _update_items([(row, inputs[id(row)].item) for row in kept], actor=actor, at=at)
-    moved = _number(variants)
+    moved = renumber(variants)
     if new := [row for row in variants if row.pk is None]:
         items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
@@ -231,14 +231,6 @@ def _save(
         if given := inputs[id(row)].metafields:
             metafields.set_many(row, given, actor=actor, at=at)
     _set_lowest_price(product)
-
-
-def _number(variants: Sequence[Variant]) -> list[Variant]:
-    """Give variants their places from 1 on; returns the existing ones that had another."""
-    moved = [row for place, row in enumerate(variants, start=1) if row.pk and row.position != place]
-    for place, row in enumerate(variants, start=1):
-        row.position = place
-    return moved
 
 
 def _update_items(asked: Iterable[tuple[Variant, Attrs]], *, actor: str, at: datetime) -> None:

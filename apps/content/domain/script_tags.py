@@ -1,4 +1,4 @@
-"""Changes of content that touch more than one row."""
+"""What becomes of script tags when their app is uninstalled."""
 
 from datetime import datetime
 

@@ -8,13 +8,14 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.catalog.domain.locks import lock_collection
-from apps.catalog.domain.places import arranged
+from apps.catalog.domain.places import arranged, renumber
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK
 
 MAX_PLACEMENTS = 2500
+_BATCH = 500
 
 
 class ProductNotFound(DomainError):
@@ -122,11 +123,8 @@ def _insert(collection: Collection, product_id: int, position: int | None, *, at
 
 
 def _number(rows: Sequence[Collect]) -> None:
-    moved = [row for place, row in enumerate(rows, start=1) if row.pk and row.position != place]
-    for place, row in enumerate(rows, start=1):
-        row.position = place
-    Collect.objects.bulk_update(moved, ["position"], batch_size=500)
-    Collect.objects.bulk_create([row for row in rows if row.pk is None], batch_size=500)
+    Collect.objects.bulk_update(renumber(rows), ["position"], batch_size=_BATCH)
+    Collect.objects.bulk_create([row for row in rows if row.pk is None], batch_size=_BATCH)
 
 
 def _must_exist(product_ids: Sequence[int]) -> None:
