@@ -4,6 +4,7 @@
 numbers of at most 64 bits; everything else is no route and therefore 404.
 """
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, cast
 
@@ -56,7 +57,7 @@ def _with_converters(pattern: str) -> str:
     return out
 
 
-def _arguments(pattern: str) -> list[Any]:
+def _arguments(pattern: str) -> list[str]:
     return [piece.split(">")[0] for piece in pattern.split("<")[1:]]
 
 
@@ -103,7 +104,7 @@ class Versioned(URLResolver):
         return table
 
 
-def _leaves(patterns: list[Any]) -> list[URLPattern]:
+def _leaves(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern]:
     """The patterns in a tree of includes whose prefixes are all empty."""
     found: list[URLPattern] = []
     for entry in patterns:

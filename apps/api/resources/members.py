@@ -8,7 +8,8 @@ from rest_framework.fields import empty
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.resources.fields import ApiField, Render
-from apps.api.resources.serializers import Attrs, Errors, flatten
+from apps.api.resources.serializers import flatten
+from apps.api.shapes import Attrs, Errors
 from apps.ground.phrases import BLANK, INVALID
 
 
@@ -118,10 +119,6 @@ class ObjectsField(ApiField):
         """The objects' members."""
         return check_objects(data, _MAX_OBJECTS, lambda item: check_members(self.members, item))
 
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
 
 class ObjectField(ApiField):
     """An object whose known members are checked."""
@@ -139,7 +136,3 @@ class ObjectField(ApiField):
         if errors:
             raise serializers.ValidationError(errors)
         return values
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value

@@ -5,21 +5,18 @@ from typing import Any
 
 from apps.api.resources.fields import ApiField, Check, Render
 from apps.api.resources.members import check_objects
-from apps.api.resources.serializers import Attrs, ResourceSerializer, check_body
+from apps.api.resources.serializers import Resource, check_body
+from apps.api.shapes import Attrs
 
 
 class Row(ApiField):
     """A related object shown inside its parent, read with a join; null where there is none."""
 
-    def __init__(self, serializer: type[ResourceSerializer[Any]], relation: str, **kwargs: Any) -> None:
+    def __init__(self, serializer: Resource, relation: str, **kwargs: Any) -> None:
         """Name the relation and what is shown of it."""
         super().__init__(read_only=True, **kwargs)
         self.serializer = serializer
         self.relation = relation
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class Rows(ApiField):
@@ -37,7 +34,7 @@ class Rows(ApiField):
 
     def __init__(
         self,
-        serializer: type[ResourceSerializer[Any]] | None,
+        serializer: Resource | None,
         relation: str,
         *,
         order: Sequence[str] = ("pk",),
@@ -58,10 +55,6 @@ class Rows(ApiField):
         self.flat = flat
         self.derive = derive
         self.schema = schema
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class TakenRows(Rows):

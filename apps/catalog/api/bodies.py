@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import Errors, ResourceSerializer, check_body
+from apps.api.resources.serializers import ResourceSerializer, check_body
+from apps.api.shapes import Errors
 from apps.catalog.api.fields import read_id, texts_in
 from apps.catalog.api.resources import ImageBody, ProductSerializer, VariantSerializer
 from apps.catalog.domain.images import MAX_IMAGES

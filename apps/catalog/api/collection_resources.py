@@ -20,7 +20,8 @@ from apps.api.resources.fields import (
     JsonField,
     TextField,
 )
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.api.resources.serializers import ResourceSerializer, check_body
+from apps.api.shapes import Attrs, Errors
 from apps.catalog.api.bodies import read_metafields
 from apps.catalog.api.fields import HandleField, HtmlField, read_id
 from apps.catalog.api.resources import settle_publication

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.resources.filters import (
@@ -35,7 +36,7 @@ from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
 
 
-class CountsProducts(ShopViewSet):
+class CountsProducts(ShopViewSet[Collection]):
     """Single reads that also say how many products there are."""
 
     singular = "collection"
@@ -44,7 +45,7 @@ class CountsProducts(ShopViewSet):
     order = ("title", "id")
     versions = ("version",)
 
-    def retrieve(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
         """One collection with the number of its products."""
         collection = self.get_object()
         try:
@@ -90,12 +91,12 @@ class SmartCollectionFilter(CollectionFilter):
 
     product_id = IdFilter(method="with_product")
 
-    def with_product(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+    def with_product(self, queryset: QuerySet[Collection], name: str, value: int) -> QuerySet[Collection]:
         """Those whose rules the product fits."""
         return queryset.filter(pk__in=smart_collections_with(value))
 
 
-class _KindViewSet(CountsProducts, TakesPictures):
+class _KindViewSet(CountsProducts, TakesPictures[Collection]):
     """The routes of one kind of collections."""
 
     kind: Collection.Kind
@@ -117,7 +118,7 @@ class _KindViewSet(CountsProducts, TakesPictures):
             except PictureRefused as error:
                 self.refused = error
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: Collection | None = None) -> Attrs:
         """The body, checked; its parts wait beside it."""
         attrs, self.parts = read_collection(
             self.serializer_class,
@@ -173,7 +174,7 @@ class SmartCollectionViewSet(_KindViewSet):
     bodies = {"arrange": {"type": "object"}}
     answers = {"arrange": {"type": "object", "maxProperties": 0}}
 
-    def arrange(self, request: Any, **_: Any) -> HttpResponse:
+    def arrange(self, request: Request, **_: int) -> HttpResponse:
         """Set how the collection is sorted and which products come first; the arguments are in the query."""
         sort_order = self.query.get("sort_order")
         if sort_order is not None and sort_order not in Collection.SortOrder.values:
@@ -189,7 +190,7 @@ class SmartCollectionViewSet(_KindViewSet):
         return self.json({})
 
 
-class CollectionProductViewSet(ShopViewSet):
+class CollectionProductViewSet(ShopViewSet[Product]):
     """``/collections/{collection_id}/products``: in the collection's order."""
 
     scope = "products"
@@ -206,7 +207,7 @@ class CollectionProductViewSet(ShopViewSet):
             raise Http404
         self.collection = collection
 
-    def list(self, request: Any, **_: Any) -> HttpResponse:
+    def list(self, request: Request, **_: int) -> HttpResponse:
         """A page of the collection's products; a page that follows keeps the order of the first."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or self.order_for(page.filters)

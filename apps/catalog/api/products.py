@@ -53,7 +53,7 @@ class ProductFilter(ResourceFilter):
     published_at_min = MomentFilter("published_at", "gte")
     published_at_max = MomentFilter("published_at", "lte")
 
-    def in_collection(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+    def in_collection(self, queryset: QuerySet[Product], name: str, value: int) -> QuerySet[Product]:
         """The products of a collection of either kind; of an unknown one none."""
         collection = Collection.objects.filter(pk=value).first()
         if collection is None:
@@ -61,7 +61,7 @@ class ProductFilter(ResourceFilter):
         return queryset.filter(pk__in=products_of(collection).values("pk"))
 
 
-class ProductViewSet(TakesPictures):
+class ProductViewSet(TakesPictures[Product]):
     """``/products``."""
 
     scope = "products"
@@ -92,7 +92,7 @@ class ProductViewSet(TakesPictures):
             self.version, self.unwrapped("product"), instance=instance, taken=self.pictures, refused=self.refused
         )
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: Product | None = None) -> Attrs:
         """The body, checked; its parts wait beside it."""
         attrs, self.parts = self.read(instance)
         return attrs

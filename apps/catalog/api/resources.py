@@ -22,7 +22,8 @@ from apps.api.resources.fields import (
     TextField,
 )
 from apps.api.resources.related import Rows
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.catalog.api.fields import (
     HandleField,
     HtmlField,

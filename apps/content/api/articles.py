@@ -7,13 +7,15 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils import timezone
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
 from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, GlobalId, TagsField, TextField
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.paging import read_limit
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
 from apps.content.domain.addresses import article_image_url
@@ -129,7 +131,7 @@ class ArticleFilter(ResourceFilter):
     published_status = PublishedFilter()
 
 
-class ArticleViewSet(ShopViewSet):
+class ArticleViewSet(ShopViewSet[Article]):
     """``/blogs/{blog_id}/articles``."""
 
     scope = "content"
@@ -172,7 +174,7 @@ class ArticleViewSet(ShopViewSet):
             return image
         return {name: value for name, value in image.items() if name != "src"}
 
-    def attributes(self, instance: Any = None) -> Attrs:
+    def attributes(self, instance: Article | None = None) -> Attrs:
         """The body, checked; the picture's text is the article's."""
         attrs = super().attributes(instance)
         image = self.unwrapped("article").get("image")
@@ -212,7 +214,7 @@ class ArticleViewSet(ShopViewSet):
             at=self.at,
         )
 
-    def perform_destroy(self, instance: Any) -> None:
+    def perform_destroy(self, instance: Article) -> None:
         """Delete the article."""
         articles.delete_article(instance, actor=self.actor, at=self.at)
 
@@ -236,11 +238,11 @@ class ArticleWordsView(ApiView):
         if blog_id is not None and not Blog.objects.filter(pk=blog_id).exists():
             raise Http404
 
-    def authors(self, request: Any, **_: Any) -> HttpResponse:
+    def authors(self, request: Request, **_: int) -> HttpResponse:
         """The authors of all articles."""
         return self.json({"authors": articles.authors()})
 
-    def tags(self, request: Any, **_: Any) -> HttpResponse:
+    def tags(self, request: Request, **_: int) -> HttpResponse:
         """The tags of all articles, or of a blog's."""
         limit = read_limit(self.query["limit"]) if "limit" in self.query else None
         popular = self.query.get("popular", "0") not in {"0", "false", ""}

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import BadRequest
@@ -44,7 +45,7 @@ class AssetSerializer(ResourceSerializer[Asset]):
         model = Asset
 
 
-class AssetViewSet(ShopViewSet):
+class AssetViewSet(ShopViewSet[Asset]):
     """``/themes/{theme_id}/assets``; a single file is named by the parameter ``asset[key]``."""
 
     scope = "themes"
@@ -79,7 +80,7 @@ class AssetViewSet(ShopViewSet):
     key: str
     content: FileContent
 
-    def check_permissions(self, request: Any) -> None:
+    def check_permissions(self, request: Request) -> None:
         """Marketplace apps need a second scope to write."""
         super().check_permissions(request)
         is_public = self.access.installation.app.distribution == App.Distribution.PUBLIC
@@ -93,7 +94,7 @@ class AssetViewSet(ShopViewSet):
             raise Http404
         self.theme = theme
 
-    def list_files(self, request: Any, **_: Any) -> HttpResponse:
+    def list_files(self, request: Request, **_: int) -> HttpResponse:
         """All files without their contents, or one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
@@ -121,13 +122,13 @@ class AssetViewSet(ShopViewSet):
             raise assets.AssetRefused("the theme's files are not in place yet")
         self.key, self.content = assets.prepare(self.theme, body)
 
-    def put_file(self, request: Any, **_: Any) -> HttpResponse:
+    def put_file(self, request: Request, **_: int) -> HttpResponse:
         """Create or replace a file."""
         with transaction.atomic():
             asset = assets.save_asset(self.theme, self.key, self.content, actor=self.actor, at=self.at)
             return self.object_response(asset.pk)
 
-    def delete_file(self, request: Any, **_: Any) -> HttpResponse:
+    def delete_file(self, request: Request, **_: int) -> HttpResponse:
         """Delete a file."""
         key = self.query.get(KEY)
         if not key:

@@ -5,7 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, BooleanField, FromModel, TextField
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
@@ -23,10 +24,6 @@ class FingerprintsField(ApiField):
             return mobile.read_fingerprints(data)
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
-
-    def to_representation(self, value: Any) -> Any:
-        """As they are."""
-        return value
 
 
 class SwitchField(BooleanField):
@@ -78,7 +75,7 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
             errors.setdefault(name, [message])
 
 
-class MobilePlatformApplicationViewSet(ShopViewSet):
+class MobilePlatformApplicationViewSet(ShopViewSet[MobilePlatformApplication]):
     """``/mobile_platform_applications``."""
 
     scope = "mobile_platform_applications"

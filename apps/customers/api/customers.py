@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
+from rest_framework.request import Request
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import MANY
@@ -27,8 +28,9 @@ from apps.api.resources.fields import (
     TextField,
 )
 from apps.api.resources.related import Row, TakenRows
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, read_body
+from apps.api.resources.serializers import ResourceSerializer, read_body
 from apps.api.rows import paging
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
@@ -131,7 +133,7 @@ INVITE = {
 }
 
 
-class CustomerViewSet(ShopViewSet):
+class CustomerViewSet(ShopViewSet[Customer]):
     """``/customers``."""
 
     scope = "customers"
@@ -156,11 +158,11 @@ class CustomerViewSet(ShopViewSet):
     }
     statuses = {"send_invite": 201}
 
-    def create(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def create(self, request: Request, **kwargs: int) -> HttpResponse:
         """Make a customer."""
         return self._telling_all_taken(super().create, **kwargs)
 
-    def update(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def update(self, request: Request, **kwargs: int) -> HttpResponse:
         """Change a customer."""
         return self._telling_all_taken(super().update, **kwargs)
 
@@ -187,7 +189,7 @@ class CustomerViewSet(ShopViewSet):
         """Delete a customer without orders."""
         customers.delete_customer(instance, actor=self.actor, at=self.at)
 
-    def search(self, request: Any, **_: Any) -> HttpResponse:
+    def search(self, request: Request, **_: int) -> HttpResponse:
         """A page of the customers that a query finds."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
@@ -204,13 +206,13 @@ class CustomerViewSet(ShopViewSet):
         except (QuerySyntaxError, QueryValueError) as error:
             raise BadRequest({"query": str(error)}) from None
 
-    def account_activation_url(self, request: Any, **_: Any) -> HttpResponse:
+    def account_activation_url(self, request: Request, **_: int) -> HttpResponse:
         """Make the link with which the customer activates the account."""
         with transaction.atomic():
             url = accounts.make_activation_url(self.get_object(), actor=self.actor, at=self.at)
         return self.json({"account_activation_url": url})
 
-    def send_invite(self, request: Any, **_: Any) -> HttpResponse:
+    def send_invite(self, request: Request, **_: int) -> HttpResponse:
         """Invite the customer to activate the account."""
         with transaction.atomic():
             customer = self.get_object()

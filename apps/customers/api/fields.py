@@ -109,10 +109,6 @@ class ConsentField(ApiField):
             raise serializers.ValidationError(errors)
         return found
 
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
 
 @cache
 def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:

@@ -7,7 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, DecimalField, FromModel, GlobalId, TextField
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem
@@ -92,7 +93,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
             errors["harmonized_system_code"] = [INVALID]
 
 
-class InventoryItemViewSet(ShopViewSet):
+class InventoryItemViewSet(ShopViewSet[InventoryItem]):
     """``/inventory_items``: what the variants are in the warehouse."""
 
     scope = "inventory"
@@ -102,6 +103,6 @@ class InventoryItemViewSet(ShopViewSet):
     plural = "inventory_items"
     versions = ("version",)
 
-    def perform_update(self, instance: InventoryItem, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: InventoryItem, attrs: Attrs) -> None:
         """Whatever shows the item's data is told."""
         stock.update_item(instance, attrs, actor=self.actor, at=self.at)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
@@ -19,6 +20,7 @@ from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import plan_for
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting, types
@@ -45,10 +47,6 @@ class ValueField(ApiField):
         """As it is; the service checks it against its type."""
         return data
 
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
 
 class MetafieldSerializer(ResourceSerializer[Metafield]):
     """A metafield as the interface shows it; bodies are checked by ``apps.metafields.domain.setting.check``."""
@@ -68,11 +66,9 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
         model = Metafield
 
 
-def payload(instance: Model, version: str) -> dict[str, Any]:
+def payload(instance: Model, version: str) -> Attrs:
     """A metafield as its topics carry it."""
-    shown: dict[str, Any] = plan_for(MetafieldSerializer, version).read_one(
-        instance.pk, Context(current_shop(), version)
-    )
+    shown: Attrs = plan_for(MetafieldSerializer, version).read_one(instance.pk, Context(current_shop(), version))
     return shown
 
 
@@ -84,7 +80,7 @@ class MetafieldFilter(ResourceFilter):
     type = TextFilter("type")
 
 
-class MetafieldViewSet(ShopViewSet):
+class MetafieldViewSet(ShopViewSet[Metafield]):
     """What all routes of metafields share."""
 
     model = Metafield
@@ -94,7 +90,7 @@ class MetafieldViewSet(ShopViewSet):
     plural = "metafields"
     versions = ("version",)
 
-    def attributes(self, instance: Metafield | None = None) -> dict[str, Any]:
+    def attributes(self, instance: Metafield | None = None) -> Attrs:
         """The body, checked; namespace and key are given once and for all."""
         values, errors = setting.check(self.unwrapped(self.singular), instance)
         if errors:
@@ -103,7 +99,7 @@ class MetafieldViewSet(ShopViewSet):
             values if instance is None else {name: values[name] for name in values if name not in {"namespace", "key"}}
         )
 
-    def perform_update(self, instance: Metafield, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: Metafield, attrs: Attrs) -> None:
         """Change it."""
         setting.update(instance, attrs, actor=self.actor, at=self.at)
 
@@ -123,11 +119,11 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
         if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
             raise Http404
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Metafield]:
         """The owner's."""
         return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
 
-    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+    def perform_create(self, attrs: Attrs) -> Metafield:
         """Give it to the owner."""
         return setting.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
@@ -147,29 +143,28 @@ def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) 
 class AnyMetafieldViewSet(MetafieldViewSet):
     """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id."""
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Metafield]:
         """What the caller's scopes let it see."""
         seen = [owner.resource for owner in all_owners() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=seen)
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any]:
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
         """Those of the owner that the query names, else of the shop."""
         others = {name: value for name, value in filters.items() if name not in {OWNER_ID, OWNER_RESOURCE}}
         return apply_filters(self.filterset_class, others, Metafield.objects.filter(self._owner_in(filters)))
 
-    def count(self, request: Any, **_: Any) -> HttpResponse:
+    def count(self, request: Request, **_: int) -> HttpResponse:
         """How many fit."""
-        filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
-        return self.json({"count": self.filtered(filters).order_by().count()})
+        return super().count(request)
 
-    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+    def perform_create(self, attrs: Attrs) -> Metafield:
         """Give it to the owner that the body names, else to the shop."""
         owner, pk = self._owner_in_body()
         return setting.create(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
         """One that the caller may change."""
-        metafield: Metafield = super().get_object()
+        metafield = super().get_object()
         owner = owner_named(metafield.owner_resource)
         assert owner is not None
         self._demand(owner, "write")

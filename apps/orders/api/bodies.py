@@ -6,7 +6,8 @@ from typing import Any
 from rest_framework.serializers import ValidationError
 
 from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import Attrs, Errors, check_body, flatten
+from apps.api.resources.serializers import check_body, flatten
+from apps.api.shapes import Attrs, Errors
 from apps.metafields.domain import setting as metafields
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer

@@ -15,7 +15,8 @@ from apps.api.resources.fields import (
     IntegerField,
 )
 from apps.api.resources.members import ObjectField, read_members
-from apps.api.resources.serializers import Attrs, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.ground.money import text_of
 from apps.orders.api.fields import AmountField, flag, string, text
@@ -158,7 +159,7 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
         model = Transaction
 
 
-class TransactionViewSet(ShopViewSet):
+class TransactionViewSet(ShopViewSet[Transaction]):
     """``/orders/{order_id}/transactions``."""
 
     scope = "orders"
@@ -168,7 +169,7 @@ class TransactionViewSet(ShopViewSet):
     plural = "transactions"
     parents = {"order_id": Order}
 
-    def attributes(self, instance: Any = None) -> Attrs:
+    def attributes(self, instance: Transaction | None = None) -> Attrs:
         """The body, checked."""
         return read_members(transaction_members(), dict(self.unwrapped("transaction")))
 

@@ -1,9 +1,8 @@
 """Routes about the caller itself: its shop, its scopes, its installation."""
 
-from typing import Any
-
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import error_response
 from apps.api.resources.serializers import declaration
@@ -19,7 +18,7 @@ class ShopView(ApiView):
     serializer_class = ShopSerializer
     singular = "shop"
 
-    def retrieve(self, request: Any) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         """The shop, or the fields of it that are asked for."""
         asked = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
         names = frozenset(asked & declaration(ShopSerializer).keys()) if asked else None
@@ -43,7 +42,7 @@ class AccessScopeView(ApiView):
         }
     }
 
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         """The scopes by handle."""
         return self.json({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
 
@@ -51,7 +50,7 @@ class AccessScopeView(ApiView):
 class InstallationView(ApiView):
     """``DELETE /admin/api_permissions/current.json``: the app leaves the shop."""
 
-    def destroy(self, request: Any) -> HttpResponse:
+    def destroy(self, request: Request) -> HttpResponse:
         """Uninstall the calling app; its tokens are useless at once."""
         with transaction.atomic():
             installing.uninstall(self.access.installation, actor=self.actor, at=self.at)

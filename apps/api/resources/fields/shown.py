@@ -20,10 +20,6 @@ class Column(ApiField):
         """Its ORM path, which may cross relations."""
         return (str(self.source),)
 
-    def to_representation(self, value: Any) -> Any:
-        """As it is."""
-        return value
-
 
 class Computed(ApiField):
     """A read-only value made of columns of the row.
@@ -61,10 +57,6 @@ class Computed(ApiField):
     def reader(self) -> Render:
         """Its function."""
         return self.render
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class Constant(Computed):
