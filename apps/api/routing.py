@@ -6,7 +6,6 @@ numbers of at most 64 bits; everything else is no route and therefore 404.
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, cast
 
 from django.urls import ResolverMatch, URLPattern, URLResolver, path, register_converter
 from django.urls.converters import get_converters
@@ -46,7 +45,7 @@ def route(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
         actions: The view's method by HTTP method, e.g. ``get="list", post="create"``.
     """
     converted = _with_converters(pattern)
-    return path(converted, view.as_view(cast("dict[str, Any]", actions)))
+    return path(converted, view.as_view(dict(actions)))
 
 
 def _with_converters(pattern: str) -> str:

@@ -12,4 +12,4 @@ Errors = dict[str, list[str]]
 # An object as it is shown.
 Shown = dict[str, Any]
 # A JSON schema, or a part of one.
-Schema = Mapping[str, Any]
+Schema = dict[str, Any]

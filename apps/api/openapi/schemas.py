@@ -10,10 +10,9 @@ from rest_framework import serializers
 from apps.api.resources.fields import AnyField, ApiField, ChoiceField, Column, Computed, TextField
 from apps.api.resources.members import ObjectField, ObjectsField
 from apps.api.resources.related import Row, Rows
-from apps.api.resources.serializers import Resource, writable
+from apps.api.resources.serializers import AnyColumn, Resource, writable
 from apps.api.rows.plans import fields_of
-
-Schema = dict[str, Any]
+from apps.api.shapes import Schema
 
 
 def resource_schema(serializer: Resource, version: str) -> Schema:
@@ -67,7 +66,7 @@ def _or_null(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else schema
 
 
-_STORED: tuple[tuple[Any, Schema], ...] = (
+_STORED: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...] = (
     (models.BooleanField, {"type": "boolean"}),
     (models.IntegerField, {"type": "integer"}),
     (models.FloatField, {"type": "number"}),

@@ -48,14 +48,6 @@ class ResourceMetaclass(serializers.SerializerMetaclass):
         """The namespace of a class body."""
         return _Body()
 
-    def __new__(cls, name: str, bases: tuple[type, ...], attrs: Attrs) -> Any:
-        """Make the class; what its ``Meta`` picks must be there."""
-        made = super().__new__(cls, name, bases, dict(attrs))
-        picked = getattr(made.Meta, "fields", ()) if hasattr(made, "Meta") else ()
-        if unknown := [name for name in picked if name not in made._declared_fields]:
-            raise TypeError(f"{name} does not declare {', '.join(unknown)}")
-        return made
-
     @classmethod
     def _get_declared_fields(cls, bases: Sequence[type], attrs: Attrs) -> dict[str, api.AnyField]:
         found: dict[str, api.AnyField] = {}
@@ -101,6 +93,12 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         """Replaced by each resource."""
 
         model: type[models.Model]
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Make sure that what ``Meta`` picks is there."""
+        super().__init_subclass__(**kwargs)
+        if unknown := [name for name in getattr(cls.Meta, "fields", ()) if name not in cls._declared_fields]:
+            raise TypeError(f"{cls.__name__} does not declare {', '.join(unknown)}")
 
     def get_fields(self) -> dict[str, api.AnyField]:
         """The declared fields, and those that the model makes."""

@@ -7,23 +7,23 @@ the ORM compiles nothing.
 import hashlib
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from django.db.models import QuerySet
 
 from apps.api.context import Context
 from apps.api.rows.paging import Order, PageRequest, beside_any
-from apps.api.rows.plans import Plan
+from apps.api.rows.plans import Plan, Values
 from apps.api.shapes import Shown
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import Statement
 
-Row = Sequence[Any]
 # The rows that fit; several querysets where a row may stand in any of them; a model where all of its rows do.
 Fitting = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned]
 
 
-def page_keys(fitting: Fitting, order: Order, page: PageRequest, versions: tuple[str, ...]) -> tuple[list[Row], bool]:
+def page_keys(
+    fitting: Fitting, order: Order, page: PageRequest, versions: tuple[str, ...]
+) -> tuple[list[Values], bool]:
     """The keys of a page: ``(id, *versions, *values of the order)`` of each row, in list order.
 
     Args:
@@ -41,7 +41,7 @@ def page_keys(fitting: Fitting, order: Order, page: PageRequest, versions: tuple
 
 def read_page_rows(
     plan: Plan, fitting: Fitting, order: Order, page: PageRequest, context: Context
-) -> tuple[list[Shown], list[Row], bool]:
+) -> tuple[list[Shown], list[Values], bool]:
     """The objects of a page, the order's values of each, and whether there are more."""
     extra = tuple(name.lstrip("-") for name in order)
     rows, has_more = _turn(_rows(fitting, order, page, (*plan.columns, *extra)), page)
@@ -49,7 +49,7 @@ def read_page_rows(
     return plan.assemble([row[:width] for row in rows], context), [row[width:] for row in rows], has_more
 
 
-def _turn(rows: list[Row], page: PageRequest) -> tuple[list[Row], bool]:
+def _turn(rows: list[Values], page: PageRequest) -> tuple[list[Values], bool]:
     """Cut the row that only tells of more, and bring a page that was read backwards into list order."""
     has_more = len(rows) > page.limit
     rows = rows[: page.limit]
@@ -58,12 +58,12 @@ def _turn(rows: list[Row], page: PageRequest) -> tuple[list[Row], bool]:
     return rows, has_more
 
 
-def _rows(fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Row]:
+def _rows(fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Values]:
     """The rows of a page, and one more where there is one; a column may stand twice in ``columns``."""
     names = tuple(dict.fromkeys(columns))
     if isinstance(fitting, type) and order in {("id",), ("-id",)}:
         statement = _statement(fitting, order, page.cursor.direction if page.cursor else None, page.limit, names)
-        rows: Sequence[Row] = statement.fetch(*(page.cursor.values if page.cursor else ()))
+        rows: Sequence[Values] = statement.fetch(*(page.cursor.values if page.cursor else ()))
     else:
         visible = fitting.objects.all() if isinstance(fitting, type) else fitting
         alternatives = (visible,) if isinstance(visible, QuerySet) else visible
@@ -83,7 +83,7 @@ def _statement(
     descending = order[0].startswith("-") != turned
     effective = "-id" if descending else "id"
 
-    def build(*cursor: int) -> QuerySet[ShopOwned, tuple[Any, ...]]:
+    def build(*cursor: int) -> QuerySet[ShopOwned, tuple[object, ...]]:
         queryset = model.objects.all()
         if cursor:
             queryset = queryset.filter(**{"id__lt" if descending else "id__gt": cursor[0]})
@@ -97,7 +97,7 @@ def _key_statement(model: type[ShopOwned], versions: tuple[str, ...]) -> Stateme
     return Statement(lambda pk: model.objects.filter(pk=pk).values_list("pk", *versions), int)
 
 
-def single_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> Row | None:
+def single_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> Values | None:
     """``(id, *versions)`` of one row of the current shop; None where it has none."""
     rows = _key_statement(model, versions).fetch(pk)
     return rows[0] if rows else None

@@ -184,7 +184,7 @@ def _pack(value: object) -> object:
     return value
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: object) -> object:
     if isinstance(value, dict):
         return datetime.fromisoformat(value["t"]) if "t" in value else Decimal(value["d"])
     return value

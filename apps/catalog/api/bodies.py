@@ -1,11 +1,10 @@
 """Bodies of products and their parts, read into what the services take; all errors of a body are found at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import ResourceSerializer, check_body
-from apps.api.shapes import Errors
+from apps.api.resources.serializers import Resource, check_body
+from apps.api.shapes import Data, Errors
 from apps.catalog.api.fields import read_id, texts_in
 from apps.catalog.api.resources import ImageBody, ProductSerializer, VariantSerializer
 from apps.catalog.domain.images import MAX_IMAGES
@@ -26,7 +25,7 @@ _INVALID = ["is invalid"]
 
 def read_product(
     version: str,
-    data: Mapping[str, Any],
+    data: Data,
     *,
     instance: Product | None,
     taken: Mapping[int, Picture],
@@ -56,7 +55,7 @@ def read_product(
     return attrs, parts
 
 
-def read_variant(version: str, data: Mapping[str, Any]) -> VariantInput:
+def read_variant(version: str, data: Data) -> VariantInput:
     """Read the body of a variant.
 
     Raises:
@@ -69,7 +68,7 @@ def read_variant(version: str, data: Mapping[str, Any]) -> VariantInput:
     return wanted
 
 
-def read_image(version: str, data: Mapping[str, Any], picture: Picture | None) -> ImageInput:
+def read_image(version: str, data: Data, picture: Picture | None) -> ImageInput:
     """Read the body of an image, whose file was taken in before.
 
     Raises:
@@ -82,13 +81,13 @@ def read_image(version: str, data: Mapping[str, Any], picture: Picture | None) -
     return wanted
 
 
-def read_metafields(data: Mapping[str, Any], errors: Errors, prefix: str = "") -> list[Draft]:
+def read_metafields(data: Data, errors: Errors, prefix: str = "") -> list[Draft]:
     """The metafields of an object, checked; none where it names none."""
     rows = data.get("metafields")
     return [] if rows is None else _checked_metafields(rows, errors, f"{prefix}metafields")
 
 
-def _checked_metafields(rows: Any, errors: Errors, prefix: str) -> list[Draft]:
+def _checked_metafields(rows: object, errors: Errors, prefix: str) -> list[Draft]:
     try:
         return list(metafields.check_many(rows, prefix=prefix))
     except DomainError as error:
@@ -96,7 +95,7 @@ def _checked_metafields(rows: Any, errors: Errors, prefix: str) -> list[Draft]:
         return []
 
 
-def _global_metafields(data: Mapping[str, Any], errors: Errors) -> list[Draft]:
+def _global_metafields(data: Data, errors: Errors) -> list[Draft]:
     drafts: list[Draft] = []
     for field, key in _GLOBAL.items():
         if data.get(field) in (None, ""):
@@ -109,7 +108,7 @@ def _global_metafields(data: Mapping[str, Any], errors: Errors) -> list[Draft]:
     return drafts
 
 
-def _rows(value: Any, name: str, limit: int, errors: Errors) -> list[Mapping[str, Any]] | None:
+def _rows(value: object, name: str, limit: int, errors: Errors) -> list[Data] | None:
     """A list of objects; None where the body names none, or something else."""
     if value is None:
         return None
@@ -122,7 +121,7 @@ def _rows(value: Any, name: str, limit: int, errors: Errors) -> list[Mapping[str
     return value
 
 
-def _id(item: Mapping[str, Any], errors: Errors, prefix: str) -> int | None:
+def _id(item: Data, errors: Errors, prefix: str) -> int | None:
     if item.get("id") is None:
         return None
     found = read_id(item["id"])
@@ -131,7 +130,7 @@ def _id(item: Mapping[str, Any], errors: Errors, prefix: str) -> int | None:
     return found
 
 
-def _options(value: Any, errors: Errors) -> list[OptionInput] | None:
+def _options(value: object, errors: Errors) -> list[OptionInput] | None:
     # How many a product may have is a rule, not a question of form; this only bounds the work.
     rows = _rows(value, "options", 100, errors)
     if rows is None:
@@ -149,14 +148,14 @@ def _options(value: Any, errors: Errors) -> list[OptionInput] | None:
     return found or None
 
 
-def _variants(version: str, value: Any, errors: Errors) -> list[VariantInput] | None:
+def _variants(version: str, value: object, errors: Errors) -> list[VariantInput] | None:
     rows = _rows(value, "variants", MAX_VARIANTS, errors)
     if rows is None:
         return None
     return [_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
 
 
-def _variant(version: str, data: Mapping[str, Any], errors: Errors, prefix: str) -> VariantInput:
+def _variant(version: str, data: Data, errors: Errors, prefix: str) -> VariantInput:
     attrs = _checked(VariantSerializer, version, data, errors, prefix)
     for column in COLUMNS:
         if attrs.get(column) == "":
@@ -170,7 +169,7 @@ def _variant(version: str, data: Mapping[str, Any], errors: Errors, prefix: str)
 
 
 def _images(
-    version: str, value: Any, taken: Mapping[int, Picture], refused: Mapping[int, DomainError], errors: Errors
+    version: str, value: object, taken: Mapping[int, Picture], refused: Mapping[int, DomainError], errors: Errors
 ) -> list[ImageInput] | None:
     rows = _rows(value, "images", MAX_IMAGES, errors)
     if rows is None:
@@ -188,7 +187,7 @@ def _images(
     return found
 
 
-def _image(version: str, data: Mapping[str, Any], picture: Picture | None, errors: Errors, prefix: str) -> ImageInput:
+def _image(version: str, data: Data, picture: Picture | None, errors: Errors, prefix: str) -> ImageInput:
     attrs = _checked(ImageBody, version, data, errors, prefix)
     position, variant_ids = attrs.pop("position", None), attrs.pop("variant_ids", None)
     return ImageInput(
@@ -200,15 +199,13 @@ def _image(version: str, data: Mapping[str, Any], picture: Picture | None, error
     )
 
 
-def _checked(
-    serializer: type[ResourceSerializer[Any]], version: str, data: Mapping[str, Any], errors: Errors, prefix: str
-) -> Attrs:
+def _checked(serializer: Resource, version: str, data: Data, errors: Errors, prefix: str) -> Attrs:
     attrs, found = check_body(serializer, version, data)
     errors.update({f"{prefix}{name}": messages for name, messages in found.items()})
     return attrs
 
 
-def new_pictures(images: Any) -> Sequence[tuple[int, Mapping[str, Any]]]:
+def new_pictures(images: object) -> Sequence[tuple[int, Data]]:
     """The entries of a product's images that bring a new picture, with their places in the list."""
     if not isinstance(images, list) or len(images) > MAX_IMAGES:
         return []

@@ -5,7 +5,7 @@ in single reads only; it follows from other rows than the collection's, so the v
 """
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
@@ -20,8 +20,8 @@ from apps.api.resources.fields import (
     JsonField,
     TextField,
 )
-from apps.api.resources.serializers import ResourceSerializer, check_body
-from apps.api.shapes import Attrs, Errors
+from apps.api.resources.serializers import Resource, ResourceSerializer, check_body
+from apps.api.shapes import Attrs, Data, Errors, Shown
 from apps.catalog.api.bodies import read_metafields
 from apps.catalog.api.fields import HandleField, HtmlField, read_id
 from apps.catalog.api.resources import settle_publication
@@ -34,9 +34,10 @@ from apps.catalog.models import Collection, CustomCollection, SmartCollection
 _INVALID = ["is invalid"]
 
 
-def _image(context: Context, *columns: Any) -> dict[str, Any] | None:
-    key, name, alt, width, height, created_at = columns
-    if not key:
+def _image(  # noqa: PLR0917 - the columns of one row
+    context: Context, key: str, name: str, alt: str | None, width: int, height: int, created_at: datetime | None
+) -> Shown | None:
+    if not key or created_at is None:
         return None
     return {
         "created_at": created_at.astimezone(context.tz).isoformat(timespec="seconds"),
@@ -106,7 +107,7 @@ class CustomCollectionSerializer(_OneKind):
 class RulesField(JsonField):
     """Rules as they came; a condition may be a number, which JSON itself would not take back exactly."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """As it is; ``check`` reads it."""
         return data
 
@@ -147,9 +148,9 @@ class SmartCollectionSerializer(_OneKind):
 
 
 def read_collection(
-    serializer: type[ResourceSerializer[Any]],
+    serializer: Resource,
     version: str,
-    data: Mapping[str, Any],
+    data: Data,
     *,
     instance: Collection | None,
     picture: Picture | None,
@@ -183,7 +184,7 @@ def read_collection(
     return attrs, parts
 
 
-def _read_image(value: Any, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
+def _read_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
     if value in (None, ""):
         return
     if not isinstance(value, Mapping):
@@ -196,7 +197,7 @@ def _read_image(value: Any, attrs: Attrs, parts: CollectionParts, errors: Errors
         attrs["image_alt"] = alt
 
 
-def _placements(value: Any, errors: Errors) -> list[Placement]:
+def _placements(value: object, errors: Errors) -> list[Placement]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > MAX_PLACEMENTS:

@@ -1,7 +1,6 @@
 """Custom and smart collections over REST, the view on both, and the products of each in its order."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -19,6 +18,7 @@ from apps.api.resources.filters import (
     apply_filters,
 )
 from apps.api.rows import paging
+from apps.api.shapes import Data
 from apps.api.viewsets import ShopViewSet
 from apps.catalog.api.collection_resources import (
     CollectionSerializer,
@@ -143,7 +143,7 @@ class _KindViewSet(CountsProducts, TakesPictures[Collection]):
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
-def _without_own_address(image: Any, collection: Collection) -> Any:
+def _without_own_address(image: Data, collection: Collection) -> Data:
     """A client that sends a whole collection back sends the address of the picture that it has."""
     own = address_of(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
     if image.get("attachment") is None and ("created_at" in image or image.get("src") == own):

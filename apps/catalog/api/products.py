@@ -1,9 +1,8 @@
 """Products over REST, with their options, variants and images in one body."""
 
 import time
-from typing import Any
 
-from django.db.models import QuerySet, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.functions import Lower
 
 from apps.api.resources.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
@@ -23,7 +22,7 @@ DOWNLOAD_SECONDS = 30.0
 class ListFilter(ApiFilter):
     """One of a list of comma-separated words."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs
@@ -33,7 +32,7 @@ class ListFilter(ApiFilter):
 class WordsFilter(TextFilter):
     """Equal to a text, found by the index of the column in lower case."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs

@@ -4,8 +4,8 @@ Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.utils import timezone
 
@@ -23,7 +23,7 @@ from apps.api.resources.fields import (
 )
 from apps.api.resources.related import Rows
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Errors
+from apps.api.shapes import Attrs, Errors, Shown
 from apps.catalog.api.fields import (
     HandleField,
     HtmlField,
@@ -47,7 +47,7 @@ MAX_GRAMS_ALONE = 10**9 - 1
 _OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
-def settle_publication(attrs: Attrs, published_at: Any) -> None:
+def settle_publication(attrs: Attrs, published_at: datetime | None) -> None:
     """Turn ``published`` into the moment of publication.
 
     Args:
@@ -61,7 +61,7 @@ def settle_publication(attrs: Attrs, published_at: Any) -> None:
         attrs["published_at"] = timezone.now()
 
 
-def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[dict[str, Any]]:
+def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[Shown]:
     """The prices in the one currency that the shop sells in."""
     currency = context.shop.currency
     compared = None if compare_at is None else {"amount": shown_price(context, compare_at), "currency_code": currency}
@@ -72,7 +72,7 @@ def _image_src(context: Context, key: str, name: str) -> str:
     return address_of(context.shop.pk, key, name)
 
 
-def _first(_: Context, shown: Sequence[Any]) -> Any:
+def _first(_: Context, shown: Sequence[Shown]) -> Shown | None:
     return shown[0] if shown else None
 
 

@@ -1,7 +1,7 @@
 """Pictures in bodies: taken in before the transaction, and discarded where nothing came of them."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
@@ -44,6 +44,6 @@ class TakesPictures(ShopViewSet[M]):
         return picture
 
 
-def has_picture(entry: object) -> bool:
+def has_picture(entry: object) -> TypeGuard[Data]:
     """Whether an entry brings a picture along."""
     return isinstance(entry, Mapping) and (entry.get("attachment") is not None or entry.get("src") is not None)

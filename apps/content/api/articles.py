@@ -1,10 +1,8 @@
 """Articles over REST."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
@@ -15,7 +13,7 @@ from apps.api.resources.fields import BooleanField, Column, Computed, FromModel,
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.paging import read_limit
-from apps.api.shapes import Attrs, Errors
+from apps.api.shapes import Attrs, Data, Errors, Shown
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
 from apps.content.domain.addresses import article_image_url
@@ -43,7 +41,7 @@ def _image(  # noqa: PLR0917 - the columns of one row
     width: int,
     height: int,
     created_at: datetime | None,
-) -> dict[str, Any] | None:
+) -> Shown | None:
     if content_id is None or created_at is None:
         return None
     return {
@@ -115,7 +113,7 @@ class TagFilter(ApiFilter):
 
     field_class = TextFilter.field_class
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         return qs if value is None else qs.filter(tag_rows__key=value.strip().casefold())
 
@@ -164,7 +162,7 @@ class ArticleViewSet(ShopViewSet[Article]):
         else:
             raise Unprocessable({"image": [INVALID]})
 
-    def _without_own_src(self, image: Mapping[str, Any], instance: Article | None) -> Mapping[str, Any]:
+    def _without_own_src(self, image: Data, instance: Article | None) -> Data:
         """Clients send whole objects back: the address of the picture that is there brings no new one."""
         src = image.get("src")
         if instance is None or instance.image_created_at is None or not isinstance(src, str):

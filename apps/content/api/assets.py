@@ -1,7 +1,6 @@
 """Theme files over REST."""
 
 from base64 import b64encode
-from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpResponse
@@ -107,7 +106,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         asset = self.get_queryset().select_related("content").filter(key=key).first()
         if asset is None:
             raise Http404
-        shown: dict[str, Any] = self.plan().read_one(asset.pk, self.context)
+        shown = self.plan().read_one(asset.pk, self.context)
         asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         if not asked or asked & {"value", "attachment"}:
             name, value = content_of(asset)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from babel.numbers import get_currency_precision
 from django.db import IntegrityError, transaction
@@ -166,7 +166,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         """Change a customer."""
         return self._telling_all_taken(super().update, **kwargs)
 
-    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
+    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
         """Write; a refusal says of both e-mail and phone that they are taken, where the database names just one."""
         try:
             return write(self.request, **kwargs)

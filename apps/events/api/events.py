@@ -5,10 +5,10 @@ are read by no scope.
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.apps import apps
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from apps.api.context import Context
 from apps.api.resources.fields import Column, Computed, Constant, FromModel
@@ -100,7 +100,7 @@ def _plan(version: str, names: frozenset[str] | None) -> EventPlan:
 class SubjectFilter(ApiFilter):
     """Comma-separated types of subjects, e.g. ``Order,Product``."""
 
-    def filter(self, qs: QuerySet[Event], value: Any) -> QuerySet[Event]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The events of these types; an unknown one has none."""
         if not value:
             return qs
@@ -112,7 +112,7 @@ class SubjectFilter(ApiFilter):
 class VerbFilter(TextFilter):
     """One verb."""
 
-    def filter(self, qs: QuerySet[Event], value: Any) -> QuerySet[Event]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The events of all topics with the verb."""
         if value is None:
             return qs

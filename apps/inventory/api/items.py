@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from typing import Any
 
 from rest_framework import serializers
 
@@ -31,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
         },
     }
 
-    def to_internal_value(self, data: Any) -> list[dict[str, str]]:
+    def to_internal_value(self, data: object) -> list[dict[str, str]]:
         """The list; one number per country."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")

@@ -1,7 +1,7 @@
 """Inventory levels over REST: listed by items and locations, set, adjusted, connected, deleted."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import models, transaction
 from django.http import Http404, HttpResponse
@@ -14,6 +14,7 @@ from apps.api.resources.fields import BooleanField, Column, Computed, FromModel,
 from apps.api.resources.filters import IdsFilter, ResourceFilter
 from apps.api.resources.members import read_members
 from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Data
 from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
 from apps.inventory.domain import stock
@@ -124,7 +125,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
             stock.disconnect(item, location, actor=self.actor, at=self.at)
         return self.json({})
 
-    def _item_and_location(self, given: Mapping[str, Any]) -> tuple[InventoryItem, Location]:
+    def _item_and_location(self, given: Data) -> tuple[InventoryItem, Location]:
         return _found(InventoryItem, given["inventory_item_id"]), _found(Location, given["location_id"])
 
 

@@ -5,7 +5,7 @@ other can be named there too, by its id or by its owner, in queries and in bodie
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.access import ScopeMissing
-from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, TextField
+from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, Render, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
@@ -39,11 +39,11 @@ class ValueField(ApiField):
         """It takes the type to show it."""
         return ("type", "value")
 
-    def reader(self) -> Any:
+    def reader(self) -> Render:
         """A truth value, a number or a text."""
         return lambda _context, name, text: types.show(name, text)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """As it is; the service checks it against its type."""
         return data
 
@@ -200,8 +200,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
 
     def _find(self, owner: Owner, pk: int) -> None:
         """Make sure that this shop has the owner."""
-        rows: Any = owner.model._default_manager
-        there = pk == self.shop.pk if owner.scope is None else rows.filter(pk=pk).exists()
+        there = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
         if not there:
             raise Http404
 

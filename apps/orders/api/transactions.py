@@ -1,7 +1,7 @@
 """The transactions of an order as the interface shows and takes them."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from apps.api.resources.fields import (
     ApiField,
@@ -16,7 +16,7 @@ from apps.api.resources.fields import (
 )
 from apps.api.resources.members import ObjectField, read_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs
+from apps.api.shapes import Attrs, Data, Shown
 from apps.api.viewsets import ShopViewSet
 from apps.ground.money import text_of
 from apps.orders.api.fields import AmountField, flag, string, text
@@ -53,7 +53,7 @@ def _unsettled(
     }
 
 
-def _payment_details(_context: "Context", gateway: str) -> dict[str, Any]:
+def _payment_details(_context: "Context", gateway: str) -> Shown:
     """No card data is ever kept, so what tells of a card is empty."""
     return dict.fromkeys(CARD) | {
         "credit_card_number": "",
@@ -66,7 +66,7 @@ def _payment_id(_context: "Context", name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def _receipt(_context: "Context", receipt: dict[str, Any], test: bool, authorization: str) -> dict[str, Any]:
+def _receipt(_context: "Context", receipt: Data, test: bool, authorization: str) -> Shown:
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
@@ -96,19 +96,18 @@ def transaction_members() -> dict[str, ApiField]:
 class ReceiptField(ObjectField):
     """What a gateway answered, kept as it is."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         """It may be absent and null."""
-        super().__init__({}, **kwargs)
+        super().__init__({})
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> Shown:
         """The object; numbers with a point as text, so that they stay exact."""
         if not isinstance(data, dict):
             self.fail("invalid")
-        exact: dict[str, Any] = _exact(data)
-        return exact
+        return {name: _exact(value) for name, value in data.items()}
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> object:
     if isinstance(value, dict):
         return {name: _exact(inner) for name, inner in value.items()}
     if isinstance(value, list):

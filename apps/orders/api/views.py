@@ -13,7 +13,7 @@ from apps.api.requests.views import ONE
 from apps.api.resources.fields import ChoiceField
 from apps.api.resources.filters import apply_filters
 from apps.api.resources.members import ObjectField, read_members
-from apps.api.shapes import Attrs
+from apps.api.shapes import Attrs, Data
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
 from apps.orders.api.bodies import read_changes, read_order
@@ -125,7 +125,7 @@ class OrderViewSet(ShopViewSet[Order]):
             order = transitions.reopen(self.get_object(), actor=self.actor, at=self.at)
             return self.object_response(order.pk)
 
-    def _flat(self, members: Mapping[str, Any]) -> Attrs:
+    def _flat(self, members: Data) -> Attrs:
         """The members of a body without a wrapper; what it does not name, clients say in the query."""
         body = {} if self.body is None else self.body
         return read_members(members, {**self.query, **body} if isinstance(body, dict) else body)

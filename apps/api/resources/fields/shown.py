@@ -1,9 +1,10 @@
 """Fields that are only shown: columns as they are, and computed values."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from apps.api.resources.fields.base import ApiField, Render
+from apps.api.resources.fields.options import Versions
+from apps.api.shapes import Attrs, Schema
 
 if TYPE_CHECKING:
     from apps.api.context import Context
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 class Column(ApiField):
     """A read-only column that is shown as it is."""
 
-    def __init__(self, source: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, source: str | None = None, **versions: Unpack[Versions]) -> None:
         """Name the ORM path, where it is not the field's own name."""
-        super().__init__(read_only=True, **({"source": source} if source else {}), **kwargs)
+        super().__init__(read_only=True, source=source, **versions)
 
     def columns(self) -> tuple[str, ...]:
         """Its ORM path, which may cross relations."""
@@ -34,19 +35,18 @@ class Computed(ApiField):
         self,
         render: Render,
         *columns: str,
-        schema: Mapping[str, Any] | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        schema: Schema | None = None,
+        **versions: Unpack[Versions],
     ) -> None:
         """Declare what it is made of."""
-        super().__init__(read_only=True, since=since, until=until)
+        super().__init__(read_only=True, **versions)
         self._args = ()
-        self._kwargs: dict[str, Any] = {}
+        self._kwargs: Attrs = {}
         self.render = render
         self.needed = columns
-        self.schema = dict(schema or {"type": "string"})
+        self.schema = schema or {"type": "string"}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Computed":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Computed":
         """A fresh declaration, as DRF copies fields by their arguments."""
         return type(self)(self.render, *self.needed, schema=self.schema, since=self.gate.since, until=self.gate.until)
 
@@ -62,10 +62,10 @@ class Computed(ApiField):
 class Constant(Computed):
     """A field that this product has no data for, answered with its neutral value."""
 
-    def __init__(self, value: Any, **kwargs: Any) -> None:
+    def __init__(self, value: object, **versions: Unpack[Versions]) -> None:
         """Name the neutral value."""
         self.value = value
-        schemas: dict[type, dict[str, Any]] = {
+        schemas: dict[type, Schema] = {
             type(None): {"type": "null"},
             bool: {"type": "boolean"},
             str: {"type": "string"},
@@ -73,9 +73,9 @@ class Constant(Computed):
             list: {"type": "array", "items": {}},
             dict: {"type": "object"},
         }
-        super().__init__(lambda _context: value, schema=schemas[type(value)], **kwargs)
+        super().__init__(lambda _context: value, schema=schemas[type(value)], **versions)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Constant":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Constant":
         """A fresh declaration."""
         return Constant(self.value, since=self.gate.since, until=self.gate.until)
 
