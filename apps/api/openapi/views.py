@@ -10,6 +10,7 @@ from apps.api.errors import CONTENT_TYPE, error_response
 from apps.api.requests.deprecations import REASONS
 from apps.api.shapes import Schema, Shown
 from apps.api.versions import UnknownVersion, newest, resolve, served_versions
+from apps.ground.phrases import NOT_FOUND
 
 
 def schema(request: HttpRequest, version: str) -> HttpResponse:
@@ -19,7 +20,7 @@ def schema(request: HttpRequest, version: str) -> HttpResponse:
     try:
         body = orjson.dumps(_document(resolve(version)))
     except UnknownVersion:
-        return error_response("Not Found", 404)
+        return error_response(NOT_FOUND, 404)
     return HttpResponse(body, content_type=CONTENT_TYPE, headers={"Cache-Control": "public, max-age=300"})
 
 

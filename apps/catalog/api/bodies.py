@@ -14,13 +14,13 @@ from apps.catalog.domain.pictures import Picture
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, too_many
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
 
 _ITEM = "inventory_item."
 # The search engine texts of a product, which older clients send as fields of their own.
 _GLOBAL = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
-_INVALID = ["is invalid"]
 
 
 def read_product(
@@ -113,10 +113,10 @@ def _rows(value: object, name: str, limit: int, errors: Errors) -> list[Data] | 
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        errors[name] = _INVALID
+        errors[name] = [INVALID]
         return None
     if len(value) > limit:
-        errors[name] = [f"has too many entries (maximum is {limit})"]
+        errors[name] = [too_many("entries", limit)]
         return None
     return value
 
@@ -126,7 +126,7 @@ def _id(item: Data, errors: Errors, prefix: str) -> int | None:
         return None
     found = read_id(item["id"])
     if found is None:
-        errors[f"{prefix}id"] = _INVALID
+        errors[f"{prefix}id"] = [INVALID]
     return found
 
 
@@ -140,10 +140,10 @@ def _options(value: object, errors: Errors) -> list[OptionInput] | None:
         prefix = f"options.{index}."
         name = texts_in([item.get("name")])
         if name is None:
-            errors[f"{prefix}name"] = ["can't be blank"] if item.get("name") in (None, "") else _INVALID
+            errors[f"{prefix}name"] = [BLANK] if item.get("name") in (None, "") else [INVALID]
         values = texts_in(item["values"]) if item.get("values") is not None else []
         if values is None:
-            errors[f"{prefix}values"] = _INVALID
+            errors[f"{prefix}values"] = [INVALID]
         found.append(OptionInput(name[0] if name else "", list(values or []), _id(item, errors, prefix)))
     return found or None
 
@@ -182,7 +182,7 @@ def _images(
         if index in refused:
             errors.update({f"{prefix}{name}": messages for name, messages in refused[index].errors.items()})
         elif wanted.id is None and wanted.picture is None:
-            errors.setdefault(f"{prefix}image", ["can't be blank"])
+            errors.setdefault(f"{prefix}image", [BLANK])
         found.append(wanted)
     return found
 

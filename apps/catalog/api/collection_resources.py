@@ -30,8 +30,7 @@ from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
 from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
-
-_INVALID = ["is invalid"]
+from apps.ground.phrases import BLANK, INVALID
 
 
 def _image(  # noqa: PLR0917 - the columns of one row
@@ -188,11 +187,11 @@ def _read_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Err
     if value in (None, ""):
         return
     if not isinstance(value, Mapping):
-        errors["image"] = _INVALID
+        errors["image"] = [INVALID]
         return
     alt = value.get("alt")
     if alt is not None and (not isinstance(alt, str) or len(alt) > 512):
-        errors["image.alt"] = _INVALID
+        errors["image.alt"] = [INVALID]
     elif "alt" in value or parts.picture is not None:
         attrs["image_alt"] = alt
 
@@ -201,7 +200,7 @@ def _placements(value: object, errors: Errors) -> list[Placement]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > MAX_PLACEMENTS:
-        errors["collects"] = _INVALID
+        errors["collects"] = [INVALID]
         return []
     found = []
     for index, item in enumerate(value):
@@ -210,8 +209,8 @@ def _placements(value: object, errors: Errors) -> list[Placement]:
             given = item.get(name) if isinstance(item, Mapping) else None
             numbers[name] = read_id(given)
             if given is not None and numbers[name] is None:
-                errors[f"collects.{index}.{name}"] = _INVALID
+                errors[f"collects.{index}.{name}"] = [INVALID]
         if numbers["id"] is None and numbers["product_id"] is None:
-            errors.setdefault(f"collects.{index}.product_id", ["can't be blank"])
+            errors.setdefault(f"collects.{index}.product_id", [BLANK])
         found.append(Placement(numbers["product_id"], numbers["position"], numbers["id"]))
     return found

@@ -34,6 +34,7 @@ from apps.catalog.domain.collections.membership import ORDERS, products_of, smar
 from apps.catalog.domain.inputs import Attrs
 from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
+from apps.ground.phrases import INVALID, NOT_IN_LIST, at_most_ids
 
 
 class CountsProducts(ShopViewSet[Collection]):
@@ -178,13 +179,13 @@ class SmartCollectionViewSet(_KindViewSet):
         """Set how the collection is sorted and which products come first; the arguments are in the query."""
         sort_order = self.query.get("sort_order")
         if sort_order is not None and sort_order not in Collection.SortOrder.values:
-            raise Unprocessable({"sort_order": ["is not included in the list"]})
+            raise Unprocessable({"sort_order": [NOT_IN_LIST]})
         named = self.request._request.GET.getlist("products[]")
         ids = [pk for pk in map(read_id, named) if pk is not None]
         if len(ids) < len(named):
-            raise BadRequest({"products": "is invalid"})
+            raise BadRequest({"products": INVALID})
         if len(ids) > 10 * MAX_IDS:
-            raise BadRequest({"products": f"must be at most {10 * MAX_IDS} ids"})
+            raise BadRequest({"products": at_most_ids(10 * MAX_IDS)})
         with transaction.atomic():
             lifecycle.set_order(self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at)
         return self.json({})

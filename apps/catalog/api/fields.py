@@ -16,6 +16,7 @@ from apps.api.context import Context
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
 from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.ground.handles import MAX_LENGTH, as_handle
+from apps.ground.phrases import too_long, too_many
 from apps.ground.tenancy import current_shop
 
 MAX_HTML_BYTES = 512 * 1024
@@ -144,9 +145,9 @@ class HtmlField(TextField):
         """The text, if it is small enough."""
         text = super().to_internal_value(data)
         if len(text) > MAX_HTML_BYTES or len(text.encode(errors="replace")) > MAX_HTML_BYTES:
-            raise serializers.ValidationError("is too long (maximum is 512 KB)")
+            raise serializers.ValidationError(too_long(MAX_HTML_BYTES // 1024, "KB"))
         if text.count("<") > MAX_HTML_TAGS:
-            raise serializers.ValidationError(f"has too many tags (maximum is {MAX_HTML_TAGS})")
+            raise serializers.ValidationError(too_many("tags", MAX_HTML_TAGS))
         return text
 
 

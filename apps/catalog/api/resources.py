@@ -37,6 +37,7 @@ from apps.catalog.api.fields import (
 from apps.catalog.domain.fulfillers import known_handles
 from apps.catalog.domain.pictures import address_of
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.ground.phrases import NOT_IN_LIST, at_most
 from apps.shops.models import Shop
 
 _INTEGER = {"type": "integer"}
@@ -113,12 +114,12 @@ class VariantSerializer(ResourceSerializer[Variant]):
     def check(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
         """A service that is named exists; a first option that is null is left to the product."""
         if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
-            errors.setdefault("grams", [f"must be less than or equal to {MAX_GRAMS_ALONE}"])
+            errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
         if attrs.get("option1", "") is None:
             del attrs["option1"]
         service = attrs.get("fulfillment_service")
         if service is not None and service not in known_handles():
-            errors["fulfillment_service"] = ["is not included in the list"]
+            errors["fulfillment_service"] = [NOT_IN_LIST]
 
 
 class OptionSerializer(ResourceSerializer[ProductOption]):

@@ -20,7 +20,7 @@ from apps.content.domain.addresses import article_image_url
 from apps.content.domain.markup import refusal_of
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
-from apps.ground.phrases import INVALID
+from apps.ground.phrases import INVALID, too_long
 from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512
@@ -181,7 +181,7 @@ class ArticleViewSet(ShopViewSet[Article]):
             if alt is not None and not isinstance(alt, str):
                 raise Unprocessable({"image": [f"alt {INVALID}"]})
             if alt and len(alt) > MAX_ALT:
-                raise Unprocessable({"image": [f"alt is too long (maximum is {MAX_ALT} characters)"]})
+                raise Unprocessable({"image": [f"alt {too_long(MAX_ALT)}"]})
             attrs["image_alt"] = alt
         return attrs
 

@@ -17,6 +17,7 @@ from apps.content.domain import assets, contents
 from apps.content.domain.addresses import asset_url
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, FileContent, Theme
+from apps.ground.phrases import PARAMETER_MISSING
 from apps.shops.models import App
 
 KEY = "asset[key]"
@@ -131,7 +132,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         """Delete a file."""
         key = self.query.get(KEY)
         if not key:
-            raise BadRequest({KEY: "Required parameter missing or invalid"})
+            raise BadRequest({KEY: PARAMETER_MISSING})
         try:
             assets.delete_asset(self.theme, key, actor=self.actor, at=self.at)
         except assets.AssetNotFound:

@@ -14,10 +14,10 @@ from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import themes
 from apps.content.models import Theme
+from apps.ground.phrases import NOT_IN_LIST
 from apps.outgoing.addresses import UrlRefused, vet_url
 
 ROLES = ("main", "unpublished")
-NOT_IN_LIST = "is not included in the list"
 
 
 class ThemeSerializer(ResourceSerializer[Theme]):

@@ -9,11 +9,11 @@ from apps.api.resources.fields import ApiField, DecimalField, FromModel, GlobalI
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
+from apps.ground.phrases import INVALID
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem
 from apps.shops.domain.countries import find_country, find_province
 
-INVALID = "is invalid"
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 MAX_CODES = 250
 

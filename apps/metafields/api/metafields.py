@@ -22,13 +22,13 @@ from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import plan_for
 from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
+from apps.ground.phrases import NOT_IN_LIST
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting, types
 from apps.metafields.domain.owners import Owner, all_owners, owner_named
 from apps.metafields.models import Metafield
 
 OWNER_ID, OWNER_RESOURCE = "metafield[owner_id]", "metafield[owner_resource]"
-NOT_IN_LIST = "is not included in the list"
 _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max_length=255)}
 
 

@@ -8,6 +8,7 @@ from apps.api.errors import error_response
 from apps.api.resources.serializers import declaration
 from apps.api.rows.plans import plan_for
 from apps.api.viewsets import ApiView
+from apps.ground.phrases import NOT_FOUND
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import installing
 
@@ -59,4 +60,4 @@ class InstallationView(ApiView):
 
 def not_found(request: HttpRequest, rest: str) -> HttpResponse:
     """No such route."""
-    return error_response("Not Found", 404)
+    return error_response(NOT_FOUND, 404)
