@@ -1,7 +1,6 @@
 """Addresses over REST, each below its customer."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -9,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import ApiField, Column, Computed
@@ -20,19 +20,16 @@ from apps.customers.api.fields import BlankableText
 from apps.customers.domain import addresses
 from apps.customers.models import Address, Customer
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
-
-def _name(context: "Context", first_name: str, last_name: str) -> str:
+def _name(context: Context, first_name: str, last_name: str) -> str:
     return f"{first_name} {last_name}".strip()
 
 
-def _is_default(context: "Context", pk: int, default: int | None) -> bool:
+def _is_default(context: Context, pk: int, default: int | None) -> bool:
     return pk == default
 
 
-def _or_none(context: "Context", text: str) -> str | None:
+def _or_none(context: Context, text: str) -> str | None:
     return text or None
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING
 
 from babel.numbers import get_currency_precision
 from django.db import IntegrityError, transaction
@@ -13,6 +12,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
+from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import MANY
 from apps.api.resources.fields import (
@@ -43,9 +43,6 @@ from apps.ground.tenancy import current_shop
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
-
 MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
@@ -57,11 +54,11 @@ def _quantum(currency: str) -> Decimal:
     return Decimal(1).scaleb(-get_currency_precision(currency))
 
 
-def _money(context: "Context", amount: Decimal) -> str:
+def _money(context: Context, amount: Decimal) -> str:
     return str(amount.quantize(_quantum(context.shop.currency)))
 
 
-def _currency(context: "Context", currency: str) -> str:
+def _currency(context: Context, currency: str) -> str:
     return currency or context.shop.currency
 
 

@@ -2,20 +2,18 @@
 
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.api.context import Context
 from apps.api.resources.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
 from apps.api.resources.fields.options import FieldOptions, TextOptions
 from apps.api.resources.serializers import flatten
 from apps.api.shapes import Errors, Shown
 from apps.customers.domain.consents import KINDS, Channel
 from apps.customers.models import ConsentState, OptInLevel
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 MAX_TEXTS = 100
 
@@ -129,15 +127,15 @@ def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
     return parts
 
 
-def _moment(context: "Context", value: datetime | None) -> str | None:
+def _moment(context: Context, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
-def _show_email(context: "Context", state: str, level: str, updated_at: datetime | None) -> Shown:
+def _show_email(context: Context, state: str, level: str, updated_at: datetime | None) -> Shown:
     return {"state": state, "opt_in_level": level or None, "consent_updated_at": _moment(context, updated_at)}
 
 
-def _show_sms(context: "Context", state: str, level: str, updated_at: datetime | None, collected_from: str) -> Shown:
+def _show_sms(context: Context, state: str, level: str, updated_at: datetime | None, collected_from: str) -> Shown:
     return {
         "state": state,
         "opt_in_level": level,

@@ -4,8 +4,8 @@ An app sees the events of the topics that its scopes read; comments of staff and
 are read by no scope.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.db.models import Model, QuerySet
@@ -22,21 +22,17 @@ from apps.events.domain.timelines import Timeline
 from apps.events.models import Event
 from apps.staff.domain.actors import names_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 VERBS = {"delete": "destroy", "updated": "update"}
-LABELS = {"SmartCollection": "Collection", "CustomCollection": "Collection"}
 
 
 @lru_cache(maxsize=256)
 def type_of(label: str) -> str:
     """What the interface calls the model of a subject, e.g. ``Order`` for ``orders.order``."""
     try:
-        name = apps.get_model(label).__name__
+        model = apps.get_model(label)
     except LookupError:
         return label
-    return LABELS.get(name, name)
+    return (model._meta.concrete_model or model).__name__
 
 
 def _type(_context: Context, label: str) -> str:
@@ -81,7 +77,7 @@ class EventSerializer(ResourceSerializer[Event]):
 class EventPlan(Plan):
     """Reads events, and the names of those who caused them with two queries for all."""
 
-    def assemble(self, rows: "Sequence[Values]", context: Context) -> list[Shown]:
+    def assemble(self, rows: Sequence[Values], context: Context) -> list[Shown]:
         """The objects, with names for actors."""
         objects = super().assemble(rows, context)
         authors = sorted({shown["author"] for shown in objects if "author" in shown})

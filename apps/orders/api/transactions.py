@@ -1,8 +1,8 @@
 """The transactions of an order as the interface shows and takes them."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from apps.api.context import Context
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
@@ -24,9 +24,6 @@ from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
-
 CARD = (
     "credit_card_bin",
     "avs_result_code",
@@ -39,12 +36,12 @@ CARD = (
 )
 
 
-def _amount(_context: "Context", amount: Decimal, currency: str) -> str:
+def _amount(_context: Context, amount: Decimal, currency: str) -> str:
     return text_of(amount, currency)
 
 
 def _unsettled(
-    _context: "Context", unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
+    _context: Context, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
     in_shop, shown = (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
     return {
@@ -53,7 +50,7 @@ def _unsettled(
     }
 
 
-def _payment_details(_context: "Context", gateway: str) -> Shown:
+def _payment_details(_context: Context, gateway: str) -> Shown:
     """No card data is ever kept, so what tells of a card is empty."""
     return dict.fromkeys(CARD) | {
         "credit_card_number": "",
@@ -62,15 +59,15 @@ def _payment_details(_context: "Context", gateway: str) -> Shown:
     }
 
 
-def _payment_id(_context: "Context", name: str, sequence: int) -> str:
+def _payment_id(_context: Context, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def _receipt(_context: "Context", receipt: Data, test: bool, authorization: str) -> Shown:
+def _receipt(_context: Context, receipt: Data, test: bool, authorization: str) -> Shown:
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
-def _is_manual(_context: "Context", gateway: str) -> bool:
+def _is_manual(_context: Context, gateway: str) -> bool:
     return gateway == "manual"
 
 

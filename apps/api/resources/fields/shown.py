@@ -1,13 +1,11 @@
 """Fields that are only shown: columns as they are, and computed values."""
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
+from apps.api.context import Context
 from apps.api.resources.fields.base import ApiField, Render
 from apps.api.resources.fields.options import Versions
 from apps.api.shapes import Attrs, Schema
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 
 class Column(ApiField):
@@ -83,7 +81,7 @@ class Constant(Computed):
 def GlobalId(type_name: str, column: str = "pk") -> Computed:  # noqa: N802 - reads as a field
     """The ``gid://<brand>/<Type>/<id>`` of a row."""
 
-    def render(context: "Context", pk: int) -> str:
+    def render(context: Context, pk: int) -> str:
         return f"gid://{context.brand}/{type_name}/{pk}"
 
     return Computed(render, column)

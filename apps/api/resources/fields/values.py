@@ -4,21 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from django.core.validators import EmailValidator, URLValidator
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.api.context import Context
 from apps.api.resources.fields.base import ApiField, Render
 from apps.api.resources.fields.options import FieldOptions, TextOptions
 from apps.api.shapes import Schema
 from apps.ground.dates import NotADate, parse_moment
 from apps.ground.phrases import INVALID, too_long, too_many
 from apps.ground.tenancy import current_shop
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
@@ -144,7 +142,7 @@ class DateTimeField(ApiField, serializers.DateTimeField):
         return _render_moment
 
 
-def _render_moment(context: "Context", value: datetime | None) -> str | None:
+def _render_moment(context: Context, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
