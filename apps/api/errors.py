@@ -22,6 +22,7 @@ from apps.ground.phrases import NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
+Kinds = type[Exception] | tuple[type[Exception], ...]
 CONTENT_TYPE = "application/json; charset=utf-8"
 BASE = "base"
 
@@ -33,7 +34,7 @@ class ApiError(Exception):
 
     def __init__(
         self,
-        errors: Any,
+        errors: object,
         *,
         status: int | None = None,
         headers: dict[str, str] | None = None,
@@ -66,7 +67,7 @@ class Conflict(ApiError):
 
 
 def error_response(
-    errors: Any, status: int, *, headers: dict[str, str] | None = None, detail: str | None = None
+    errors: object, status: int, *, headers: dict[str, str] | None = None, detail: str | None = None
 ) -> HttpResponse:
     """A body ``{"errors": …}``, with ``detail`` where it helps."""
     body = {"errors": errors} if detail is None else {"errors": errors, "detail": detail}
@@ -78,11 +79,11 @@ def reason(status: int) -> str:
     return HTTPStatus(status).phrase
 
 
-def exception_handler(exc: Exception, context: dict[str, Any] | None = None) -> HttpResponse:
+def exception_handler(exc: Exception) -> HttpResponse:
     """The answer to an exception raised while a request was served."""
     for kinds, answer in _ANSWERS:
         if isinstance(exc, kinds):
-            return answer(exc, context)
+            return answer(exc)
     if _is_vanished(exc):
         logger.warning("A row went while a request was working with it", exc_info=exc)
         return error_response(NOT_FOUND, 404)
@@ -99,18 +100,13 @@ def _is_vanished(exc: Exception) -> bool:
     return isinstance(exc, ObjectDoesNotExist) or (type(exc) is DatabaseError and exc.__cause__ is None)
 
 
-def _unavailable(exc: Any, context: Any) -> HttpResponse:
+def _unavailable(exc: Exception) -> HttpResponse:
     logger.warning("The database did not serve a request: %s", exc)
     return error_response(reason(503), 503, headers={"Retry-After": "2.0"})
 
 
-def _framework_refusal(exc: exceptions.APIException, context: dict[str, Any] | None) -> HttpResponse:
-    headers = {"Allow": _allowed(context)} if isinstance(exc, exceptions.MethodNotAllowed) else {}
-    return error_response(reason(exc.status_code), exc.status_code, headers=headers)
-
-
-def _allowed(context: dict[str, Any] | None) -> str:
-    return ", ".join(context["view"].allowed_methods) if context else ""
+def _framework_refusal(exc: exceptions.APIException) -> HttpResponse:
+    return error_response(reason(exc.status_code), exc.status_code)
 
 
 def _messages_of(exc: ModelValidationError) -> dict[str, list[str]]:
@@ -120,7 +116,7 @@ def _messages_of(exc: ModelValidationError) -> dict[str, list[str]]:
     return {BASE: exc.messages}
 
 
-def _integrity_response(exc: IntegrityError, context: Any) -> HttpResponse:
+def _integrity_response(exc: IntegrityError) -> HttpResponse:
     """A breach of a named constraint is a refusal that names its field; anything else is a defect.
 
     Rows are locked where one that is referred to may go meanwhile; where two requests still meet, the later may retry.
@@ -136,17 +132,17 @@ def _integrity_response(exc: IntegrityError, context: Any) -> HttpResponse:
 
 
 # The first kind that fits answers.
-_ANSWERS: tuple[tuple[Any, Callable[[Any, Any], HttpResponse]], ...] = (
-    (ApiError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
-    (Gone, lambda exc, _: error_response(NOT_FOUND, 404)),
-    (DomainError, lambda exc, _: error_response(exc.errors, exc.status, headers=exc.headers)),
-    (ModelValidationError, lambda exc, _: error_response(_messages_of(exc), 422)),
+_ANSWERS: tuple[tuple[Kinds, Callable[[Any], HttpResponse]], ...] = (
+    (ApiError, lambda exc: error_response(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
+    (Gone, lambda exc: error_response(NOT_FOUND, 404)),
+    (DomainError, lambda exc: error_response(exc.errors, exc.status, headers=exc.headers)),
+    (ModelValidationError, lambda exc: error_response(_messages_of(exc), 422)),
     (IntegrityError, _integrity_response),
     ((OperationalError, InterfaceError), _unavailable),
-    ((Http404, exceptions.NotFound), lambda exc, _: error_response(NOT_FOUND, 404)),
-    (PermissionDenied, lambda exc, _: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
+    (Http404, lambda exc: error_response(NOT_FOUND, 404)),
+    (PermissionDenied, lambda exc: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
     (exceptions.APIException, _framework_refusal),
-    (UnreadablePostError, lambda exc, _: error_response(reason(408), 408, headers={"Connection": "close"})),
-    (RequestDataTooBig, lambda exc, _: error_response(reason(413), 413)),
-    (SuspiciousOperation, lambda exc, _: error_response(reason(400), 400)),
+    (UnreadablePostError, lambda exc: error_response(reason(408), 408, headers={"Connection": "close"})),
+    (RequestDataTooBig, lambda exc: error_response(reason(413), 413)),
+    (SuspiciousOperation, lambda exc: error_response(reason(400), 400)),
 )

@@ -4,8 +4,8 @@
 numbers of at most 64 bits; everything else is no route and therefore 404.
 """
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, cast
 
 from django.urls import ResolverMatch, URLPattern, URLResolver, path, register_converter
 from django.urls.converters import get_converters
@@ -45,7 +45,7 @@ def route(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
         actions: The view's method by HTTP method, e.g. ``get="list", post="create"``.
     """
     converted = _with_converters(pattern)
-    return path(converted, view.as_view(cast("dict[str, Any]", actions)))
+    return path(converted, view.as_view(dict(actions)))
 
 
 def _with_converters(pattern: str) -> str:
@@ -56,7 +56,7 @@ def _with_converters(pattern: str) -> str:
     return out
 
 
-def _arguments(pattern: str) -> list[Any]:
+def _arguments(pattern: str) -> list[str]:
     return [piece.split(">")[0] for piece in pattern.split("<")[1:]]
 
 
@@ -103,7 +103,7 @@ class Versioned(URLResolver):
         return table
 
 
-def _leaves(patterns: list[Any]) -> list[URLPattern]:
+def _leaves(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern]:
     """The patterns in a tree of includes whose prefixes are all empty."""
     found: list[URLPattern] = []
     for entry in patterns:

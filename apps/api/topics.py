@@ -1,13 +1,13 @@
 """Topics whose payload is the resource as REST shows it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import Model
 
 from apps.api.context import Context
-from apps.api.resources.serializers import ResourceSerializer
+from apps.api.resources.serializers import Resource
 from apps.api.rows.plans import plan_for
+from apps.api.shapes import Shown
 from apps.events.domain import topics
 from apps.ground.tenancy import current_shop
 
@@ -17,7 +17,7 @@ PLAIN = {"create": "created", "update": "changed", "delete": "deleted"}
 def register_resource(
     plural: str,
     label: str,
-    serializer: type[ResourceSerializer[Any]],
+    serializer: Resource,
     *,
     scope: str,
     verbs: Mapping[str, str] = PLAIN,
@@ -32,11 +32,10 @@ def register_resource(
         verbs: By verb, the words that follow the label in a timeline.
     """
 
-    def render(instance: Model, version: str) -> dict[str, Any]:
-        shown: dict[str, Any] = plan_for(serializer, version).read_one(instance.pk, Context(current_shop(), version))
-        return shown
+    def render(instance: Model, version: str) -> Shown:
+        return plan_for(serializer, version).read_one(instance.pk, Context(current_shop(), version))
 
-    def render_deleted(instance: Model, version: str) -> dict[str, Any]:
+    def render_deleted(instance: Model, version: str) -> Shown:
         return {"id": instance.pk}
 
     for verb, words in verbs.items():

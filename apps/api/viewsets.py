@@ -7,38 +7,40 @@ makes one domain call, and renders.
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import CONTENT_TYPE
 from apps.api.requests.access import SAFE
 from apps.api.requests.views import SINGULARS, ApiView
 from apps.api.resources.filters import ResourceFilter, apply_filters
-from apps.api.resources.serializers import ResourceSerializer, declaration, read_body
+from apps.api.resources.serializers import declaration, read_body
 from apps.api.rows import paging
 from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, tag_of
-from apps.api.rows.plans import Plan, plan_for
+from apps.api.rows.plans import Plan, Values, plan_for
 from apps.api.rows.rendering import render_many
+from apps.api.shapes import Attrs
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.rows import ShopOwned
 
-__all__ = ["SINGULARS", "ApiView", "ShopViewSet"]
+__all__ = ["ApiView", "ShopViewSet"]
+
+M = TypeVar("M", bound=ShopOwned)
 
 
-class ShopViewSet(ApiView):
+class ShopViewSet(ApiView, Generic[M]):
     """The routes of one resource of a shop.
 
     Attributes:
         model: Its rows.
-        serializer_class: What it shows and takes.
         filterset_class: How a list is narrowed.
-        singular, plural: Its names in bodies; ``plural`` also begins its topics.
         order: ORM orderings of a list; the last is unique.
         versions: Columns that move with everything the resource shows; with them its objects are kept rendered.
         parents: By path argument, the model that must have the row; the argument is also a column of ``model``.
@@ -47,17 +49,14 @@ class ShopViewSet(ApiView):
         topics: By action, the topic that plain creates, updates and deletes record.
     """
 
-    model: ClassVar[type[ShopOwned]]
-    serializer_class: ClassVar[type[ResourceSerializer[Any]]]
+    model: type[M]
     filterset_class: ClassVar[type[ResourceFilter]] = ResourceFilter
-    singular: ClassVar[str]
-    plural: ClassVar[str]
     order: ClassVar[paging.Order] = ("id",)
     versions: ClassVar[tuple[str, ...]] = ()
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
     shows_made: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Note the resource's singular name."""
         super().__init_subclass__(**kwargs)
         if "singular" in cls.__dict__:
@@ -76,7 +75,7 @@ class ShopViewSet(ApiView):
         """Whether the visible rows depend on nothing but the shop, so that the fixed statements serve."""
         return not self.parents and type(self).get_queryset is ShopViewSet.get_queryset
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[M]:
         """The rows that this caller may see under this path."""
         narrowed = {argument: self.kwargs[argument] for argument in self.parents}
         return self.model.objects.filter(**narrowed)
@@ -98,22 +97,22 @@ class ShopViewSet(ApiView):
         """The order of a list; with ``since_id`` it is by id."""
         return ("id",) if "since_id" in filters else self.order
 
-    def list(self, request: Any, **_: Any) -> HttpResponse:
+    def list(self, request: Request, **_: int) -> HttpResponse:
         """A page of the rows that fit."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or self.order_for(page.filters)
         return self.page_response(self.filtered(page.filters), page, order)
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any] | None:
-        """The rows that fit the filters; None where all rows of the shop do, which fixed statements serve."""
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
+        """The rows that fit the filters; a model where all of its rows in the shop do, which fixed statements serve."""
         if self.is_plain and not filters.keys() & self.filterset_class.base_filters.keys():
-            return None
+            return self.model
         return apply_filters(self.filterset_class, dict(filters), self.get_queryset())
 
     def page_response(self, fitting: Fitting, page: paging.PageRequest, order: paging.Order) -> HttpResponse:
         """One page of the rows that fit, with its ``Link`` header."""
         if self.versions:
-            keys, has_more = page_keys(self.model, fitting, order, page, self.versions)
+            keys, has_more = page_keys(fitting, order, page, self.versions)
             rows = [key[: 1 + len(self.versions)] for key in keys]
             etag = self._tag(has_more, *rows)
             if self._is_known(etag):
@@ -136,7 +135,7 @@ class ShopViewSet(ApiView):
         return response
 
     def _links(
-        self, places: Sequence[Sequence[Any]], page: paging.PageRequest, order: paging.Order, has_more: bool
+        self, places: Sequence[paging.Place], page: paging.PageRequest, order: paging.Order, has_more: bool
     ) -> dict[paging.Direction, str]:
         """Tokens for the neighbours; ``places`` are the order's values of each row, in list order."""
         if not places:
@@ -165,13 +164,14 @@ class ShopViewSet(ApiView):
         """Names this list for its tokens: the resource and the parents in the path."""
         return "/".join([self.plural, self.action or "", *(f"{k}={v}" for k, v in sorted(self.kwargs.items()))])
 
-    def count(self, request: Any, **_: Any) -> HttpResponse:
+    def count(self, request: Request, **_: int) -> HttpResponse:
         """How many rows fit."""
         filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
-        queryset = apply_filters(self.filterset_class, filters, self.get_queryset())
-        return self.json({"count": queryset.order_by().count()})
+        fitting = self.filtered(filters)
+        rows = fitting.objects.all() if isinstance(fitting, type) else fitting
+        return self.json({"count": rows.order_by().count()})
 
-    def retrieve(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
         """One row."""
         pk = kwargs["id"]
         if not self.versions:
@@ -187,7 +187,7 @@ class ShopViewSet(ApiView):
         if not self.is_plain and not self.get_queryset().filter(pk=pk).exists():
             raise Http404
 
-    def _key(self, pk: int) -> Sequence[Any]:
+    def _key(self, pk: int) -> Values:
         """``(id, *versions)`` of a row that this caller may see."""
         if self.is_plain:
             key = single_key(self.model, pk, self.versions)
@@ -209,7 +209,7 @@ class ShopViewSet(ApiView):
     def _not_modified(self, etag: str) -> HttpResponse:
         return HttpResponse(status=304, content_type=CONTENT_TYPE, headers={"ETag": etag})
 
-    def _rendered(self, key: Sequence[Any], status: int = 200, **headers: str) -> HttpResponse:
+    def _rendered(self, key: Values, status: int = 200, **headers: str) -> HttpResponse:
         rendered = render_many(self.plan(), [key], self.context)
         if not rendered:
             raise Http404
@@ -225,25 +225,25 @@ class ShopViewSet(ApiView):
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def get_object(self) -> Any:
+    def get_object(self) -> M:
         """The row that the path names, among those that this caller may see."""
         instance = self.get_queryset().filter(pk=self.kwargs["id"]).first()
         if instance is None:
             raise Http404
         return instance
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: M | None = None) -> Attrs:
         """The body, checked."""
         return read_body(self.serializer_class, self.version, self.unwrapped(self.singular), instance=instance)
 
-    def create(self, request: Any, **_: Any) -> HttpResponse:
+    def create(self, request: Request, **_: int) -> HttpResponse:
         """Make a row."""
         attrs = self.attributes()
         with transaction.atomic():
             instance = self.perform_create(attrs)
             return self.created(instance)
 
-    def created(self, instance: Any) -> HttpResponse:
+    def created(self, instance: M) -> HttpResponse:
         """201 with the row and where it is found."""
         path = self.request.path.removesuffix(".json")
         location = f"{settings.BASE_URL}{path}/{instance.pk}.json"
@@ -251,7 +251,7 @@ class ShopViewSet(ApiView):
             return self.json({self.singular: self.plan().of(instance, self.context)}, 201, Location=location)
         return self.object_response(instance.pk, 201, Location=location)
 
-    def perform_create(self, attrs: dict[str, Any]) -> Any:
+    def perform_create(self, attrs: Attrs) -> M:
         """Save a new row and record that it was made; a resource with rules calls its service instead."""
         narrowed = {argument: self.kwargs[argument] for argument in self.parents}
         instance = self.model(shop=self.shop, **narrowed, **attrs)
@@ -259,14 +259,14 @@ class ShopViewSet(ApiView):
         record_event(f"{self.plural}/create", instance, actor=self.actor, at=self.at)
         return instance
 
-    def update(self, request: Any, **_: Any) -> HttpResponse:
+    def update(self, request: Request, **_: int) -> HttpResponse:
         """Change a row; what the body does not name stays."""
         with transaction.atomic():
             instance = self.get_object()
             self.perform_update(instance, self.attributes(instance))
             return self.object_response(instance.pk)
 
-    def perform_update(self, instance: Any, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: M, attrs: Attrs) -> None:
         """Save the changed fields and record them; a resource with rules calls its service instead."""
         changes = changes_of(instance, attrs)
         for name, value in attrs.items():
@@ -274,13 +274,13 @@ class ShopViewSet(ApiView):
         instance.save(update_fields=list(attrs))
         record_event(f"{self.plural}/update", instance, actor=self.actor, at=self.at, changes=changes)
 
-    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+    def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Delete a row."""
         with transaction.atomic():
             self.perform_destroy(self.get_object())
         return self.json({})
 
-    def perform_destroy(self, instance: Any) -> None:
+    def perform_destroy(self, instance: M) -> None:
         """Record the deletion, then delete; a resource with rules calls its service instead."""
         record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
         if not instance.delete()[0]:

@@ -108,7 +108,7 @@ class ShopOwned(Timestamped):
         written: By relation, all related rows that a service wrote together with this new one.
     """
 
-    written: Mapping[str, Sequence[models.Model]] = {}
+    written: "Mapping[str, Sequence[ShopOwned]]" = {}
 
     shop: "models.ForeignKey[Shop, Shop]" = models.ForeignKey(
         "shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False

@@ -6,8 +6,8 @@ from functools import lru_cache
 from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
-from apps.api.openapi.schemas import Schema
 from apps.api.requests.views import ApiView
+from apps.api.shapes import Schema
 from apps.api.versions import newest
 
 

@@ -8,10 +8,11 @@ import re
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from apps.api.openapi.schemas import Schema, body_schema, many, members_schema, resource_schema
+from apps.api.openapi.schemas import body_schema, many, members_schema, resource_schema
 from apps.api.requests.views import BARE, MANY, ONE, ApiView
 from apps.api.resources.fields import ApiField
 from apps.api.resources.filters import ApiFilter, IdFilter, IdsFilter, IntegerFilter, WordFilter
+from apps.api.shapes import Schema
 from apps.api.versions import ALWAYS
 from apps.api.viewsets import ShopViewSet
 

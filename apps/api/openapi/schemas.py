@@ -10,20 +10,19 @@ from rest_framework import serializers
 from apps.api.resources.fields import AnyField, ApiField, ChoiceField, Column, Computed, TextField
 from apps.api.resources.members import ObjectField, ObjectsField
 from apps.api.resources.related import Row, Rows
-from apps.api.resources.serializers import ResourceSerializer, writable
+from apps.api.resources.serializers import AnyColumn, Resource, writable
 from apps.api.rows.plans import fields_of
+from apps.api.shapes import Schema
 
-Schema = dict[str, Any]
 
-
-def resource_schema(serializer: type[ResourceSerializer[Any]], version: str) -> Schema:
+def resource_schema(serializer: Resource, version: str) -> Schema:
     """The JSON schema of a resource as a version shows it."""
     model = serializer.Meta.model
     properties = {name: _shown(field, version, model) for name, field in fields_of(serializer, version)}
     return {"type": "object", "properties": properties}
 
 
-def body_schema(serializer: type[ResourceSerializer[Any]], version: str, *, complete: bool) -> Schema:
+def body_schema(serializer: Resource, version: str, *, complete: bool) -> Schema:
     """The JSON schema of what a version takes; ``complete`` names the required fields."""
     return members_schema(writable(serializer, version), version, complete=complete)
 
@@ -67,7 +66,7 @@ def _or_null(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else schema
 
 
-_STORED: tuple[tuple[Any, Schema], ...] = (
+_STORED: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...] = (
     (models.BooleanField, {"type": "boolean"}),
     (models.IntegerField, {"type": "integer"}),
     (models.FloatField, {"type": "number"}),

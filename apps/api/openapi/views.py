@@ -1,7 +1,5 @@
 """The public pages about the interface: its OpenAPI documents, a page to read them, and the deprecations."""
 
-from typing import Any
-
 import orjson
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,9 +8,9 @@ from django.views.decorators.http import require_safe
 
 from apps.api.errors import CONTENT_TYPE, error_response
 from apps.api.requests.deprecations import REASONS
+from apps.api.shapes import Schema, Shown
 from apps.api.versions import UnknownVersion, newest, resolve, served_versions
-
-Operation = dict[str, Any]
+from apps.ground.phrases import NOT_FOUND
 
 
 def schema(request: HttpRequest, version: str) -> HttpResponse:
@@ -22,7 +20,7 @@ def schema(request: HttpRequest, version: str) -> HttpResponse:
     try:
         body = orjson.dumps(_document(resolve(version)))
     except UnknownVersion:
-        return error_response("Not Found", 404)
+        return error_response(NOT_FOUND, 404)
     return HttpResponse(body, content_type=CONTENT_TYPE, headers={"Cache-Control": "public, max-age=300"})
 
 
@@ -51,16 +49,16 @@ def deprecations(request: HttpRequest) -> HttpResponse:
     return render(request, "api/deprecations.html", {"reasons": REASONS})
 
 
-def _document(version: str) -> dict[str, Any]:
+def _document(version: str) -> Schema:
     # The generator takes a tenth of a web process's start to import, and most processes never need it.
     from apps.api.openapi.documents import document
 
     return document(version)
 
 
-def _groups(described: dict[str, Any]) -> list[dict[str, Any]]:
+def _groups(described: Schema) -> list[Shown]:
     """The operations by resource."""
-    groups: dict[str, list[Operation]] = {}
+    groups: dict[str, list[Shown]] = {}
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             entry = {
@@ -76,14 +74,14 @@ def _groups(described: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"name": name, "operations": groups[name], "slug": slugify(name)} for name in sorted(groups)]
 
 
-def _fields(schema: dict[str, Any]) -> list[dict[str, Any]]:
+def _fields(schema: Schema) -> list[Shown]:
     return [
         {"name": name, "type": _type_of(field), "required": name in schema.get("required", ())}
         for name, field in schema.get("properties", {}).items()
     ]
 
 
-def _type_of(field: dict[str, Any]) -> str:
+def _type_of(field: Schema) -> str:
     kind = field.get("type", "")
     if isinstance(kind, list):
         kind = " or ".join(kind)

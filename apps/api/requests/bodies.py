@@ -1,17 +1,16 @@
 """What a view reads of a request: the query and the body, checked before anything is done."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from email.message import Message
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.http import HttpRequest
 
 from apps.api.errors import ApiError, BadRequest, Unprocessable, reason
+from apps.api.shapes import Data
+from apps.ground.phrases import BAD_REQUEST, PARAMETER_MISSING
 from apps.ground.strict_json import BadJson, TooLong, Unstorable, parse_json
-
-MISSING = "Required parameter missing or invalid"
 
 
 def read_query(request: HttpRequest) -> dict[str, str]:
@@ -27,9 +26,9 @@ def read_query(request: HttpRequest) -> dict[str, str]:
         try:
             decoded = unquote_to_bytes(raw.replace("+", " ")).decode()
         except UnicodeError:
-            raise BadRequest("Bad Request", detail="the query is not UTF-8") from None
+            raise BadRequest(BAD_REQUEST, detail="the query is not UTF-8") from None
         if "\x00" in decoded:
-            raise BadRequest("Bad Request", detail="the query holds a NUL character")
+            raise BadRequest(BAD_REQUEST, detail="the query holds a NUL character")
     if len(request.GET.getlist("limit")) > 1:
         raise BadRequest({"limit": "must be given once"})
     return {name: values[-1] for name, values in request.GET.lists() if values}
@@ -40,7 +39,7 @@ def body_limit(*, uploads: bool) -> int:
     return settings.API_UPLOAD_BODY_LIMIT if uploads else settings.API_BODY_LIMIT
 
 
-def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
+def read_json(request: HttpRequest, *, uploads: bool = False) -> object:
     """The body's JSON value; None where there is no body.
 
     Raises:
@@ -50,7 +49,7 @@ def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
     """
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdigit():
-        raise BadRequest("Bad Request", detail="Content-Length is no number")
+        raise BadRequest(BAD_REQUEST, detail="Content-Length is no number")
     if int(length) > body_limit(uploads=uploads):
         raise ApiError(reason(413), status=413)
     if int(length) == 0:
@@ -63,7 +62,7 @@ def read_json(request: HttpRequest, *, uploads: bool = False) -> Any:
     except Unstorable as error:
         raise Unprocessable(error.errors) from None
     except BadJson as error:
-        raise BadRequest("Bad Request", detail=str(error)) from error
+        raise BadRequest(BAD_REQUEST, detail=str(error)) from error
 
 
 def _check_content_type(text: str) -> None:
@@ -78,15 +77,17 @@ def _check_content_type(text: str) -> None:
         raise ApiError(reason(415), status=415)
 
 
-def unwrap(value: Any, singular: str, others: Collection[str] = ()) -> Mapping[str, Any]:
+def unwrap(value: object, singular: str, others: Collection[str] = ()) -> Data:
     """The object under the resource's singular name.
 
     Raises:
         BadRequest: It is missing or no object, or another resource's wrapper stands beside it.
     """
     inner = value.get(singular) if isinstance(value, dict) else None
-    if not isinstance(inner, dict) or any(key != singular and key in others for key in value):
-        raise BadRequest({singular: MISSING})
+    if not isinstance(value, dict) or not isinstance(inner, dict):
+        raise BadRequest({singular: PARAMETER_MISSING})
+    if any(key != singular and key in others for key in value):
+        raise BadRequest({singular: PARAMETER_MISSING})
     return inner
 
 

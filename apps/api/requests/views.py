@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 from django.conf import settings
@@ -18,9 +18,11 @@ from apps.api.requests.access import SAFE, check_scope
 from apps.api.requests.authentication import Access, open_door
 from apps.api.requests.bodies import accepts_json, read_json, read_query, unwrap
 from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.serializers import ResourceSerializer
+from apps.api.resources.serializers import Resource
+from apps.api.shapes import Data, Schema
 from apps.api.versions import ALWAYS, Gate, UnknownVersion, newest, resolve
 from apps.events.domain.context import cause
+from apps.ground.phrases import LIMIT_EXCEEDED
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 
@@ -35,8 +37,8 @@ class ApiView(ViewSet):
     """A view of the interface: authenticated, versioned, scoped to one shop, always JSON.
 
     Attributes:
-        serializer_class: What it shows, where it shows a resource.
-        singular, plural: The resource's names in bodies.
+        serializer_class: What it shows and takes, where that is a resource.
+        singular, plural: The resource's names in bodies; ``plural`` also begins its topics.
         scope: The word of the access scope, e.g. ``script_tags``; None where any token will do.
         gates: By action, the versions that have it.
         deprecated: By action, why it is deprecated.
@@ -47,15 +49,15 @@ class ApiView(ViewSet):
         statuses: By action, the status of its success where that is not 200, or 201 for a create.
     """
 
-    serializer_class: ClassVar[type[ResourceSerializer[Any]]]
+    serializer_class: ClassVar[Resource]
     singular: ClassVar[str]
     plural: ClassVar[str]
     scope: ClassVar[str | None] = None
     gates: ClassVar[Mapping[str, Gate]] = {}
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
     takes_uploads: ClassVar[bool] = False
-    bodies: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    answers: ClassVar[Mapping[str, Mapping[str, Any] | str]] = {}
+    bodies: ClassVar[Mapping[str, Schema]] = {}
+    answers: ClassVar[Mapping[str, Schema | str]] = {}
     statuses: ClassVar[Mapping[str, int]] = {}
     http_method_names = ("get", "post", "put", "delete", "head")
 
@@ -72,12 +74,12 @@ class ApiView(ViewSet):
         """The caller holds the scope that the route asks for."""
         check_scope(self.access, self.scopes_for(request.method or "GET"))
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+    def initialize_request(self, request: HttpRequest, *args: object, **kwargs: object) -> Request:
         """DRF's request; parsing and authentication are the kit's."""
         self.action = self.action_map.get((request.method or "").lower(), "")
         return Request(request)
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer a request."""
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request)
@@ -87,7 +89,7 @@ class ApiView(ViewSet):
         try:
             response = self._answer(request)
         except Exception as error:
-            response = exception_handler(error, {"view": self})
+            response = exception_handler(error)
         return self._stamp(response)
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
@@ -95,7 +97,7 @@ class ApiView(ViewSet):
         self.request.auth = self.access
         self.level = throttling.pour(app_id=self.access.installation.app_id, shop=self.shop)
         if not self.level.admitted:
-            raise ApiError("Call limit exceeded", status=429, headers={"Retry-After": str(throttling.RETRY_AFTER)})
+            raise ApiError(LIMIT_EXCEEDED, status=429, headers={"Retry-After": str(throttling.RETRY_AFTER)})
         self._resolve_version()
         method = (request.method or "").lower()
         if method not in self.http_method_names or not hasattr(self, method):
@@ -157,11 +159,11 @@ class ApiView(ViewSet):
         return read_query(self.request._request)
 
     @cached_property
-    def body(self) -> Any:
+    def body(self) -> object:
         """The body's JSON value; None where there is none."""
         return read_json(self.request._request, uploads=self.takes_uploads)
 
-    def unwrapped(self, singular: str) -> Mapping[str, Any]:
+    def unwrapped(self, singular: str) -> Data:
         """The body's object under a name."""
         return unwrap(self.body, singular, SINGULARS)
 
@@ -170,7 +172,7 @@ class ApiView(ViewSet):
         """What rendering depends on besides the rows."""
         return Context(self.shop, self.version)
 
-    def json(self, value: Any, status: int = 200, **headers: str) -> HttpResponse:
+    def json(self, value: object, status: int = 200, **headers: str) -> HttpResponse:
         """An answer with a JSON value."""
         return self.bytes(orjson.dumps(value), status, **headers)
 

@@ -7,19 +7,21 @@ and names the parameter; unknown parameters are ignored and never reach the ORM.
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import django_filters
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
+from django.utils import timezone
 
 from apps.api.errors import BadRequest
 from apps.ground.dates import NotADate, parse_moment
+from apps.ground.phrases import INVALID, NOT_A_NUMBER, at_most_ids, one_of
 from apps.ground.tenancy import current_shop
 
 MAX_IDS = 250
-INVALID = "is invalid"
+M = TypeVar("M", bound=Model)
 _ID = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
@@ -35,24 +37,24 @@ def read_id(text: str) -> int:
 
 
 class _IdField(forms.Field):
-    def to_python(self, value: Any) -> int | None:
-        return None if value in self.empty_values and value != "" else read_id(value)
+    def to_python(self, value: str | None) -> int | None:
+        return None if value is None else read_id(value)
 
 
 class _IdsField(forms.Field):
-    def to_python(self, value: Any) -> list[int] | None:
+    def to_python(self, value: str | None) -> list[int] | None:
         if value is None:
             return None
         ids = [read_id(part.strip()) for part in value.split(",")]
         if len(ids) > MAX_IDS:
-            raise ValidationError(f"must be at most {MAX_IDS} ids")
+            raise ValidationError(at_most_ids(MAX_IDS))
         if not all(ids):
             raise ValidationError(INVALID)
         return ids
 
 
 class _MomentField(forms.Field):
-    def to_python(self, value: Any) -> datetime | None:
+    def to_python(self, value: str | None) -> datetime | None:
         if value is None:
             return None
         try:
@@ -66,30 +68,23 @@ class _WordField(forms.Field):
         super().__init__(**kwargs)
         self.words = words
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: str | None) -> str | None:
         if value is not None and value not in self.words:
-            raise ValidationError(f"must be one of {', '.join(self.words)}")
+            raise ValidationError(one_of(self.words))
         return value
 
 
-class _BooleanField(forms.Field):
-    def to_python(self, value: Any) -> bool | None:
-        if value is not None and value not in {"true", "false", "1", "0"}:
-            raise ValidationError("must be true or false")
-        return None if value is None else value in {"true", "1"}
-
-
 class _IntegerField(forms.Field):
-    def to_python(self, value: Any) -> int | None:
+    def to_python(self, value: str | None) -> int | None:
         if value is None:
             return None
         if not re.fullmatch(r"-?[0-9]{1,18}", value, re.ASCII):
-            raise ValidationError("is not a number")
+            raise ValidationError(NOT_A_NUMBER)
         return int(value)
 
 
 class _TextField(forms.Field):
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: str | None) -> str | None:
         return value
 
 
@@ -98,7 +93,7 @@ class ApiFilter(django_filters.Filter):
 
     field_class: type[forms.Field] = _TextField
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: Any) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs
@@ -121,9 +116,9 @@ class IdsFilter(ApiFilter):
 
     field_class = _IdsField
 
-    def __init__(self, field_name: str = "id", **kwargs: Any) -> None:
+    def __init__(self, field_name: str = "id") -> None:
         """The column, ``id`` by default."""
-        super().__init__(field_name, "in", **kwargs)
+        super().__init__(field_name, "in")
 
 
 class MomentFilter(ApiFilter):
@@ -138,12 +133,6 @@ class WordFilter(ApiFilter):
     field_class = _WordField
 
 
-class BooleanFilter(ApiFilter):
-    """True or false."""
-
-    field_class = _BooleanField
-
-
 class IntegerFilter(ApiFilter):
     """Compared with a whole number."""
 
@@ -153,14 +142,12 @@ class IntegerFilter(ApiFilter):
 class PublishedFilter(WordFilter):
     """``published_status``: ``published``, ``unpublished`` or ``any``, by a ``published_at`` column."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         """The three words."""
-        super().__init__("published_at", words=("published", "unpublished", "any"), **kwargs)
+        super().__init__("published_at", words=("published", "unpublished", "any"))
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit; a date in the future is not published yet."""
-        from django.utils import timezone
-
         now = timezone.now()
         if value == "published":
             return qs.filter(published_at__lte=now)
@@ -180,9 +167,7 @@ class ResourceFilter(django_filters.FilterSet):
     updated_at_max = MomentFilter("updated_at", "lte")
 
 
-def apply_filters(
-    filterset: type[django_filters.FilterSet], parameters: dict[str, str], queryset: QuerySet[Any, Any]
-) -> QuerySet[Any, Any]:
+def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], queryset: QuerySet[M]) -> QuerySet[M]:
     """The rows that fit the parameters.
 
     Raises:
@@ -193,5 +178,5 @@ def apply_filters(
     bound = filterset(parameters, queryset=queryset)
     if not bound.is_valid():
         raise BadRequest({name: str(messages[0]) for name, messages in bound.errors.items()})
-    narrowed: QuerySet[Any, Any] = bound.qs
+    narrowed: QuerySet[M] = bound.qs
     return narrowed

@@ -1,20 +1,20 @@
 """Objects that are no resource: the flat body of an action, and small objects that are kept as JSON."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Unpack
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.resources.fields import ApiField, Render
-from apps.api.resources.serializers import Attrs, Errors, flatten
-from apps.ground.phrases import BLANK, INVALID
+from apps.api.resources.fields.options import FieldOptions
+from apps.api.resources.serializers import flatten
+from apps.api.shapes import Attrs, Data, Errors
+from apps.ground.phrases import BAD_REQUEST, BLANK, INVALID
 
 
-def check_members(
-    fields: Mapping[str, ApiField], data: Mapping[str, Any], *, partial: bool = False
-) -> tuple[Attrs, Errors]:
+def check_members(fields: Mapping[str, ApiField], data: Data, *, partial: bool = False) -> tuple[Attrs, Errors]:
     """Check an object's members.
 
     Args:
@@ -40,7 +40,7 @@ def check_members(
     return values, errors
 
 
-def read_members(fields: Mapping[str, ApiField], data: Any) -> Attrs:
+def read_members(fields: Mapping[str, ApiField], data: object) -> Attrs:
     """Check the members of a body that has no wrapper; all failing ones are named at once.
 
     Raises:
@@ -48,14 +48,14 @@ def read_members(fields: Mapping[str, ApiField], data: Any) -> Attrs:
         Unprocessable: ``{member: [messages]}``.
     """
     if not isinstance(data, dict):
-        raise BadRequest("Bad Request", detail="the body is no JSON object")
+        raise BadRequest(BAD_REQUEST, detail="the body is no JSON object")
     values, errors = check_members(fields, data)
     if errors:
         raise Unprocessable(errors)
     return values
 
 
-def check_objects(data: Any, most: int, check: Callable[[Mapping[str, Any]], tuple[Attrs, Errors]]) -> list[Attrs]:
+def check_objects(data: object, most: int, check: Callable[[Data], tuple[Attrs, Errors]]) -> list[Attrs]:
     """Check a list of objects, each by itself.
 
     Args:
@@ -69,7 +69,7 @@ def check_objects(data: Any, most: int, check: Callable[[Mapping[str, Any]], tup
     if not isinstance(data, list) or len(data) > most:
         raise serializers.ValidationError([INVALID])
     found: list[Attrs] = []
-    errors: dict[str, Any] = {}
+    errors: dict[str, Errors | list[str]] = {}
     for index, item in enumerate(data):
         attrs, wrong = check(item) if isinstance(item, dict) else ({}, [INVALID])
         found.append(attrs)
@@ -98,10 +98,11 @@ class ObjectsField(ApiField):
         *,
         render: Render | None = None,
         needs: tuple[str, ...] = (),
-        **kwargs: Any,
+        **options: Unpack[FieldOptions],
     ) -> None:
         """It may be absent and null, which means empty."""
-        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        options = {"required": False, "allow_null": True, **options}
+        super().__init__(**options)
         self.members = dict(members)
         self.render = render
         self.needs = needs
@@ -114,32 +115,29 @@ class ObjectsField(ApiField):
         """The given function."""
         return self.render
 
-    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+    def to_internal_value(self, data: object) -> list[Attrs]:
         """The objects' members."""
         return check_objects(data, _MAX_OBJECTS, lambda item: check_members(self.members, item))
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class ObjectField(ApiField):
     """An object whose known members are checked."""
 
-    def __init__(self, members: Mapping[str, ApiField], **kwargs: Any) -> None:
+    def __init__(self, members: Mapping[str, ApiField], **options: Unpack[FieldOptions]) -> None:
         """It may be absent and null."""
-        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        options = {"required": False, "allow_null": True, **options}
+        super().__init__(**options)
         self.members = dict(members)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Attrs | None:
         """The members that are given."""
+        return self.read(data)
+
+    def read(self, data: object) -> Attrs:
+        """The members that an object gives."""
         if not isinstance(data, dict):
             self.fail("invalid")
         values, errors = check_members(self.members, data)
         if errors:
             raise serializers.ValidationError(errors)
         return values
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value

@@ -1,25 +1,23 @@
 """Related rows inside their parent: one or many, shown, and taken when the parent is made."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 from apps.api.resources.fields import ApiField, Check, Render
+from apps.api.resources.fields.options import FieldOptions
 from apps.api.resources.members import check_objects
-from apps.api.resources.serializers import Attrs, ResourceSerializer, check_body
+from apps.api.resources.serializers import Resource, check_body
+from apps.api.shapes import Attrs, Schema
 
 
 class Row(ApiField):
     """A related object shown inside its parent, read with a join; null where there is none."""
 
-    def __init__(self, serializer: type[ResourceSerializer[Any]], relation: str, **kwargs: Any) -> None:
+    def __init__(self, serializer: Resource, relation: str, **options: Unpack[FieldOptions]) -> None:
         """Name the relation and what is shown of it."""
-        super().__init__(read_only=True, **kwargs)
+        super().__init__(read_only=True, **options)
         self.serializer = serializer
         self.relation = relation
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class Rows(ApiField):
@@ -37,19 +35,19 @@ class Rows(ApiField):
 
     def __init__(
         self,
-        serializer: type[ResourceSerializer[Any]] | None,
+        serializer: Resource | None,
         relation: str,
         *,
         order: Sequence[str] = ("pk",),
         limit: int | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[str, object] | None = None,
         flat: str | None = None,
         derive: Render | None = None,
-        schema: Mapping[str, Any] | None = None,
-        **kwargs: Any,
+        schema: Schema | None = None,
+        **options: Unpack[FieldOptions],
     ) -> None:
         """Name the relation and what is shown of it."""
-        super().__init__(read_only=True, **kwargs)
+        super().__init__(read_only=True, **options)
         self.serializer = serializer
         self.relation = relation
         self.order = tuple(order)
@@ -59,10 +57,6 @@ class Rows(ApiField):
         self.derive = derive
         self.schema = schema
 
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
 
 class TakenRows(Rows):
     """Related rows that are shown always, and taken when their parent is made; absent and null mean none.
@@ -71,9 +65,19 @@ class TakenRows(Rows):
         most: How many may come.
     """
 
-    def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        serializer: Resource,
+        relation: str,
+        *,
+        most: int,
+        order: Sequence[str] = ("pk",),
+        limit: int | None = None,
+        **options: Unpack[FieldOptions],
+    ) -> None:
         """As ``Rows``."""
-        super().__init__(*args, **kwargs)
+        super().__init__(serializer, relation, order=order, limit=limit, **options)
+        self.taken = serializer
         self.most = most
         self.read_only = False
         self.required = False
@@ -81,12 +85,10 @@ class TakenRows(Rows):
 
     def checker(self, version: str) -> Check:
         """Checks the rows as this version takes them."""
-        serializer = self.serializer
-        assert serializer is not None
 
-        def check(data: Any) -> list[Attrs] | None:
+        def check(data: object) -> list[Attrs] | None:
             if data is None:
                 return None
-            return check_objects(data, self.most, lambda item: check_body(serializer, version, item))
+            return check_objects(data, self.most, lambda item: check_body(self.taken, version, item))
 
         return check

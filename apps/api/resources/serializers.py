@@ -8,7 +8,7 @@ A constraint of the database is not asked for beforehand: its breach is a refusa
 (``apps.ground.constraints``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
@@ -21,18 +21,20 @@ from rest_framework.validators import UniqueValidator
 
 from apps.api.errors import BASE, Unprocessable
 from apps.api.resources import fields as api
+from apps.api.shapes import Attrs, Data, Errors
 
 M = TypeVar("M", bound=models.Model)
-Attrs = dict[str, Any]
-Errors = dict[str, list[str]]
 # The name in a body, the attribute that it becomes, the field, and the function that checks the value.
 _Taken = tuple[str, str, api.ApiField, api.Check]
 
 
-class _Body(dict[str, Any]):
+AnyColumn = models.Field[Any, Any]
+
+
+class _Body(dict[str, object]):
     """The body of a class, in which no field may be declared twice."""
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         if isinstance(self.get(name), serializers.Field):
             raise TypeError(f"The field {name!r} is declared twice")
         super().__setitem__(name, value)
@@ -42,20 +44,12 @@ class ResourceMetaclass(serializers.SerializerMetaclass):
     """Collects the fields in the order of the class body; one that overrides another takes its place."""
 
     @classmethod
-    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> _Body:
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: object) -> _Body:
         """The namespace of a class body."""
         return _Body()
 
-    def __new__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
-        """Make the class; what its ``Meta`` picks must be there."""
-        made = super().__new__(cls, name, bases, dict(attrs))
-        picked = getattr(made.Meta, "fields", ()) if hasattr(made, "Meta") else ()
-        if unknown := [name for name in picked if name not in made._declared_fields]:
-            raise TypeError(f"{name} does not declare {', '.join(unknown)}")
-        return made
-
     @classmethod
-    def _get_declared_fields(cls, bases: Sequence[type], attrs: dict[str, Any]) -> dict[str, api.AnyField]:
+    def _get_declared_fields(cls, bases: Sequence[type], attrs: Attrs) -> dict[str, api.AnyField]:
         found: dict[str, api.AnyField] = {}
         for base in reversed(bases):
             found |= getattr(base, "_declared_fields", {})
@@ -71,7 +65,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     orders fields that are inherited.
     """
 
-    serializer_field_mapping: ClassVar[dict[type[models.Field[Any, Any]], type[api.AnyField]]] = {
+    serializer_field_mapping: ClassVar[dict[type[AnyColumn], type[api.AnyField]]] = {
         models.AutoField: api.IntegerField,
         models.BigAutoField: api.IntegerField,
         models.BigIntegerField: api.IntegerField,
@@ -100,6 +94,12 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
 
         model: type[models.Model]
 
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Make sure that what ``Meta`` picks is there."""
+        super().__init_subclass__(**kwargs)
+        if unknown := [name for name in getattr(cls.Meta, "fields", ()) if name not in cls._declared_fields]:
+            raise TypeError(f"{cls.__name__} does not declare {', '.join(unknown)}")
+
     def get_fields(self) -> dict[str, api.AnyField]:
         """The declared fields, and those that the model makes."""
         declared = deepcopy(self._declared_fields)
@@ -112,9 +112,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         kind, options = self.build_standard_field(name, columns.fields_and_pk[name])
         return kind(**self.include_extra_kwargs(options, field.options))
 
-    def build_standard_field(
-        self, field_name: str, model_field: models.Field[Any, Any]
-    ) -> tuple[type[api.AnyField], Attrs]:
+    def build_standard_field(self, field_name: str, model_field: AnyColumn) -> tuple[type[api.AnyField], Attrs]:
         """A field of ours; uniqueness is the database's to tell."""
         field_class, kwargs = super().build_standard_field(field_name, model_field)
         if "validators" in kwargs:
@@ -125,8 +123,11 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         """Rules across fields: add to ``errors``, or complete ``attrs``. Nothing by default."""
 
 
+Resource = type[ResourceSerializer[Any]]
+
+
 @cache
-def declaration(serializer: type[ResourceSerializer[Any]]) -> dict[str, api.ApiField]:
+def declaration(serializer: Resource) -> dict[str, api.ApiField]:
     """The fields of a resource, built once and bound to one serializer; nothing in them belongs to a request."""
     return {name: _ours(field) for name, field in declaration_of(serializer).fields.items()}
 
@@ -137,14 +138,14 @@ def _ours(field: api.AnyField) -> api.ApiField:
     return field
 
 
-def writable(serializer: type[ResourceSerializer[Any]], version: str) -> dict[str, api.ApiField]:
+def writable(serializer: Resource, version: str) -> dict[str, api.ApiField]:
     """The fields that a version takes, by name."""
     fields = declaration(serializer)
     return {name: field for name, field in fields.items() if not field.read_only and field.gate.admits(version)}
 
 
 @cache
-def _checks(serializer: type[ResourceSerializer[Any]], version: str) -> list[_Taken]:
+def _checks(serializer: Resource, version: str) -> list[_Taken]:
     """How a body is checked in a version, field by field."""
     return [
         (name, str(field.source), field, field.checker(version))
@@ -152,9 +153,7 @@ def _checks(serializer: type[ResourceSerializer[Any]], version: str) -> list[_Ta
     ]
 
 
-def read_body(
-    serializer: type[ResourceSerializer[M]], version: str, data: Mapping[str, Any], *, instance: M | None = None
-) -> Attrs:
+def read_body(serializer: type[ResourceSerializer[M]], version: str, data: Data, *, instance: M | None = None) -> Attrs:
     """Check a body against a resource; all failing fields are named at once.
 
     Args:
@@ -176,7 +175,7 @@ def read_body(
 
 
 def check_body(
-    serializer: type[ResourceSerializer[M]], version: str, data: Mapping[str, Any], *, instance: M | None = None
+    serializer: type[ResourceSerializer[M]], version: str, data: Data, *, instance: M | None = None
 ) -> tuple[Attrs, Errors]:
     """Like ``read_body``, but hands the messages back."""
     attrs: Attrs = {}
@@ -208,12 +207,12 @@ def declaration_of(serializer: type[ResourceSerializer[M]]) -> ResourceSerialize
     return serializer()
 
 
-def flatten(detail: Any, prefix: str = "") -> Errors:
+def flatten(detail: object, prefix: str = "") -> Errors:
     """DRF's nested error details as dotted field names with lists of messages."""
     if isinstance(detail, list) and not any(isinstance(item, dict | list) and item for item in detail):
         return {prefix or BASE: [str(item) for item in detail if not isinstance(item, dict | list)]}
     found: Errors = {}
-    items = detail.items() if isinstance(detail, dict) else enumerate(detail)
+    items = detail.items() if isinstance(detail, dict) else enumerate(detail if isinstance(detail, list) else [detail])
     for key, inner in items:
         if inner:
             path = f"{prefix}.{key}" if prefix else str(key)

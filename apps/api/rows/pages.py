@@ -7,27 +7,26 @@ the ORM compiles nothing.
 import hashlib
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from django.db.models import QuerySet
 
 from apps.api.context import Context
 from apps.api.rows.paging import Order, PageRequest, beside_any
-from apps.api.rows.plans import Plan
+from apps.api.rows.plans import Plan, Values
+from apps.api.shapes import Shown
+from apps.ground.rows import ShopOwned
 from apps.ground.statements import Statement
 
-Row = Sequence[Any]
-# The rows that fit; several querysets where a row may stand in any of them; None for all rows of the shop.
-Fitting = QuerySet[Any, Any] | Sequence[QuerySet[Any, Any]] | None
+# The rows that fit; several querysets where a row may stand in any of them; a model where all of its rows do.
+Fitting = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned]
 
 
 def page_keys(
-    model: Any, fitting: Fitting, order: Order, page: PageRequest, versions: tuple[str, ...]
-) -> tuple[list[Row], bool]:
+    fitting: Fitting, order: Order, page: PageRequest, versions: tuple[str, ...]
+) -> tuple[list[Values], bool]:
     """The keys of a page: ``(id, *versions, *values of the order)`` of each row, in list order.
 
     Args:
-        model: Whose rows.
         fitting: The rows that fit.
         order: ORM orderings.
         page: The page asked for.
@@ -37,20 +36,20 @@ def page_keys(
         The keys, and whether there are more rows on the side to which the page was read.
     """
     columns = ("pk", *versions, *(name.lstrip("-") for name in order))
-    return _turn(_rows(model, fitting, order, page, columns), page)
+    return _turn(_rows(fitting, order, page, columns), page)
 
 
 def read_page_rows(
     plan: Plan, fitting: Fitting, order: Order, page: PageRequest, context: Context
-) -> tuple[list[Any], list[Row], bool]:
+) -> tuple[list[Shown], list[Values], bool]:
     """The objects of a page, the order's values of each, and whether there are more."""
     extra = tuple(name.lstrip("-") for name in order)
-    rows, has_more = _turn(_rows(plan.model, fitting, order, page, (*plan.columns, *extra)), page)
+    rows, has_more = _turn(_rows(fitting, order, page, (*plan.columns, *extra)), page)
     width = len(plan.columns)
     return plan.assemble([row[:width] for row in rows], context), [row[width:] for row in rows], has_more
 
 
-def _turn(rows: list[Row], page: PageRequest) -> tuple[list[Row], bool]:
+def _turn(rows: list[Values], page: PageRequest) -> tuple[list[Values], bool]:
     """Cut the row that only tells of more, and bring a page that was read backwards into list order."""
     has_more = len(rows) > page.limit
     rows = rows[: page.limit]
@@ -59,14 +58,14 @@ def _turn(rows: list[Row], page: PageRequest) -> tuple[list[Row], bool]:
     return rows, has_more
 
 
-def _rows(model: Any, fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Row]:
+def _rows(fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Values]:
     """The rows of a page, and one more where there is one; a column may stand twice in ``columns``."""
     names = tuple(dict.fromkeys(columns))
-    if fitting is None and order in {("id",), ("-id",)}:
-        statement = _statement(model, order, page.cursor.direction if page.cursor else None, page.limit, names)
-        rows: Sequence[Row] = statement.fetch(*(page.cursor.values if page.cursor else ()))
+    if isinstance(fitting, type) and order in {("id",), ("-id",)}:
+        statement = _statement(fitting, order, page.cursor.direction if page.cursor else None, page.limit, names)
+        rows: Sequence[Values] = statement.fetch(*(page.cursor.values if page.cursor else ()))
     else:
-        visible = model.objects.all() if fitting is None else fitting
+        visible = fitting.objects.all() if isinstance(fitting, type) else fitting
         alternatives = (visible,) if isinstance(visible, QuerySet) else visible
         rows = list(beside_any(alternatives, order, page.cursor, page.limit + 1).values_list(*names))
     if names == columns:
@@ -76,14 +75,16 @@ def _rows(model: Any, fitting: Fitting, order: Order, page: PageRequest, columns
 
 
 @lru_cache(maxsize=4096)
-def _statement(model: Any, order: Order, direction: str | None, limit: int, columns: tuple[str, ...]) -> Statement[Row]:
+def _statement(
+    model: type[ShopOwned], order: Order, direction: str | None, limit: int, columns: tuple[str, ...]
+) -> Statement[Values]:
     """The page of a resource in one order, direction and size."""
     turned = direction == "previous"
     descending = order[0].startswith("-") != turned
     effective = "-id" if descending else "id"
 
-    def build(*cursor: int) -> QuerySet[Any, Any]:
-        queryset: QuerySet[Any, Any] = model.objects.all()
+    def build(*cursor: int) -> QuerySet[ShopOwned, tuple[object, ...]]:
+        queryset = model.objects.all()
         if cursor:
             queryset = queryset.filter(**{"id__lt" if descending else "id__gt": cursor[0]})
         return queryset.order_by(effective).values_list(*columns)[: limit + 1]
@@ -92,11 +93,11 @@ def _statement(model: Any, order: Order, direction: str | None, limit: int, colu
 
 
 @lru_cache(maxsize=1024)
-def _key_statement(model: Any, versions: tuple[str, ...]) -> Statement[Row]:
+def _key_statement(model: type[ShopOwned], versions: tuple[str, ...]) -> Statement[Values]:
     return Statement(lambda pk: model.objects.filter(pk=pk).values_list("pk", *versions), int)
 
 
-def single_key(model: Any, pk: int, versions: tuple[str, ...]) -> Row | None:
+def single_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> Values | None:
     """``(id, *versions)`` of one row of the current shop; None where it has none."""
     rows = _key_statement(model, versions).fetch(pk)
     return rows[0] if rows else None

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
 import orjson
@@ -22,6 +22,8 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from apps.api.errors import BadRequest
+from apps.ground.phrases import between
+from apps.ground.rows import ShopOwned
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 250
@@ -31,6 +33,9 @@ _SALT = "apps.api.rows.paging"
 
 Direction = Literal["next", "previous"]
 Order = tuple[str, ...]
+# The values of a row in an order.
+Place = Sequence[Any]
+M = TypeVar("M", bound=ShopOwned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Cursor:
     """Where a page begins: the order's values of the row beside it, and the side on which it lies."""
 
     direction: Direction
-    values: tuple[Any, ...]
+    values: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def read_limit(text: str | None) -> int:
     if text is None:
         return DEFAULT_LIMIT
     if not _LIMIT.fullmatch(text) or int(text) < 1:
-        raise BadRequest({"limit": f"must be between 1 and {MAX_LIMIT}"})
+        raise BadRequest({"limit": between(1, MAX_LIMIT)})
     return min(int(text), MAX_LIMIT)
 
 
@@ -88,7 +93,7 @@ def read_page(parameters: Mapping[str, str], *, shop_id: int, route: str) -> Pag
     return PageRequest(limit, first_filters, cursor, order)
 
 
-def beside(queryset: QuerySet[Any, Any], order: Order, cursor: Cursor | None) -> QuerySet[Any, Any]:
+def beside(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QuerySet[M]:
     """The rows of the cursor's side, nearest first.
 
     Args:
@@ -103,9 +108,7 @@ def beside(queryset: QuerySet[Any, Any], order: Order, cursor: Cursor | None) ->
     return queryset.order_by(*effective)
 
 
-def beside_any(
-    alternatives: Sequence[QuerySet[Any, Any]], order: Order, cursor: Cursor | None, count: int
-) -> QuerySet[Any, Any]:
+def beside_any(alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int) -> QuerySet[M]:
     """The first so many rows of the cursor's side that stand in any of some querysets of one model, nearest first.
 
     They are among the first of each queryset; so these are read one by one, each by the index that suits it, and only
@@ -126,7 +129,7 @@ def _turned(name: str) -> str:
     return name[1:] if name.startswith("-") else f"-{name}"
 
 
-def _after(order: Order, values: Sequence[Any]) -> Q:
+def _after(order: Order, values: Place) -> Q:
     """Rows behind the given values in lexicographic order, in a form that an index serves."""
     name, value = order[0].lstrip("-"), values[0]
     strict = "lt" if order[0].startswith("-") else "gt"
@@ -138,7 +141,7 @@ def _after(order: Order, values: Sequence[Any]) -> Q:
 
 def make_token(
     direction: Direction,
-    values: Sequence[Any],
+    values: Place,
     *,
     order: Order,
     filters: Mapping[str, str],
@@ -173,7 +176,7 @@ def _read_token(token: str, *, shop_id: int, route: str) -> tuple[Cursor, Order,
     return Cursor(direction, tuple(_unpack(value) for value in values)), tuple(order), filters
 
 
-def _pack(value: Any) -> Any:
+def _pack(value: object) -> object:
     if isinstance(value, datetime):
         return {"t": value.isoformat()}
     if isinstance(value, Decimal):
@@ -181,7 +184,7 @@ def _pack(value: Any) -> Any:
     return value
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: object) -> object:
     if isinstance(value, dict):
         return datetime.fromisoformat(value["t"]) if "t" in value else Decimal(value["d"])
     return value

@@ -9,20 +9,23 @@ Source: design notes in ``docs/architecture.md``, "How a read works".
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import F, Model, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from apps.api.context import Context
-from apps.api.resources.fields import ApiField
+from apps.api.resources.fields import ApiField, Render
 from apps.api.resources.related import Row, Rows
-from apps.api.resources.serializers import ResourceSerializer, declaration
+from apps.api.resources.serializers import Resource, declaration
+from apps.api.shapes import Shown
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import Ids, Statement
 
-Object = dict[str, Any]
-Build = Callable[[Sequence[Any], Context, Sequence[dict[int, list[Any]]]], Any]
+Values = Sequence[Any]
+# Related values by parent.
+Related = dict[int, list[Any]]
+Build = Callable[[Values, Context, Sequence[Related]], Shown]
 
 
 class _Code:
@@ -31,7 +34,7 @@ class _Code:
     def __init__(self, version: str) -> None:
         self.version = version
         self.columns: list[str] = ["pk"]
-        self.names: dict[str, Any] = {}
+        self.names: dict[str, Render] = {}
         self.children: list[Child] = []
 
     def column(self, path: str) -> str:
@@ -40,7 +43,7 @@ class _Code:
             self.columns.append(path)
         return f"r[{self.columns.index(path)}]"
 
-    def function(self, function: Callable[..., Any]) -> str:
+    def function(self, function: Render) -> str:
         """The name under which a function is called."""
         name = f"f{len(self.names)}"
         self.names[name] = function
@@ -112,18 +115,18 @@ class Child:
         names = columns if parent_path in columns else (*columns, parent_path)
         self.parent_place = names.index(parent_path)
 
-        def build(ids: Ids) -> QuerySet[Any, Any]:
+        def build(ids: Ids) -> QuerySet[Model, Values]:
             queryset = _all_rows(model).filter(**{f"{parent_path}__any": ids}, **self.rows.where)
             if self.rows.limit is not None:
                 rank = Window(RowNumber(), partition_by=F(parent_path), order_by=self.rows.order)
                 queryset = queryset.annotate(place_within=rank).filter(place_within__lte=self.rows.limit)
             return queryset.order_by(*self.rows.order).values_list(*names)
 
-        self.statement = Statement(build, list)
+        self.statement: Statement[Values] = Statement(build, list)
 
-    def load(self, parents: Sequence[int], context: Context) -> dict[int, list[Any]]:
+    def load(self, parents: Sequence[int], context: Context) -> Related:
         """The related values by parent."""
-        found: dict[int, list[Any]] = {}
+        found: Related = {}
         if not parents:
             return found
         rows = self.statement.fetch(parents)
@@ -136,7 +139,7 @@ class Child:
             found.setdefault(row[place], []).append(built)
         return found
 
-    def of(self, parent: ShopOwned, context: Context) -> dict[int, list[Any]]:
+    def of(self, parent: ShopOwned, context: Context) -> Related:
         """The related values of one parent: from the rows that were written with it, else from the database."""
         rows = parent.written.get(self.rows.relation)
         if rows is None or self.plan is None or self.rows.where:
@@ -154,7 +157,7 @@ class Plan:
         columns: The ORM paths of a root row; the first is its id.
     """
 
-    def __init__(self, serializer: type[ResourceSerializer[Any]], version: str, names: frozenset[str] | None) -> None:
+    def __init__(self, serializer: Resource, version: str, names: frozenset[str] | None) -> None:
         """Compile the plan; ``names`` narrows it to some of the fields."""
         self.key = (serializer, version, names)
         code = _Code(version)
@@ -162,13 +165,13 @@ class Plan:
         body = code.object(fields)
         optional = tuple(name for name, api in fields if api.omitted_when_null)
         drop = "\n    for n in O:\n        if o[n] is None:\n            del o[n]" if optional else ""
-        namespace: dict[str, Any] = {**code.names, "E": (), "O": optional}
+        namespace: dict[str, object] = {**code.names, "E": (), "O": optional}
         source = f"def build(r, c, k):\n    o = {body}{drop}\n    return o"
         exec(source, namespace)  # noqa: S102 - text of our own declarations
         self.model: type[Model] = serializer.Meta.model
         self.columns = tuple(code.columns)
         self._getters = [_getter(path) for path in self.columns]
-        self._build: Build = namespace["build"]
+        self._build = cast(Build, namespace["build"])
         self._children = code.children
         for child in self._children:
             child.prepare(self.model)
@@ -176,59 +179,59 @@ class Plan:
             lambda ids: _all_rows(self.model).filter(pk__any=ids).order_by().values_list(*self.columns), list
         )
 
-    def assemble(self, rows: Sequence[Sequence[Any]], context: Context) -> list[Any]:
+    def assemble(self, rows: Sequence[Values], context: Context) -> list[Shown]:
         """The objects of root rows, in their order."""
         ids = [row[0] for row in rows]
         related = [child.load(ids, context) for child in self._children]
         build = self._build
         return [build(row, context, related) for row in rows]
 
-    def read(self, queryset: QuerySet[Any, Any], context: Context) -> list[Any]:
+    def read(self, queryset: QuerySet[Model], context: Context) -> list[Shown]:
         """The objects of a queryset, in its order."""
         return self.assemble(list(queryset.values_list(*self.columns)), context)
 
-    def read_ids(self, ids: Sequence[int], context: Context) -> dict[int, Any]:
+    def read_ids(self, ids: Sequence[int], context: Context) -> dict[int, Shown]:
         """The objects with these ids in the current shop."""
         rows = self.by_id.fetch(ids)
         return dict(zip([row[0] for row in rows], self.assemble(rows, context), strict=True))
 
-    def read_one(self, pk: int, context: Context) -> Any:
+    def read_one(self, pk: int, context: Context) -> Shown:
         """One object; raises ``KeyError`` where the current shop has none."""
         return self.read_ids([pk], context)[pk]
 
-    def of(self, instance: Any, context: Context) -> Any:
+    def of(self, instance: ShopOwned, context: Context) -> Shown:
         """The object of a row that was just written, whose instance has all values as they are stored."""
         row = [get(instance) for get in self._getters]
         return self._build(row, context, [child.of(instance, context) for child in self._children])
 
 
-def _getter(path: str) -> Callable[[Any], Any]:
+def _getter(path: str) -> Callable[[Model], object]:
     """Reads a column's ORM path from an instance; None where there is no related row."""
     names = path.split("__")
     if len(names) == 1:
         return attrgetter(path)
 
-    def get(instance: Any) -> Any:
+    def get(instance: Model) -> object:
+        value: object = instance
         for name in names:
-            instance = getattr(instance, name) if instance is not None else None
-        return instance
+            value = getattr(value, name) if value is not None else None
+        return value
 
     return get
 
 
-def _all_rows(model: Any) -> QuerySet[Any, Any]:
+def _all_rows(model: type[Model]) -> QuerySet[Model]:
     """The rows that a plan may read: those of the scope's shop."""
-    queryset: QuerySet[Any, Any] = model.objects.all()
-    return queryset
+    return model._default_manager.all()
 
 
 @lru_cache(maxsize=1024)
-def plan_for(serializer: type[ResourceSerializer[Any]], version: str, names: frozenset[str] | None = None) -> Plan:
+def plan_for(serializer: Resource, version: str, names: frozenset[str] | None = None) -> Plan:
     """The plan of a resource in a version, with all fields or some."""
     return Plan(serializer, version, names)
 
 
-def fields_of(serializer: type[ResourceSerializer[Any]], version: str) -> list[tuple[str, ApiField]]:
+def fields_of(serializer: Resource, version: str) -> list[tuple[str, ApiField]]:
     """The readable fields of a resource in a version, in their order."""
     return [
         (name, api) for name, api in declaration(serializer).items() if not api.write_only and api.gate.admits(version)

@@ -10,13 +10,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import orjson
 from django.conf import settings
 
 from apps.api.context import Context
-from apps.api.rows.plans import Plan
+from apps.api.rows.plans import Plan, Values
 
 _OVERHEAD = 200
 
@@ -73,7 +72,7 @@ class RenderCache:
 cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
 
 
-def render_many(plan: Plan, keys: Sequence[Sequence[Any]], context: Context) -> list[bytes]:
+def render_many(plan: Plan, keys: Sequence[Values], context: Context) -> list[bytes]:
     """The rendered objects of rows that are named by ``(id, *versions)``, in their order.
 
     A row that was deleted since its key was read is left out.
@@ -81,7 +80,7 @@ def render_many(plan: Plan, keys: Sequence[Sequence[Any]], context: Context) -> 
     # The plan's key and not the plan: what is kept here must not keep compiled code of rare sets of fields alive.
     outer = (plan.key, context.shop.pk, context.shop.version)
     found: dict[int, bytes] = {}
-    missing: list[Sequence[Any]] = []
+    missing: list[Values] = []
     for key in keys:
         kept = cache.get((outer, *key))
         if kept is None:

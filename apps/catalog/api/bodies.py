@@ -1,10 +1,10 @@
 """Bodies of products and their parts, read into what the services take; all errors of a body are found at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import Errors, ResourceSerializer, check_body
+from apps.api.resources.serializers import Resource, check_body
+from apps.api.shapes import Data, Errors
 from apps.catalog.api.fields import read_id, texts_in
 from apps.catalog.api.resources import ImageBody, ProductSerializer, VariantSerializer
 from apps.catalog.domain.images import MAX_IMAGES
@@ -14,18 +14,18 @@ from apps.catalog.domain.pictures import Picture
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, too_many
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
 
 _ITEM = "inventory_item."
 # The search engine texts of a product, which older clients send as fields of their own.
 _GLOBAL = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
-_INVALID = ["is invalid"]
 
 
 def read_product(
     version: str,
-    data: Mapping[str, Any],
+    data: Data,
     *,
     instance: Product | None,
     taken: Mapping[int, Picture],
@@ -55,7 +55,7 @@ def read_product(
     return attrs, parts
 
 
-def read_variant(version: str, data: Mapping[str, Any]) -> VariantInput:
+def read_variant(version: str, data: Data) -> VariantInput:
     """Read the body of a variant.
 
     Raises:
@@ -68,7 +68,7 @@ def read_variant(version: str, data: Mapping[str, Any]) -> VariantInput:
     return wanted
 
 
-def read_image(version: str, data: Mapping[str, Any], picture: Picture | None) -> ImageInput:
+def read_image(version: str, data: Data, picture: Picture | None) -> ImageInput:
     """Read the body of an image, whose file was taken in before.
 
     Raises:
@@ -81,13 +81,13 @@ def read_image(version: str, data: Mapping[str, Any], picture: Picture | None) -
     return wanted
 
 
-def read_metafields(data: Mapping[str, Any], errors: Errors, prefix: str = "") -> list[Draft]:
+def read_metafields(data: Data, errors: Errors, prefix: str = "") -> list[Draft]:
     """The metafields of an object, checked; none where it names none."""
     rows = data.get("metafields")
     return [] if rows is None else _checked_metafields(rows, errors, f"{prefix}metafields")
 
 
-def _checked_metafields(rows: Any, errors: Errors, prefix: str) -> list[Draft]:
+def _checked_metafields(rows: object, errors: Errors, prefix: str) -> list[Draft]:
     try:
         return list(metafields.check_many(rows, prefix=prefix))
     except DomainError as error:
@@ -95,7 +95,7 @@ def _checked_metafields(rows: Any, errors: Errors, prefix: str) -> list[Draft]:
         return []
 
 
-def _global_metafields(data: Mapping[str, Any], errors: Errors) -> list[Draft]:
+def _global_metafields(data: Data, errors: Errors) -> list[Draft]:
     drafts: list[Draft] = []
     for field, key in _GLOBAL.items():
         if data.get(field) in (None, ""):
@@ -108,29 +108,29 @@ def _global_metafields(data: Mapping[str, Any], errors: Errors) -> list[Draft]:
     return drafts
 
 
-def _rows(value: Any, name: str, limit: int, errors: Errors) -> list[Mapping[str, Any]] | None:
+def _rows(value: object, name: str, limit: int, errors: Errors) -> list[Data] | None:
     """A list of objects; None where the body names none, or something else."""
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        errors[name] = _INVALID
+        errors[name] = [INVALID]
         return None
     if len(value) > limit:
-        errors[name] = [f"has too many entries (maximum is {limit})"]
+        errors[name] = [too_many("entries", limit)]
         return None
     return value
 
 
-def _id(item: Mapping[str, Any], errors: Errors, prefix: str) -> int | None:
+def _id(item: Data, errors: Errors, prefix: str) -> int | None:
     if item.get("id") is None:
         return None
     found = read_id(item["id"])
     if found is None:
-        errors[f"{prefix}id"] = _INVALID
+        errors[f"{prefix}id"] = [INVALID]
     return found
 
 
-def _options(value: Any, errors: Errors) -> list[OptionInput] | None:
+def _options(value: object, errors: Errors) -> list[OptionInput] | None:
     # How many a product may have is a rule, not a question of form; this only bounds the work.
     rows = _rows(value, "options", 100, errors)
     if rows is None:
@@ -140,22 +140,22 @@ def _options(value: Any, errors: Errors) -> list[OptionInput] | None:
         prefix = f"options.{index}."
         name = texts_in([item.get("name")])
         if name is None:
-            errors[f"{prefix}name"] = ["can't be blank"] if item.get("name") in (None, "") else _INVALID
+            errors[f"{prefix}name"] = [BLANK] if item.get("name") in (None, "") else [INVALID]
         values = texts_in(item["values"]) if item.get("values") is not None else []
         if values is None:
-            errors[f"{prefix}values"] = _INVALID
+            errors[f"{prefix}values"] = [INVALID]
         found.append(OptionInput(name[0] if name else "", list(values or []), _id(item, errors, prefix)))
     return found or None
 
 
-def _variants(version: str, value: Any, errors: Errors) -> list[VariantInput] | None:
+def _variants(version: str, value: object, errors: Errors) -> list[VariantInput] | None:
     rows = _rows(value, "variants", MAX_VARIANTS, errors)
     if rows is None:
         return None
     return [_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
 
 
-def _variant(version: str, data: Mapping[str, Any], errors: Errors, prefix: str) -> VariantInput:
+def _variant(version: str, data: Data, errors: Errors, prefix: str) -> VariantInput:
     attrs = _checked(VariantSerializer, version, data, errors, prefix)
     for column in COLUMNS:
         if attrs.get(column) == "":
@@ -169,7 +169,7 @@ def _variant(version: str, data: Mapping[str, Any], errors: Errors, prefix: str)
 
 
 def _images(
-    version: str, value: Any, taken: Mapping[int, Picture], refused: Mapping[int, DomainError], errors: Errors
+    version: str, value: object, taken: Mapping[int, Picture], refused: Mapping[int, DomainError], errors: Errors
 ) -> list[ImageInput] | None:
     rows = _rows(value, "images", MAX_IMAGES, errors)
     if rows is None:
@@ -182,12 +182,12 @@ def _images(
         if index in refused:
             errors.update({f"{prefix}{name}": messages for name, messages in refused[index].errors.items()})
         elif wanted.id is None and wanted.picture is None:
-            errors.setdefault(f"{prefix}image", ["can't be blank"])
+            errors.setdefault(f"{prefix}image", [BLANK])
         found.append(wanted)
     return found
 
 
-def _image(version: str, data: Mapping[str, Any], picture: Picture | None, errors: Errors, prefix: str) -> ImageInput:
+def _image(version: str, data: Data, picture: Picture | None, errors: Errors, prefix: str) -> ImageInput:
     attrs = _checked(ImageBody, version, data, errors, prefix)
     position, variant_ids = attrs.pop("position", None), attrs.pop("variant_ids", None)
     return ImageInput(
@@ -199,15 +199,13 @@ def _image(version: str, data: Mapping[str, Any], picture: Picture | None, error
     )
 
 
-def _checked(
-    serializer: type[ResourceSerializer[Any]], version: str, data: Mapping[str, Any], errors: Errors, prefix: str
-) -> Attrs:
+def _checked(serializer: Resource, version: str, data: Data, errors: Errors, prefix: str) -> Attrs:
     attrs, found = check_body(serializer, version, data)
     errors.update({f"{prefix}{name}": messages for name, messages in found.items()})
     return attrs
 
 
-def new_pictures(images: Any) -> Sequence[tuple[int, Mapping[str, Any]]]:
+def new_pictures(images: object) -> Sequence[tuple[int, Data]]:
     """The entries of a product's images that bring a new picture, with their places in the list."""
     if not isinstance(images, list) or len(images) > MAX_IMAGES:
         return []

@@ -5,7 +5,7 @@ in single reads only; it follows from other rows than the collection's, so the v
 """
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
@@ -20,7 +20,8 @@ from apps.api.resources.fields import (
     JsonField,
     TextField,
 )
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, check_body
+from apps.api.resources.serializers import Resource, ResourceSerializer, check_body
+from apps.api.shapes import Attrs, Data, Errors, Shown
 from apps.catalog.api.bodies import read_metafields
 from apps.catalog.api.fields import HandleField, HtmlField, read_id
 from apps.catalog.api.resources import settle_publication
@@ -29,14 +30,14 @@ from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.smart_rules import COLUMNS, RELATIONS, RulesRefused, check_rules
 from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
+from apps.ground.phrases import BLANK, INVALID
 from apps.media.intake import PictureRefused
 
-_INVALID = ["is invalid"]
 
-
-def _image(context: Context, *columns: Any) -> dict[str, Any] | None:
-    key, name, alt, width, height, created_at = columns
-    if not key:
+def _image(  # noqa: PLR0917 - the columns of one row
+    context: Context, key: str, name: str, alt: str | None, width: int, height: int, created_at: datetime | None
+) -> Shown | None:
+    if not key or created_at is None:
         return None
     return {
         "created_at": created_at.astimezone(context.tz).isoformat(timespec="seconds"),
@@ -106,7 +107,7 @@ class CustomCollectionSerializer(_OneKind):
 class RulesField(JsonField):
     """Rules as they came; a condition may be a number, which JSON itself would not take back exactly."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """As it is; ``check`` reads it."""
         return data
 
@@ -147,9 +148,9 @@ class SmartCollectionSerializer(_OneKind):
 
 
 def read_collection(
-    serializer: type[ResourceSerializer[Any]],
+    serializer: Resource,
     version: str,
-    data: Mapping[str, Any],
+    data: Data,
     *,
     instance: Collection | None,
     picture: Picture | None,
@@ -183,24 +184,24 @@ def read_collection(
     return attrs, parts
 
 
-def _read_image(value: Any, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
+def _read_image(value: object, attrs: Attrs, parts: CollectionParts, errors: Errors) -> None:
     if value in (None, ""):
         return
     if not isinstance(value, Mapping):
-        errors["image"] = _INVALID
+        errors["image"] = [INVALID]
         return
     alt = value.get("alt")
     if alt is not None and (not isinstance(alt, str) or len(alt) > 512):
-        errors["image.alt"] = _INVALID
+        errors["image.alt"] = [INVALID]
     elif "alt" in value or parts.picture is not None:
         attrs["image_alt"] = alt
 
 
-def _placements(value: Any, errors: Errors) -> list[Placement]:
+def _placements(value: object, errors: Errors) -> list[Placement]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > MAX_PLACEMENTS:
-        errors["collects"] = _INVALID
+        errors["collects"] = [INVALID]
         return []
     found = []
     for index, item in enumerate(value):
@@ -209,8 +210,8 @@ def _placements(value: Any, errors: Errors) -> list[Placement]:
             given = item.get(name) if isinstance(item, Mapping) else None
             numbers[name] = read_id(given)
             if given is not None and numbers[name] is None:
-                errors[f"collects.{index}.{name}"] = _INVALID
+                errors[f"collects.{index}.{name}"] = [INVALID]
         if numbers["id"] is None and numbers["product_id"] is None:
-            errors.setdefault(f"collects.{index}.product_id", ["can't be blank"])
+            errors.setdefault(f"collects.{index}.product_id", [BLANK])
         found.append(Placement(numbers["product_id"], numbers["position"], numbers["id"]))
     return found

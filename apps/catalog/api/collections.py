@@ -1,11 +1,11 @@
 """Custom and smart collections over REST, the view on both, and the products of each in its order."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.resources.filters import (
@@ -18,6 +18,7 @@ from apps.api.resources.filters import (
     apply_filters,
 )
 from apps.api.rows import paging
+from apps.api.shapes import Data
 from apps.api.viewsets import ShopViewSet
 from apps.catalog.api.collection_resources import (
     CollectionSerializer,
@@ -33,10 +34,11 @@ from apps.catalog.domain.collections.membership import ORDERS, products_of, smar
 from apps.catalog.domain.inputs import Attrs
 from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
+from apps.ground.phrases import INVALID, NOT_IN_LIST, at_most_ids
 from apps.media.intake import PictureRefused
 
 
-class CountsProducts(ShopViewSet):
+class CountsProducts(ShopViewSet[Collection]):
     """Single reads that also say how many products there are."""
 
     singular = "collection"
@@ -45,7 +47,7 @@ class CountsProducts(ShopViewSet):
     order = ("title", "id")
     versions = ("version",)
 
-    def retrieve(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
         """One collection with the number of its products."""
         collection = self.get_object()
         try:
@@ -91,12 +93,12 @@ class SmartCollectionFilter(CollectionFilter):
 
     product_id = IdFilter(method="with_product")
 
-    def with_product(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+    def with_product(self, queryset: QuerySet[Collection], name: str, value: int) -> QuerySet[Collection]:
         """Those whose rules the product fits."""
         return queryset.filter(pk__in=smart_collections_with(value))
 
 
-class _KindViewSet(CountsProducts, TakesPictures):
+class _KindViewSet(CountsProducts, TakesPictures[Collection]):
     """The routes of one kind of collections."""
 
     kind: Collection.Kind
@@ -118,7 +120,7 @@ class _KindViewSet(CountsProducts, TakesPictures):
             except PictureRefused as error:
                 self.refused = error
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: Collection | None = None) -> Attrs:
         """The body, checked; its parts wait beside it."""
         attrs, self.parts = read_collection(
             self.serializer_class,
@@ -143,7 +145,7 @@ class _KindViewSet(CountsProducts, TakesPictures):
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
-def _without_own_address(image: Any, collection: Collection) -> Any:
+def _without_own_address(image: Data, collection: Collection) -> Data:
     """A client that sends a whole collection back sends the address of the picture that it has."""
     own = address_of(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
     if image.get("attachment") is None and ("created_at" in image or image.get("src") == own):
@@ -174,23 +176,23 @@ class SmartCollectionViewSet(_KindViewSet):
     bodies = {"arrange": {"type": "object"}}
     answers = {"arrange": {"type": "object", "maxProperties": 0}}
 
-    def arrange(self, request: Any, **_: Any) -> HttpResponse:
+    def arrange(self, request: Request, **_: int) -> HttpResponse:
         """Set how the collection is sorted and which products come first; the arguments are in the query."""
         sort_order = self.query.get("sort_order")
         if sort_order is not None and sort_order not in Collection.SortOrder.values:
-            raise Unprocessable({"sort_order": ["is not included in the list"]})
+            raise Unprocessable({"sort_order": [NOT_IN_LIST]})
         named = self.request._request.GET.getlist("products[]")
         ids = [pk for pk in map(read_id, named) if pk is not None]
         if len(ids) < len(named):
-            raise BadRequest({"products": "is invalid"})
+            raise BadRequest({"products": INVALID})
         if len(ids) > 10 * MAX_IDS:
-            raise BadRequest({"products": f"must be at most {10 * MAX_IDS} ids"})
+            raise BadRequest({"products": at_most_ids(10 * MAX_IDS)})
         with transaction.atomic():
             lifecycle.set_order(self.get_object(), sort_order=sort_order, product_ids=ids, actor=self.actor, at=self.at)
         return self.json({})
 
 
-class CollectionProductViewSet(ShopViewSet):
+class CollectionProductViewSet(ShopViewSet[Product]):
     """``/collections/{collection_id}/products``: in the collection's order."""
 
     scope = "products"
@@ -207,7 +209,7 @@ class CollectionProductViewSet(ShopViewSet):
             raise Http404
         self.collection = collection
 
-    def list(self, request: Any, **_: Any) -> HttpResponse:
+    def list(self, request: Request, **_: int) -> HttpResponse:
         """A page of the collection's products; a page that follows keeps the order of the first."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or self.order_for(page.filters)

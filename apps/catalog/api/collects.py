@@ -1,10 +1,9 @@
 """Collects over REST: which products are in which custom collections."""
 
-from typing import Any
-
 from apps.api.resources.fields import Computed, FromModel, IntegerField
 from apps.api.resources.filters import IdFilter, ResourceFilter
-from apps.api.resources.serializers import Attrs, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.catalog.domain.collections import collects
 from apps.catalog.models import Collect
@@ -31,7 +30,7 @@ class CollectFilter(ResourceFilter):
     product_id = IdFilter("product_id")
 
 
-class CollectViewSet(ShopViewSet):
+class CollectViewSet(ShopViewSet[Collect]):
     """``/collects``."""
 
     scope = "products"
@@ -52,6 +51,6 @@ class CollectViewSet(ShopViewSet):
             at=self.at,
         )
 
-    def perform_destroy(self, instance: Any) -> None:
+    def perform_destroy(self, instance: Collect) -> None:
         """Those behind it move up."""
         collects.remove_collect(instance, actor=self.actor, at=self.at)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Unpack
 
 from babel.core import UnknownLocaleError
 from babel.numbers import get_currency_precision
@@ -14,6 +14,7 @@ from rest_framework.fields import empty
 
 from apps.api.context import Context
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
+from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.ground.handles import MAX_LENGTH, as_handle
 from apps.ground.markup import refusal_of
 from apps.ground.tenancy import current_shop
@@ -36,11 +37,12 @@ def shown_price(context: Context, value: Decimal | None) -> str | None:
 class PriceField(DecimalField):
     """An amount in the shop's currency, with at most the currency's decimals."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[DecimalOptions]) -> None:
         """As wide as the columns of prices."""
-        super().__init__(**{"max_digits": 15, "decimal_places": 3, "required": False, **kwargs})
+        options = {"max_digits": 15, "decimal_places": 3, "required": False, **options}
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> Decimal:
+    def to_internal_value(self, data: object) -> Decimal:
         """The amount; it has no more decimals than the currency."""
         value = super().to_internal_value(data)
         places = -int(quantum_of(current_shop().currency).as_tuple().exponent)
@@ -58,11 +60,12 @@ class WeightField(DecimalField):
 
     schema = {"type": "number"}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[DecimalOptions]) -> None:
         """As wide as the column of weights."""
-        super().__init__(**{"max_digits": 15, "decimal_places": 6, "required": False, **kwargs})
+        options = {"max_digits": 15, "decimal_places": 6, "required": False, **options}
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> Decimal:
+    def to_internal_value(self, data: object) -> Decimal:
         """The weight, below a million tons in any unit."""
         value = super().to_internal_value(data)
         if value >= 10**9:
@@ -77,11 +80,12 @@ class WeightField(DecimalField):
 class SkuField(TextField):
     """The article number, kept with the inventory item; null where there is none."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """It may be absent and empty."""
-        super().__init__(**{"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **kwargs})
+        options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """None is empty."""
         return super().run_validation("" if data is None else data)
 
@@ -93,11 +97,12 @@ class SkuField(TextField):
 class ManagementField(TextField):
     """Who counts the stock: this product, under the name of its brand, or nobody (null)."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """It may be absent and empty."""
-        super().__init__(**{"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **kwargs})
+        options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """Whether the stock is counted."""
         if data is None:
             return False
@@ -111,17 +116,16 @@ class ManagementField(TextField):
 class HandleField(TextField):
     """A handle as sent, brought into the form that handles have; blank means that the title makes one."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """It may be absent and empty."""
-        super().__init__(
-            **{"max_length": MAX_LENGTH, "required": False, "allow_blank": True, "allow_null": True, **kwargs}
-        )
+        options = {"max_length": MAX_LENGTH, "required": False, "allow_blank": True, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """None is empty."""
         return super().run_validation("" if data is None else data)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """In lower case, with hyphens."""
         return as_handle(super().to_internal_value(data))
 
@@ -129,11 +133,12 @@ class HandleField(TextField):
 class HtmlField(TextField):
     """A description with HTML, kept as sent; as large as can be cleaned in time wherever it is shown."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """It may be absent, empty and null."""
-        super().__init__(**{"required": False, "allow_blank": True, "allow_null": True, **kwargs})
+        options = {"required": False, "allow_blank": True, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """The text, if it is small enough."""
         text = super().to_internal_value(data)
         if refusal := refusal_of(text):
@@ -147,7 +152,7 @@ class IdsField(ApiField, serializers.JSONField):
     MAX = 2048
     _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
-    def to_internal_value(self, data: Any) -> list[int]:
+    def to_internal_value(self, data: object) -> list[int]:
         """The ids, as numbers or as plain digits."""
         if not isinstance(data, list) or len(data) > self.MAX:
             self.fail("invalid")
@@ -157,7 +162,7 @@ class IdsField(ApiField, serializers.JSONField):
         return [pk for pk in ids if pk is not None]
 
 
-def read_id(value: Any) -> int | None:
+def read_id(value: object) -> int | None:
     """An id in a body: a positive 64-bit number, or its plain digits; None where it is neither."""
     if isinstance(value, str) and IdsField._DIGITS.fullmatch(value):
         value = int(value)
@@ -166,7 +171,7 @@ def read_id(value: Any) -> int | None:
     return value
 
 
-def texts_in(value: Any, *, max_length: int = 255) -> Sequence[str] | None:
+def texts_in(value: object, *, max_length: int = 255) -> Sequence[str] | None:
     """A list of texts in a body; None where it is no such list."""
     if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
         return None

@@ -1,8 +1,7 @@
 """Images of products over REST."""
 
-from typing import Any
-
 from apps.api.requests.deprecations import Deprecation
+from apps.api.shapes import Attrs
 from apps.catalog.api.bodies import read_image
 from apps.catalog.api.resources import ImageSerializer
 from apps.catalog.api.uploads import TakesPictures
@@ -13,7 +12,7 @@ from apps.catalog.models import Product, ProductImage
 _DEPRECATED = Deprecation("product-images", since="2025-01")
 
 
-class ProductImageViewSet(TakesPictures):
+class ProductImageViewSet(TakesPictures[ProductImage]):
     """``/products/{product_id}/images``: in the order in which they are shown."""
 
     scope = "products"
@@ -33,15 +32,15 @@ class ProductImageViewSet(TakesPictures):
         if self.request.method == "POST":
             self.picture = self.take(self.unwrapped("image"))
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: ProductImage | None = None) -> Attrs:
         """The body, checked."""
         return {"wanted": read_image(self.version, self.unwrapped("image"), self.picture)}
 
-    def perform_create(self, attrs: dict[str, Any]) -> ProductImage:
+    def perform_create(self, attrs: Attrs) -> ProductImage:
         """The image takes its place among the others."""
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
 
-    def perform_update(self, instance: ProductImage, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
         """Others make room where it moves."""
         images.update_image(instance, attrs["wanted"], actor=self.actor, at=self.at)
 

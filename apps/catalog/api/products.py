@@ -1,9 +1,8 @@
 """Products over REST, with their options, variants and images in one body."""
 
 import time
-from typing import Any
 
-from django.db.models import QuerySet, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.functions import Lower
 
 from apps.api.resources.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
@@ -24,7 +23,7 @@ DOWNLOAD_SECONDS = 30.0
 class ListFilter(ApiFilter):
     """One of a list of comma-separated words."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs
@@ -34,7 +33,7 @@ class ListFilter(ApiFilter):
 class WordsFilter(TextFilter):
     """Equal to a text, found by the index of the column in lower case."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs
@@ -54,7 +53,7 @@ class ProductFilter(ResourceFilter):
     published_at_min = MomentFilter("published_at", "gte")
     published_at_max = MomentFilter("published_at", "lte")
 
-    def in_collection(self, queryset: QuerySet[Any, Any], name: str, value: int) -> QuerySet[Any, Any]:
+    def in_collection(self, queryset: QuerySet[Product], name: str, value: int) -> QuerySet[Product]:
         """The products of a collection of either kind; of an unknown one none."""
         collection = Collection.objects.filter(pk=value).first()
         if collection is None:
@@ -62,7 +61,7 @@ class ProductFilter(ResourceFilter):
         return queryset.filter(pk__in=products_of(collection).values("pk"))
 
 
-class ProductViewSet(TakesPictures):
+class ProductViewSet(TakesPictures[Product]):
     """``/products``."""
 
     scope = "products"
@@ -93,7 +92,7 @@ class ProductViewSet(TakesPictures):
             self.version, self.unwrapped("product"), instance=instance, taken=self.pictures, refused=self.refused
         )
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: Product | None = None) -> Attrs:
         """The body, checked; its parts wait beside it."""
         attrs, self.parts = self.read(instance)
         return attrs

@@ -4,8 +4,8 @@ Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.utils import timezone
 
@@ -22,7 +22,8 @@ from apps.api.resources.fields import (
     TextField,
 )
 from apps.api.resources.related import Rows
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors, Shown
 from apps.catalog.api.fields import (
     HandleField,
     HtmlField,
@@ -36,6 +37,7 @@ from apps.catalog.api.fields import (
 from apps.catalog.domain.fulfillers import known_handles
 from apps.catalog.domain.pictures import address_of
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.ground.phrases import NOT_IN_LIST, at_most
 from apps.shops.models import Shop
 
 _INTEGER = {"type": "integer"}
@@ -46,7 +48,7 @@ MAX_GRAMS_ALONE = 10**9 - 1
 _OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
-def settle_publication(attrs: Attrs, published_at: Any) -> None:
+def settle_publication(attrs: Attrs, published_at: datetime | None) -> None:
     """Turn ``published`` into the moment of publication.
 
     Args:
@@ -60,7 +62,7 @@ def settle_publication(attrs: Attrs, published_at: Any) -> None:
         attrs["published_at"] = timezone.now()
 
 
-def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[dict[str, Any]]:
+def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[Shown]:
     """The prices in the one currency that the shop sells in."""
     currency = context.shop.currency
     compared = None if compare_at is None else {"amount": shown_price(context, compare_at), "currency_code": currency}
@@ -71,7 +73,7 @@ def _image_src(context: Context, key: str, name: str) -> str:
     return address_of(context.shop.pk, key, name)
 
 
-def _first(_: Context, shown: Sequence[Any]) -> Any:
+def _first(_: Context, shown: Sequence[Shown]) -> Shown | None:
     return shown[0] if shown else None
 
 
@@ -112,12 +114,12 @@ class VariantSerializer(ResourceSerializer[Variant]):
     def check(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
         """A service that is named exists; a first option that is null is left to the product."""
         if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
-            errors.setdefault("grams", [f"must be less than or equal to {MAX_GRAMS_ALONE}"])
+            errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
         if attrs.get("option1", "") is None:
             del attrs["option1"]
         service = attrs.get("fulfillment_service")
         if service is not None and service not in known_handles():
-            errors["fulfillment_service"] = ["is not included in the list"]
+            errors["fulfillment_service"] = [NOT_IN_LIST]
 
 
 class OptionSerializer(ResourceSerializer[ProductOption]):

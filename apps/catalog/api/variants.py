@@ -1,7 +1,6 @@
 """Variants over REST: below their product, or by their own id."""
 
-from typing import Any
-
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.catalog.api.bodies import read_variant
 from apps.catalog.api.resources import VariantSerializer
@@ -9,7 +8,7 @@ from apps.catalog.domain import variants
 from apps.catalog.models import Product, Variant
 
 
-class VariantViewSet(ShopViewSet):
+class VariantViewSet(ShopViewSet[Variant]):
     """``/variants/{id}``."""
 
     scope = "products"
@@ -19,11 +18,11 @@ class VariantViewSet(ShopViewSet):
     plural = "variants"
     versions = ("product__version",)
 
-    def attributes(self, instance: Any = None) -> dict[str, Any]:
+    def attributes(self, instance: Variant | None = None) -> Attrs:
         """The body, checked."""
         return {"wanted": read_variant(self.version, self.unwrapped("variant"))}
 
-    def perform_update(self, instance: Variant, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: Variant, attrs: Attrs) -> None:
         """Values and places are settled among all variants of the product."""
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
@@ -37,6 +36,6 @@ class ProductVariantViewSet(VariantViewSet):
 
     parents = {"product_id": Product}
 
-    def perform_create(self, attrs: dict[str, Any]) -> Variant:
+    def perform_create(self, attrs: Attrs) -> Variant:
         """The variant joins the others of the product."""
         return variants.create_variant(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)

@@ -13,7 +13,7 @@ from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
-from apps.ground.handles import handle_of, save_with_handle, stem_of
+from apps.ground.handles import save_with_handle, stem_of
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import setting as metafields

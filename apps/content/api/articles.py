@@ -1,26 +1,26 @@
 """Articles over REST."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.utils import timezone
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
 from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, GlobalId, TagsField, TextField
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.paging import read_limit
+from apps.api.shapes import Attrs, Data, Errors, Shown
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
 from apps.content.domain.addresses import article_image_url
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
 from apps.ground.markup import refusal_of
-from apps.ground.phrases import INVALID
+from apps.ground.phrases import INVALID, too_long
 from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512
@@ -41,7 +41,7 @@ def _image(  # noqa: PLR0917 - the columns of one row
     width: int,
     height: int,
     created_at: datetime | None,
-) -> dict[str, Any] | None:
+) -> Shown | None:
     if content_id is None or created_at is None:
         return None
     return {
@@ -113,7 +113,7 @@ class TagFilter(ApiFilter):
 
     field_class = TextFilter.field_class
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         return qs if value is None else qs.filter(tag_rows__key=value.strip().casefold())
 
@@ -129,7 +129,7 @@ class ArticleFilter(ResourceFilter):
     published_status = PublishedFilter()
 
 
-class ArticleViewSet(ShopViewSet):
+class ArticleViewSet(ShopViewSet[Article]):
     """``/blogs/{blog_id}/articles``."""
 
     scope = "content"
@@ -162,7 +162,7 @@ class ArticleViewSet(ShopViewSet):
         else:
             raise Unprocessable({"image": [INVALID]})
 
-    def _without_own_src(self, image: Mapping[str, Any], instance: Article | None) -> Mapping[str, Any]:
+    def _without_own_src(self, image: Data, instance: Article | None) -> Data:
         """Clients send whole objects back: the address of the picture that is there brings no new one."""
         src = image.get("src")
         if instance is None or instance.image_created_at is None or not isinstance(src, str):
@@ -172,7 +172,7 @@ class ArticleViewSet(ShopViewSet):
             return image
         return {name: value for name, value in image.items() if name != "src"}
 
-    def attributes(self, instance: Any = None) -> Attrs:
+    def attributes(self, instance: Article | None = None) -> Attrs:
         """The body, checked; the picture's text is the article's."""
         attrs = super().attributes(instance)
         image = self.unwrapped("article").get("image")
@@ -181,7 +181,7 @@ class ArticleViewSet(ShopViewSet):
             if alt is not None and not isinstance(alt, str):
                 raise Unprocessable({"image": [f"alt {INVALID}"]})
             if alt and len(alt) > MAX_ALT:
-                raise Unprocessable({"image": [f"alt is too long (maximum is {MAX_ALT} characters)"]})
+                raise Unprocessable({"image": [f"alt {too_long(MAX_ALT)}"]})
             attrs["image_alt"] = alt
         return attrs
 
@@ -212,7 +212,7 @@ class ArticleViewSet(ShopViewSet):
             at=self.at,
         )
 
-    def perform_destroy(self, instance: Any) -> None:
+    def perform_destroy(self, instance: Article) -> None:
         """Delete the article."""
         articles.delete_article(instance, actor=self.actor, at=self.at)
 
@@ -236,11 +236,11 @@ class ArticleWordsView(ApiView):
         if blog_id is not None and not Blog.objects.filter(pk=blog_id).exists():
             raise Http404
 
-    def authors(self, request: Any, **_: Any) -> HttpResponse:
+    def authors(self, request: Request, **_: int) -> HttpResponse:
         """The authors of all articles."""
         return self.json({"authors": articles.authors()})
 
-    def tags(self, request: Any, **_: Any) -> HttpResponse:
+    def tags(self, request: Request, **_: int) -> HttpResponse:
         """The tags of all articles, or of a blog's."""
         limit = read_limit(self.query["limit"]) if "limit" in self.query else None
         popular = self.query.get("popular", "0") not in {"0", "false", ""}

@@ -1,10 +1,10 @@
 """Theme files over REST."""
 
 from base64 import b64encode
-from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import BadRequest
@@ -17,6 +17,7 @@ from apps.content.domain import assets, contents
 from apps.content.domain.addresses import asset_url
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, FileContent, Theme
+from apps.ground.phrases import PARAMETER_MISSING
 from apps.shops.models import App
 
 KEY = "asset[key]"
@@ -44,7 +45,7 @@ class AssetSerializer(ResourceSerializer[Asset]):
         model = Asset
 
 
-class AssetViewSet(ShopViewSet):
+class AssetViewSet(ShopViewSet[Asset]):
     """``/themes/{theme_id}/assets``; a single file is named by the parameter ``asset[key]``."""
 
     scope = "themes"
@@ -79,7 +80,7 @@ class AssetViewSet(ShopViewSet):
     key: str
     content: FileContent
 
-    def check_permissions(self, request: Any) -> None:
+    def check_permissions(self, request: Request) -> None:
         """Marketplace apps need a second scope to write."""
         super().check_permissions(request)
         is_public = self.access.installation.app.distribution == App.Distribution.PUBLIC
@@ -93,7 +94,7 @@ class AssetViewSet(ShopViewSet):
             raise Http404
         self.theme = theme
 
-    def list_files(self, request: Any, **_: Any) -> HttpResponse:
+    def list_files(self, request: Request, **_: int) -> HttpResponse:
         """All files without their contents, or one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
@@ -106,7 +107,7 @@ class AssetViewSet(ShopViewSet):
         asset = self.get_queryset().select_related("content").filter(key=key).first()
         if asset is None:
             raise Http404
-        shown: dict[str, Any] = self.plan().read_one(asset.pk, self.context)
+        shown = self.plan().read_one(asset.pk, self.context)
         asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         if not asked or asked & {"value", "attachment"}:
             name, value = content_of(asset)
@@ -121,17 +122,17 @@ class AssetViewSet(ShopViewSet):
             raise assets.AssetRefused("the theme's files are not in place yet")
         self.key, self.content = assets.prepare(self.theme, body)
 
-    def put_file(self, request: Any, **_: Any) -> HttpResponse:
+    def put_file(self, request: Request, **_: int) -> HttpResponse:
         """Create or replace a file."""
         with transaction.atomic():
             asset = assets.save_asset(self.theme, self.key, self.content, actor=self.actor, at=self.at)
             return self.object_response(asset.pk)
 
-    def delete_file(self, request: Any, **_: Any) -> HttpResponse:
+    def delete_file(self, request: Request, **_: int) -> HttpResponse:
         """Delete a file."""
         key = self.query.get(KEY)
         if not key:
-            raise BadRequest({KEY: "Required parameter missing or invalid"})
+            raise BadRequest({KEY: PARAMETER_MISSING})
         try:
             assets.delete_asset(self.theme, key, actor=self.actor, at=self.at)
         except assets.AssetNotFound:

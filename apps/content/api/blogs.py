@@ -1,10 +1,9 @@
 """Blogs over REST."""
 
-from typing import Any
-
 from apps.api.resources.fields import Column, Constant, FromModel, GlobalId, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import Attrs, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import blogs
 from apps.content.models import Blog
@@ -35,7 +34,7 @@ class BlogFilter(ResourceFilter):
     handle = TextFilter("handle")
 
 
-class BlogViewSet(ShopViewSet):
+class BlogViewSet(ShopViewSet[Blog]):
     """``/blogs``."""
 
     scope = "content"
@@ -59,6 +58,6 @@ class BlogViewSet(ShopViewSet):
         """Change the blog."""
         blogs.update_blog(instance, attrs, further=self.metafields(), actor=self.actor, at=self.at)
 
-    def perform_destroy(self, instance: Any) -> None:
+    def perform_destroy(self, instance: Blog) -> None:
         """Delete the blog with its articles."""
         blogs.delete_blog(instance, actor=self.actor, at=self.at)

@@ -1,15 +1,18 @@
 """Mobile platform applications over REST."""
 
-from typing import Any
+from typing import TypeVar
 
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, BooleanField, FromModel, TextField
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
 from apps.ground.phrases import INVALID
+
+V = TypeVar("V")
 
 
 class FingerprintsField(ApiField):
@@ -17,27 +20,23 @@ class FingerprintsField(ApiField):
 
     schema = {"type": "array", "items": {"type": "string"}}
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         """The fingerprints, in upper case."""
         try:
             return mobile.read_fingerprints(data)
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
 
-    def to_representation(self, value: Any) -> Any:
-        """As they are."""
-        return value
-
 
 class SwitchField(BooleanField):
     """A boolean that is also taken as an object with one boolean, as the resource's overview shows it."""
 
-    def __init__(self, inner: str, **kwargs: Any) -> None:
+    def __init__(self, inner: str) -> None:
         """Name the object's key."""
-        super().__init__(required=False, default=False, **kwargs)
+        super().__init__(required=False, default=False)
         self.inner = inner
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         """The truth value."""
         if isinstance(data, dict):
             if data.keys() != {self.inner}:
@@ -65,8 +64,9 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
     def check(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
         """Hold the parts to the platform."""
 
-        def value(name: str, default: Any) -> Any:
-            return attrs.get(name, getattr(instance, name, default))
+        def value(name: str, default: V) -> V:
+            given: V = attrs.get(name, getattr(instance, name, default))
+            return given
 
         found = mobile.refusals(
             platform=value("platform", ""),
@@ -78,7 +78,7 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
             errors.setdefault(name, [message])
 
 
-class MobilePlatformApplicationViewSet(ShopViewSet):
+class MobilePlatformApplicationViewSet(ShopViewSet[MobilePlatformApplication]):
     """``/mobile_platform_applications``."""
 
     scope = "mobile_platform_applications"

@@ -1,13 +1,12 @@
 """Script tags over REST: each app sees and changes its own only."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 
 from apps.api.requests.deprecations import Deprecation
 from apps.api.resources.fields import FromModel, UrlField
 from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.models import ScriptTag
 from apps.events.domain.recording import record_event
@@ -44,7 +43,7 @@ class ScriptTagFilter(ResourceFilter):
     src = TextFilter("src")
 
 
-class ScriptTagViewSet(ShopViewSet):
+class ScriptTagViewSet(ShopViewSet[ScriptTag]):
     """``/script_tags``: the calling app's tags."""
 
     scope = "script_tags"
@@ -56,12 +55,12 @@ class ScriptTagViewSet(ShopViewSet):
     versions = ("version",)
     deprecated = {"count": Deprecation("script-tag-count")}
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[ScriptTag]:
         """Another app's tags do not exist for this one."""
         return ScriptTag.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> ScriptTag:
         """The tag belongs to the calling app."""
-        tag: ScriptTag = ScriptTag.objects.create(shop=self.shop, app=self.access.installation.app, **attrs)
+        tag = ScriptTag.objects.create(shop=self.shop, app=self.access.installation.app, **attrs)
         record_event("script_tags/create", tag, actor=self.actor, at=self.at)
         return tag

@@ -1,23 +1,23 @@
 """Themes over REST."""
 
-from typing import Any
-
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import Unprocessable
 from apps.api.requests.views import BARE
 from apps.api.resources.fields import Constant, FromModel, GlobalId, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import themes
 from apps.content.models import Theme
+from apps.ground.phrases import NOT_IN_LIST
 from apps.outgoing.addresses import UrlRefused, vet_url
 
 ROLES = ("main", "unpublished")
-NOT_IN_LIST = "is not included in the list"
 
 
 class ThemeSerializer(ResourceSerializer[Theme]):
@@ -58,7 +58,7 @@ class ThemeFilter(ResourceFilter):
     role = TextFilter("role")
 
 
-class ThemeViewSet(ShopViewSet):
+class ThemeViewSet(ShopViewSet[Theme]):
     """``/themes``."""
 
     scope = "themes"
@@ -87,7 +87,7 @@ class ThemeViewSet(ShopViewSet):
         if "name" in attrs:
             themes.rename(instance, attrs["name"], actor=self.actor, at=self.at)
 
-    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+    def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Delete the theme and answer it, unwrapped."""
         with transaction.atomic():
             instance = self.get_object()

@@ -1,36 +1,35 @@
 """Addresses over REST, each below its customer."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from rest_framework.request import Request
 
+from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import ApiField, Column, Computed
 from apps.api.resources.filters import MAX_IDS, read_id
-from apps.api.resources.serializers import Attrs, ResourceSerializer, check_body
+from apps.api.resources.serializers import ResourceSerializer, check_body
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.customers.api.fields import BlankableText
 from apps.customers.domain import addresses
 from apps.customers.models import Address, Customer
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
-
-def _name(context: "Context", first_name: str, last_name: str) -> str:
+def _name(context: Context, first_name: str, last_name: str) -> str:
     return f"{first_name} {last_name}".strip()
 
 
-def _is_default(context: "Context", pk: int, default: int | None) -> bool:
+def _is_default(context: Context, pk: int, default: int | None) -> bool:
     return pk == default
 
 
-def _or_none(context: "Context", text: str) -> str | None:
+def _or_none(context: Context, text: str) -> str | None:
     return text or None
 
 
@@ -68,7 +67,7 @@ class AddressSerializer(ResourceSerializer[Address]):
         model = Address
 
 
-class AddressViewSet(ShopViewSet):
+class AddressViewSet(ShopViewSet[Address]):
     """``/customers/{customer_id}/addresses``."""
 
     scope = "customers"
@@ -84,7 +83,7 @@ class AddressViewSet(ShopViewSet):
     }
     answers = {"default": ONE, "set": {"type": "object", "maxProperties": 0}}
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Address]:
         """The customer's addresses."""
         return super().get_queryset().select_related("customer")
 
@@ -110,14 +109,14 @@ class AddressViewSet(ShopViewSet):
         """Take an address away."""
         addresses.delete_addresses(instance.customer, [instance.pk], actor=self.actor, at=self.at)
 
-    def default(self, request: Any, **_: Any) -> HttpResponse:
+    def default(self, request: Request, **_: int) -> HttpResponse:
         """Make an address the default."""
         with transaction.atomic():
             address = self.get_object()
             addresses.set_default(address, actor=self.actor, at=self.at)
             return self.object_response(address.pk)
 
-    def set(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def set(self, request: Request, **kwargs: int) -> HttpResponse:
         """Do one thing with several addresses: ``operation=destroy`` with ``address_ids[]``."""
         operation = self.query.get("operation")
         if operation != "destroy":

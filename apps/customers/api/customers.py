@@ -4,14 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from babel.numbers import get_currency_precision
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
+from rest_framework.request import Request
 
+from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import MANY
 from apps.api.resources.fields import (
@@ -27,8 +28,9 @@ from apps.api.resources.fields import (
     TextField,
 )
 from apps.api.resources.related import Row, TakenRows
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer, read_body
+from apps.api.resources.serializers import ResourceSerializer, read_body
 from apps.api.rows import paging
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
@@ -41,9 +43,6 @@ from apps.ground.tenancy import current_shop
 from apps.query import QuerySyntaxError, parse
 from apps.query.database import QueryValueError
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
-
 MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
@@ -55,11 +54,11 @@ def _quantum(currency: str) -> Decimal:
     return Decimal(1).scaleb(-get_currency_precision(currency))
 
 
-def _money(context: "Context", amount: Decimal) -> str:
+def _money(context: Context, amount: Decimal) -> str:
     return str(amount.quantize(_quantum(context.shop.currency)))
 
 
-def _currency(context: "Context", currency: str) -> str:
+def _currency(context: Context, currency: str) -> str:
     return currency or context.shop.currency
 
 
@@ -131,7 +130,7 @@ INVITE = {
 }
 
 
-class CustomerViewSet(ShopViewSet):
+class CustomerViewSet(ShopViewSet[Customer]):
     """``/customers``."""
 
     scope = "customers"
@@ -156,15 +155,15 @@ class CustomerViewSet(ShopViewSet):
     }
     statuses = {"send_invite": 201}
 
-    def create(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def create(self, request: Request, **kwargs: int) -> HttpResponse:
         """Make a customer."""
         return self._telling_all_taken(super().create, **kwargs)
 
-    def update(self, request: Any, **kwargs: Any) -> HttpResponse:
+    def update(self, request: Request, **kwargs: int) -> HttpResponse:
         """Change a customer."""
         return self._telling_all_taken(super().update, **kwargs)
 
-    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: Any) -> HttpResponse:
+    def _telling_all_taken(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
         """Write; a refusal says of both e-mail and phone that they are taken, where the database names just one."""
         try:
             return write(self.request, **kwargs)
@@ -187,7 +186,7 @@ class CustomerViewSet(ShopViewSet):
         """Delete a customer without orders."""
         customers.delete_customer(instance, actor=self.actor, at=self.at)
 
-    def search(self, request: Any, **_: Any) -> HttpResponse:
+    def search(self, request: Request, **_: int) -> HttpResponse:
         """A page of the customers that a query finds."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
@@ -204,13 +203,13 @@ class CustomerViewSet(ShopViewSet):
         except (QuerySyntaxError, QueryValueError) as error:
             raise BadRequest({"query": str(error)}) from None
 
-    def account_activation_url(self, request: Any, **_: Any) -> HttpResponse:
+    def account_activation_url(self, request: Request, **_: int) -> HttpResponse:
         """Make the link with which the customer activates the account."""
         with transaction.atomic():
             url = accounts.make_activation_url(self.get_object(), actor=self.actor, at=self.at)
         return self.json({"account_activation_url": url})
 
-    def send_invite(self, request: Any, **_: Any) -> HttpResponse:
+    def send_invite(self, request: Request, **_: int) -> HttpResponse:
         """Invite the customer to activate the account."""
         with transaction.atomic():
             customer = self.get_object()

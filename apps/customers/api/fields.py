@@ -2,17 +2,18 @@
 
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.api.context import Context
 from apps.api.resources.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
+from apps.api.resources.fields.options import FieldOptions, TextOptions
+from apps.api.resources.serializers import flatten
+from apps.api.shapes import Errors, Shown
 from apps.customers.domain.consents import KINDS, Channel
 from apps.customers.models import ConsentState, OptInLevel
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 MAX_TEXTS = 100
 
@@ -22,9 +23,10 @@ class BlankableText(TextField):
 
     inline = "{0} or None"
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Absent, null and blank are all taken."""
-        super().__init__(**{"required": False, "allow_null": True, "allow_blank": True, **kwargs})
+        options = {"required": False, "allow_null": True, "allow_blank": True, **options}
+        super().__init__(**options)
 
 
 class TextsField(ApiField):
@@ -32,15 +34,16 @@ class TextsField(ApiField):
 
     schema = {"type": "array", "items": {"type": "string", "maxLength": 255}}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
         """It may be absent."""
-        super().__init__(**{"required": False, "allow_null": True, **kwargs})
+        options = {"required": False, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """Null means none."""
         return super().run_validation([] if data is None else data)
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         """The texts, once each."""
         if not isinstance(data, list) or len(data) > MAX_TEXTS:
             self.fail("invalid")
@@ -54,11 +57,12 @@ class MetafieldsField(ApiField):
 
     schema = {"type": "array", "items": {"type": "object"}}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
         """They may be absent."""
-        super().__init__(**{"required": False, "allow_null": True, "write_only": True, **kwargs})
+        options = {"required": False, "allow_null": True, "write_only": True, **options}
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """As they came."""
         return data
 
@@ -76,9 +80,9 @@ class ConsentField(ApiField):
         },
     }
 
-    def __init__(self, channel: str, **kwargs: Any) -> None:
+    def __init__(self, channel: str) -> None:
         """Say for which channel."""
-        super().__init__(required=False, allow_null=True, **kwargs)
+        super().__init__(required=False, allow_null=True)
         self.channel = Channel(channel)
 
     def columns(self) -> tuple[str, ...]:
@@ -89,29 +93,25 @@ class ConsentField(ApiField):
         """The object."""
         return _show_email if self.channel is Channel.EMAIL else _show_sms
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> Shown:
         """The parts that are given, as ``consents.Consent`` names them."""
         if not isinstance(data, dict):
             self.fail("invalid")
-        found: dict[str, Any] = {}
-        errors: dict[str, Any] = {}
+        found: Shown = {}
+        errors: Errors = {}
         for name, (part, field) in _consent_parts(self.channel).items():
             if name not in data:
                 continue
             try:
                 value = field.run_validation(data[name])
             except serializers.ValidationError as error:
-                errors[name] = error.detail
+                errors |= flatten(error.detail, name)
                 continue
             if value is not None or part == "opt_in_level":
                 found[part] = value or ("" if self.channel is Channel.EMAIL else OptInLevel.SINGLE)
         if errors:
             raise serializers.ValidationError(errors)
         return found
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 @cache
@@ -127,17 +127,15 @@ def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
     return parts
 
 
-def _moment(context: "Context", value: datetime | None) -> str | None:
+def _moment(context: Context, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
-def _show_email(context: "Context", state: str, level: str, updated_at: datetime | None) -> dict[str, Any]:
+def _show_email(context: Context, state: str, level: str, updated_at: datetime | None) -> Shown:
     return {"state": state, "opt_in_level": level or None, "consent_updated_at": _moment(context, updated_at)}
 
 
-def _show_sms(
-    context: "Context", state: str, level: str, updated_at: datetime | None, collected_from: str
-) -> dict[str, Any]:
+def _show_sms(context: Context, state: str, level: str, updated_at: datetime | None, collected_from: str) -> Shown:
     return {
         "state": state,
         "opt_in_level": level,

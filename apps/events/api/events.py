@@ -4,38 +4,35 @@ An app sees the events of the topics that its scopes read; comments of staff and
 are read by no scope.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from apps.api.context import Context
 from apps.api.resources.fields import Column, Computed, Constant, FromModel
 from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.rows.plans import Object, Plan
+from apps.api.rows.plans import Plan, Values
+from apps.api.shapes import Shown
 from apps.api.viewsets import ShopViewSet
 from apps.events.domain import topics
 from apps.events.domain.timelines import Timeline
 from apps.events.models import Event
 from apps.staff.domain.actors import names_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 VERBS = {"delete": "destroy", "updated": "update"}
-LABELS = {"SmartCollection": "Collection", "CustomCollection": "Collection"}
 
 
 @lru_cache(maxsize=256)
 def type_of(label: str) -> str:
     """What the interface calls the model of a subject, e.g. ``Order`` for ``orders.order``."""
     try:
-        name = apps.get_model(label).__name__
+        model = apps.get_model(label)
     except LookupError:
         return label
-    return LABELS.get(name, name)
+    return (model._meta.concrete_model or model).__name__
 
 
 def _type(_context: Context, label: str) -> str:
@@ -80,9 +77,9 @@ class EventSerializer(ResourceSerializer[Event]):
 class EventPlan(Plan):
     """Reads events, and the names of those who caused them with two queries for all."""
 
-    def assemble(self, rows: "Sequence[Sequence[Any]]", context: Context) -> list[Object]:
+    def assemble(self, rows: Sequence[Values], context: Context) -> list[Shown]:
         """The objects, with names for actors."""
-        objects: list[Object] = super().assemble(rows, context)
+        objects = super().assemble(rows, context)
         authors = sorted({shown["author"] for shown in objects if "author" in shown})
         names = names_of(authors) if authors else {}
         for shown in objects:
@@ -99,7 +96,7 @@ def _plan(version: str, names: frozenset[str] | None) -> EventPlan:
 class SubjectFilter(ApiFilter):
     """Comma-separated types of subjects, e.g. ``Order,Product``."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The events of these types; an unknown one has none."""
         if not value:
             return qs
@@ -111,7 +108,7 @@ class SubjectFilter(ApiFilter):
 class VerbFilter(TextFilter):
     """One verb."""
 
-    def filter(self, qs: QuerySet[Any, Any], value: Any) -> QuerySet[Any, Any]:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The events of all topics with the verb."""
         if value is None:
             return qs
@@ -131,7 +128,7 @@ class EventFilter(ResourceFilter):
     verb = VerbFilter("topic")
 
 
-class EventViewSet(ShopViewSet):
+class EventViewSet(ShopViewSet[Event]):
     """``/events``: what the calling app may know of, oldest first."""
 
     model = Event
@@ -145,7 +142,7 @@ class EventViewSet(ShopViewSet):
         """How events are read in this request."""
         return _plan(self.version, self.fields)
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Event]:
         """The events of the topics that the caller's scopes read, of the path's subject if it names one."""
         granted = self.access.granted
         readable = [topic.name for topic in topics.all_topics() if topic.scope in granted]

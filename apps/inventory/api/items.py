@@ -2,18 +2,18 @@
 
 import re
 from decimal import Decimal
-from typing import Any
 
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, DecimalField, FromModel, GlobalId, TextField
-from apps.api.resources.serializers import Attrs, Errors, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
+from apps.ground.phrases import INVALID
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem
 from apps.shops.domain.countries import find_country, find_province
 
-INVALID = "is invalid"
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 MAX_CODES = 250
 
@@ -30,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
         },
     }
 
-    def to_internal_value(self, data: Any) -> list[dict[str, str]]:
+    def to_internal_value(self, data: object) -> list[dict[str, str]]:
         """The list; one number per country."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")
@@ -92,7 +92,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
             errors["harmonized_system_code"] = [INVALID]
 
 
-class InventoryItemViewSet(ShopViewSet):
+class InventoryItemViewSet(ShopViewSet[InventoryItem]):
     """``/inventory_items``: what the variants are in the warehouse."""
 
     scope = "inventory"
@@ -102,6 +102,6 @@ class InventoryItemViewSet(ShopViewSet):
     plural = "inventory_items"
     versions = ("version",)
 
-    def perform_update(self, instance: InventoryItem, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: InventoryItem, attrs: Attrs) -> None:
         """Whatever shows the item's data is told."""
         stock.update_item(instance, attrs, actor=self.actor, at=self.at)

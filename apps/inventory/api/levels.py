@@ -1,10 +1,11 @@
 """Inventory levels over REST: listed by items and locations, set, adjusted, connected, deleted."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import models, transaction
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
@@ -13,6 +14,7 @@ from apps.api.resources.fields import BooleanField, Column, Computed, FromModel,
 from apps.api.resources.filters import IdsFilter, ResourceFilter
 from apps.api.resources.members import read_members
 from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Data
 from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
 from apps.inventory.domain import stock
@@ -67,7 +69,7 @@ _CONNECT = {
 _DELETE = {"location_id": _ID, "inventory_item_id": _ID}
 
 
-class InventoryLevelViewSet(ShopViewSet):
+class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     """``/inventory_levels``: how many of what are where."""
 
     scope = "inventory"
@@ -81,13 +83,13 @@ class InventoryLevelViewSet(ShopViewSet):
     answers = {"set": ONE, "adjust": ONE, "connect": ONE}
     statuses = {"connect": 201}
 
-    def filtered(self, filters: Mapping[str, str]) -> models.QuerySet[Any, Any] | None:
+    def filtered(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
         """The levels that fit; all levels of a shop at once cannot be asked for."""
         if not filters.keys() & {"inventory_item_ids", "location_ids"}:
             raise Unprocessable({"base": [WITHOUT_PARAMETERS]})
         return super().filtered(filters)
 
-    def set(self, request: Any) -> HttpResponse:
+    def set(self, request: Request) -> HttpResponse:
         """Set a level."""
         given = read_members(_SET, self.body)
         with transaction.atomic():
@@ -97,7 +99,7 @@ class InventoryLevelViewSet(ShopViewSet):
             level = stock.set_available(item, location, given["available"], actor=self.actor, at=self.at)
             return self.object_response(level.pk)
 
-    def adjust(self, request: Any) -> HttpResponse:
+    def adjust(self, request: Request) -> HttpResponse:
         """Add to a level, or take away."""
         given = read_members(_ADJUST, self.body)
         with transaction.atomic():
@@ -105,7 +107,7 @@ class InventoryLevelViewSet(ShopViewSet):
             level = stock.adjust(item, location, given["available_adjustment"], actor=self.actor, at=self.at)
             return self.object_response(level.pk)
 
-    def connect(self, request: Any) -> HttpResponse:
+    def connect(self, request: Request) -> HttpResponse:
         """Let a location stock an item."""
         given = read_members(_CONNECT, self.body)
         with transaction.atomic():
@@ -113,7 +115,7 @@ class InventoryLevelViewSet(ShopViewSet):
             level = stock.connect(item, location, actor=self.actor, at=self.at, relocate=given["relocate_if_necessary"])
             return self.object_response(level.pk, 201)
 
-    def destroy(self, request: Any, **_: Any) -> HttpResponse:
+    def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Let a location stock an item no longer; both are named in the query."""
         given = read_members(_DELETE, self.query)
         with transaction.atomic():
@@ -123,7 +125,7 @@ class InventoryLevelViewSet(ShopViewSet):
             stock.disconnect(item, location, actor=self.actor, at=self.at)
         return self.json({})
 
-    def _item_and_location(self, given: Mapping[str, Any]) -> tuple[InventoryItem, Location]:
+    def _item_and_location(self, given: Data) -> tuple[InventoryItem, Location]:
         return _found(InventoryItem, given["inventory_item_id"]), _found(Location, given["location_id"])
 
 

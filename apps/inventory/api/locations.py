@@ -43,7 +43,7 @@ class LocationSerializer(ResourceSerializer[Location]):
         model = Location
 
 
-class LocationViewSet(ShopViewSet):
+class LocationViewSet(ShopViewSet[Location]):
     """``/locations``: where the shop stocks goods, inactive ones included."""
 
     scope = "locations"
@@ -55,7 +55,7 @@ class LocationViewSet(ShopViewSet):
     versions = ("version",)
 
 
-class LevelsOfLocationViewSet(ShopViewSet):
+class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
     """``/locations/{id}/inventory_levels``: what a location stocks."""
 
     model = InventoryLevel

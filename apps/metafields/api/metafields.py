@@ -5,18 +5,20 @@ other can be named there too, by its id or by its owner, in queries and in bodie
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.access import ScopeMissing
-from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, TextField
+from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, Render, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.ground.phrases import NOT_IN_LIST
 from apps.metafields.domain import setting, types
@@ -34,17 +36,13 @@ class ValueField(ApiField):
         """It takes the type to show it."""
         return ("type", "value")
 
-    def reader(self) -> Any:
+    def reader(self) -> Render:
         """A truth value, a number or a text."""
         return lambda _context, name, text: types.show(name, text)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """As it is; the service checks it against its type."""
         return data
-
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
 
 
 class MetafieldSerializer(ResourceSerializer[Metafield]):
@@ -73,7 +71,7 @@ class MetafieldFilter(ResourceFilter):
     type = TextFilter("type")
 
 
-class MetafieldViewSet(ShopViewSet):
+class MetafieldViewSet(ShopViewSet[Metafield]):
     """What all routes of metafields share."""
 
     model = Metafield
@@ -83,7 +81,7 @@ class MetafieldViewSet(ShopViewSet):
     plural = "metafields"
     versions = ("version",)
 
-    def attributes(self, instance: Metafield | None = None) -> dict[str, Any]:
+    def attributes(self, instance: Metafield | None = None) -> Attrs:
         """The body, checked; namespace and key are given once and for all."""
         values, errors = setting.check(self.unwrapped(self.singular), instance)
         if errors:
@@ -92,7 +90,7 @@ class MetafieldViewSet(ShopViewSet):
             values if instance is None else {name: values[name] for name in values if name not in {"namespace", "key"}}
         )
 
-    def perform_update(self, instance: Metafield, attrs: dict[str, Any]) -> None:
+    def perform_update(self, instance: Metafield, attrs: Attrs) -> None:
         """Change it."""
         setting.update(instance, attrs, actor=self.actor, at=self.at)
 
@@ -112,11 +110,11 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
         if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
             raise Http404
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Metafield]:
         """The owner's."""
         return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
 
-    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+    def perform_create(self, attrs: Attrs) -> Metafield:
         """Give it to the owner."""
         return setting.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
@@ -136,29 +134,28 @@ def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) 
 class AnyMetafieldViewSet(MetafieldViewSet):
     """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id."""
 
-    def get_queryset(self) -> QuerySet[Any, Any]:
+    def get_queryset(self) -> QuerySet[Metafield]:
         """What the caller's scopes let it see."""
         seen = [owner.resource for owner in all_owners() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=seen)
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any]:
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
         """Those of the owner that the query names, else of the shop."""
         others = {name: value for name, value in filters.items() if name not in {OWNER_ID, OWNER_RESOURCE}}
         return apply_filters(self.filterset_class, others, Metafield.objects.filter(self._owner_in(filters)))
 
-    def count(self, request: Any, **_: Any) -> HttpResponse:
+    def count(self, request: Request, **_: int) -> HttpResponse:
         """How many fit."""
-        filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
-        return self.json({"count": self.filtered(filters).order_by().count()})
+        return super().count(request)
 
-    def perform_create(self, attrs: dict[str, Any]) -> Metafield:
+    def perform_create(self, attrs: Attrs) -> Metafield:
         """Give it to the owner that the body names, else to the shop."""
         owner, pk = self._owner_in_body()
         return setting.create(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
         """One that the caller may change."""
-        metafield: Metafield = super().get_object()
+        metafield = super().get_object()
         owner = owner_named(metafield.owner_resource)
         assert owner is not None
         self._demand(owner, "write")
@@ -194,8 +191,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
 
     def _find(self, owner: Owner, pk: int) -> None:
         """Make sure that this shop has the owner."""
-        rows: Any = owner.model._default_manager
-        there = pk == self.shop.pk if owner.scope is None else rows.filter(pk=pk).exists()
+        there = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
         if not there:
             raise Http404
 

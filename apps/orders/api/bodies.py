@@ -1,25 +1,24 @@
 """From the bodies of orders to what the services take."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from rest_framework.serializers import ValidationError
 
 from apps.api.errors import Unprocessable
-from apps.api.resources.serializers import Attrs, Errors, check_body, flatten
+from apps.api.resources.serializers import check_body, flatten
+from apps.api.shapes import Attrs, Data, Errors
 from apps.metafields.domain import setting as metafields
+from apps.metafields.domain.setting import Draft
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain.placing import Parts
 from apps.orders.domain.pricing import CHECKED
-from apps.orders.models import EDITABLE
+from apps.orders.models import EDITABLE, Order
 
 # What of the body of a new order belongs to apps above this one.
 OTHERS = ("fulfillments", "send_fulfillment_receipt")
 ADDRESSES = ("billing_address", "shipping_address")
 
 
-def read_order(version: str, data: Mapping[str, Any]) -> tuple[Attrs, Parts]:
+def read_order(version: str, data: Data) -> tuple[Attrs, Parts]:
     """The body of a new order, checked.
 
     Raises:
@@ -46,7 +45,7 @@ def read_order(version: str, data: Mapping[str, Any]) -> tuple[Attrs, Parts]:
     return _given(attrs), parts
 
 
-def read_changes(version: str, data: Mapping[str, Any], instance: Any) -> tuple[Attrs, list[Any]]:
+def read_changes(version: str, data: Data, instance: Order) -> tuple[Attrs, list[Draft]]:
     """What a body changes of an order; the rest of an order is history, so whole orders may be sent back.
 
     Raises:
@@ -71,11 +70,11 @@ def read_changes(version: str, data: Mapping[str, Any], instance: Any) -> tuple[
     return attrs, drafts
 
 
-def _given(values: Mapping[str, Any]) -> Attrs:
+def _given(values: Data) -> Attrs:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _metafields(data: Mapping[str, Any], errors: Errors) -> list[Any]:
+def _metafields(data: Data, errors: Errors) -> list[Draft]:
     try:
         return list(metafields.check_many(data.get("metafields")))
     except metafields.BadMetafields as refusal:

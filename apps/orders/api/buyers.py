@@ -1,10 +1,9 @@
 """The customer of an order: shown in short, named or described on the way in."""
 
-from typing import Any
-
 from apps.api.resources.fields import Render, TagsField
 from apps.api.resources.members import ObjectField
 from apps.api.resources.related import Row
+from apps.api.resources.serializers import Resource
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.api.fields import ConsentField
 from apps.orders.api.fields import flag, string, whole
@@ -55,14 +54,14 @@ class BuyerSerializer(CustomerSerializer):
 class BuyerField(Row):
     """The customer: shown always; named, described or taken away on the way in."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, serializer: Resource, relation: str) -> None:
         """It may be absent and null."""
-        super().__init__(*args, **kwargs)
+        super().__init__(serializer, relation)
         self.read_only = False
         self.required = False
         self.allow_null = True
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         """The id, or the contact details."""
         if not isinstance(data, dict):
             self.fail("invalid")

@@ -1,13 +1,14 @@
 """The fields that only orders have: amounts, lists of small objects, addresses as snapshots."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Unpack
 
 from rest_framework import serializers
 
 from apps.api.resources.fields import ApiField, BooleanField, DecimalField, IntegerField, Render, TextField
+from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.api.resources.members import ObjectField, ObjectsField
+from apps.api.shapes import Attrs, Data, Shown
 from apps.customers.api.fields import BlankableText
 from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address
@@ -17,10 +18,11 @@ from apps.ground.money import text_of
 class AmountField(DecimalField):
     """An amount as it is sent: plain digits; whether its currency has the decimals is asked by the domain."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        """As wide as the columns of money."""
-        self.order = kwargs.pop("order", "")
-        super().__init__(**{"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **kwargs})
+    def __init__(self, *, order: str = "", **options: Unpack[DecimalOptions]) -> None:
+        """As wide as the columns of money; ``order`` is the path to the order, ending in ``__``."""
+        options = {"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **options}
+        super().__init__(**options)
+        self.order = order
 
     def columns(self) -> tuple[str, ...]:
         """The amount and its currency."""
@@ -34,24 +36,27 @@ class AmountField(DecimalField):
 class RateField(DecimalField):
     """A tax rate, 0.2 for 20 %."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[DecimalOptions]) -> None:
         """At most 1,000 %."""
-        super().__init__(**{"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **kwargs})
+        options = {"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **options}
+        super().__init__(**options)
 
 
-def text(length: int = 255, **kwargs: Any) -> TextField:
+def text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
     """A text that may be absent, null and blank; shown as null where it is blank."""
-    return BlankableText(max_length=length, **kwargs)
+    options["max_length"] = length
+    return BlankableText(**options)
 
 
-def string(length: int = 255, **kwargs: Any) -> TextField:
+def string(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
     """A text that may be absent, null and blank; shown as it is."""
-    return TextField(**{"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **kwargs})
+    options = {"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **options}
+    return TextField(**options)
 
 
-def flag(**kwargs: Any) -> BooleanField:
+def flag(*, write_only: bool = False) -> BooleanField:
     """A truth value that may be absent and null."""
-    return BooleanField(required=False, allow_null=True, **kwargs)
+    return BooleanField(required=False, allow_null=True, write_only=write_only)
 
 
 _ADDRESS = {
@@ -75,23 +80,23 @@ _TEXTS_OF_ADDRESS = ("first_name", "address1", "phone", "city", "zip", "province
 class AddressField(ObjectField):
     """An address, completed and kept as it was when it was given."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         """Like the addresses of customers."""
-        super().__init__(_ADDRESS, **kwargs)
+        super().__init__(_ADDRESS)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Attrs | None:
         """The snapshot; an empty object is none."""
-        values = super().to_internal_value(data)
+        values = self.read(data)
         return self._snapshot(values, None) if any(values.values()) else None
 
-    def changed(self, data: Any, before: Mapping[str, Any]) -> Any:
+    def changed(self, data: object, before: Data) -> Attrs | None:
         """A snapshot with what is given; parts that are not named stay as they were."""
-        values = super().to_internal_value(data)
+        values = self.read(data)
         present = Address(**{name: before.get(name) or "" for name in COLUMNS})
         after = {**before, **self._snapshot(values, present)}
         return after if any(after.values()) else None
 
-    def _snapshot(self, values: Mapping[str, Any], present: Address | None) -> dict[str, Any]:
+    def _snapshot(self, values: Data, present: Address | None) -> Attrs:
         snapshot, errors = clean_address(values, present)
         if errors:
             raise serializers.ValidationError(errors)
@@ -102,7 +107,7 @@ class AddressField(ObjectField):
         return lambda _context, snapshot: None if snapshot is None else shown_address(snapshot)
 
 
-def shown_address(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+def shown_address(snapshot: Data) -> Shown:
     """A snapshot as the interface shows it."""
     shown = {name: snapshot.get(name) or None for name in _TEXTS_OF_ADDRESS}
     name = f"{snapshot.get('first_name') or ''} {snapshot.get('last_name') or ''}".strip()
@@ -135,13 +140,14 @@ def pairs() -> ObjectsField:
 class _AnyText(TextField):
     """A text; truth values are taken as their words."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"max_length": 5000, "allow_blank": True, "allow_null": True, **kwargs})
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
+        options = {"max_length": 5000, "allow_blank": True, "allow_null": True, **options}
+        super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         return super().to_internal_value(str(data).lower() if isinstance(data, bool) else data)
 
 
-def whole(least: int = 0, most: int = 10**9, **kwargs: Any) -> IntegerField:
+def whole(least: int = 0, most: int = 10**9) -> IntegerField:
     """A count that may be absent."""
-    return IntegerField(**{"min_value": least, "max_value": most, "required": False, "allow_null": True, **kwargs})
+    return IntegerField(min_value=least, max_value=most, required=False, allow_null=True)

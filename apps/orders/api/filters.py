@@ -1,8 +1,6 @@
 """How lists of orders are narrowed."""
 
-from typing import Any
-
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from apps.api.resources.filters import IdFilter, MomentFilter, ResourceFilter, TextFilter, WordFilter
 from apps.orders.models import Order
@@ -25,7 +23,6 @@ FULFILLMENT: dict[str, tuple[str, ...]] = {
     "restocked": (Fulfillment.RESTOCKED,),
 }
 # The two time stamps that only the whole list of a shop takes are inherited.
-Rows = QuerySet[Any, Any]
 
 
 class StatusFilter(WordFilter):
@@ -35,7 +32,7 @@ class StatusFilter(WordFilter):
         """The four words."""
         super().__init__("status", words=STATUSES)
 
-    def filter(self, qs: Rows, value: Any) -> Rows:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         return qs if value in (None, ANY) else qs.filter(status=value)
 
@@ -48,7 +45,7 @@ class GroupFilter(WordFilter):
         super().__init__(column, words=(*groups, ANY))
         self.groups = groups
 
-    def filter(self, qs: Rows, value: Any) -> Rows:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value in (None, ANY):
             return qs
@@ -61,7 +58,7 @@ class GroupFilter(WordFilter):
 class NameFilter(TextFilter):
     """An order's name, with or without the number sign."""
 
-    def filter(self, qs: Rows, value: Any) -> Rows:
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         return qs if value is None else qs.filter(name=f"#{value.removeprefix('#')}")
 

@@ -1,8 +1,8 @@
 """The lines of an order as the interface shows and takes them."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from apps.api.context import Context
 from apps.api.resources.fields import Column, Computed, Constant, GlobalId, IntegerField
 from apps.api.resources.members import ObjectsField
 from apps.api.resources.serializers import ResourceSerializer
@@ -20,9 +20,6 @@ from apps.orders.api.money import DECIMAL, MONEY, MoneySet, money_set, shown_all
 from apps.orders.domain.statuses import line_status_of
 from apps.orders.models import LineItem, ShippingLine
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
-
 ORDER = "order__"
 CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
 
@@ -32,25 +29,25 @@ def taxes() -> ObjectsField:
     return ObjectsField(tax_members(), render=shown_taxes, needs=CURRENCIES)
 
 
-def _line_status(_context: "Context", quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
+def _line_status(_context: Context, quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
     return line_status_of(quantity, current, fulfillable, fulfilled)
 
 
-def _exists(_context: "Context", product_id: int | None) -> bool:
+def _exists(_context: Context, product_id: int | None) -> bool:
     return product_id is not None
 
 
-def _discounted(_context: "Context", price: Decimal, discount: Decimal, currency: str) -> str:
+def _discounted(_context: Context, price: Decimal, discount: Decimal, currency: str) -> str:
     return text_of(price - discount, currency)
 
 
 def _discounted_set(
-    _context: "Context", price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
+    _context: Context, price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
     return money_set(price - discount, currency, presentment, rate)
 
 
-def _or_null(_context: "Context", value: str) -> str | None:
+def _or_null(_context: Context, value: str) -> str | None:
     return value or None
 
 

@@ -1,14 +1,11 @@
 """Money as the interface shows it: an amount in the order's currency, and in both that an order has."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
+from apps.api.context import Context
 from apps.api.resources.fields import Computed
+from apps.api.shapes import Data, Shown
 from apps.ground.money import converted, text_of
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 DECIMAL = {"type": "string", "format": "decimal"}
 MONEY = {
@@ -32,7 +29,7 @@ def money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -
 def MoneySet(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a field
     """A column in both currencies; ``order`` is the path to the order, ending in ``__``."""
 
-    def render(_context: "Context", amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Any:
+    def render(_context: Context, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Shown:
         return money_set(amount, currency, presentment, rate)
 
     columns = (f"{order}currency", f"{order}presentment_currency", f"{order}exchange_rate")
@@ -42,7 +39,7 @@ def MoneySet(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as
 def ZeroSet() -> Computed:  # noqa: N802 - reads as a field
     """Nothing, in both currencies: an amount that this product never has."""
 
-    def render(_context: "Context", currency: str, presentment: str) -> Any:
+    def render(_context: Context, currency: str, presentment: str) -> Shown:
         return money_set(Decimal(0), currency, presentment, Decimal(1))
 
     return Computed(render, "currency", "presentment_currency", schema=MONEY)
@@ -51,15 +48,13 @@ def ZeroSet() -> Computed:  # noqa: N802 - reads as a field
 def Money(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a field
     """A column in the order's currency."""
 
-    def render(_context: "Context", amount: Decimal, currency: str) -> str:
+    def render(_context: Context, amount: Decimal, currency: str) -> str:
         return text_of(amount, currency)
 
     return Computed(render, column, f"{order}currency", schema=DECIMAL)
 
 
-def shown_taxes(
-    _context: "Context", taxes: list[Mapping[str, Any]], currency: str, presentment: str, rate: Decimal
-) -> list[dict[str, Any]]:
+def shown_taxes(_context: Context, taxes: list[Data], currency: str, presentment: str, rate: Decimal) -> list[Shown]:
     """Tax lines as the interface shows them."""
     return [
         {
@@ -75,8 +70,8 @@ def shown_taxes(
 
 
 def shown_allocations(
-    _context: "Context", allocations: list[Mapping[str, Any]], currency: str, presentment: str, rate: Decimal
-) -> list[dict[str, Any]]:
+    _context: Context, allocations: list[Data], currency: str, presentment: str, rate: Decimal
+) -> list[Shown]:
     """Discount allocations as the interface shows them."""
     return [
         {
@@ -89,6 +84,6 @@ def shown_allocations(
     ]
 
 
-def shown_codes(_context: "Context", codes: list[Mapping[str, Any]], currency: str) -> list[dict[str, Any]]:
+def shown_codes(_context: Context, codes: list[Data], currency: str) -> list[Shown]:
     """Discount codes with what each took off."""
     return [{**code, "amount": text_of(Decimal(code["amount"]), currency)} for code in codes]

@@ -1,9 +1,10 @@
 """An order as the interface shows and takes it."""
 
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
 
 from django.core.validators import validate_ipv46_address
 
+from apps.api.context import Context
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
@@ -21,6 +22,7 @@ from apps.api.resources.fields import (
 from apps.api.resources.members import ObjectsField
 from apps.api.resources.related import TakenRows
 from apps.api.resources.serializers import ResourceSerializer, declaration
+from apps.api.shapes import Shown
 from apps.ground.money import text_of
 from apps.orders.api.buyers import BuyerField, BuyerSerializer
 from apps.orders.api.fields import (
@@ -40,31 +42,28 @@ from apps.orders.domain.pricing import CODE_TYPES
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
-if TYPE_CHECKING:
-    from apps.api.context import Context
-
 MAX_ROWS = 500
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
 
 
-def _status_url(context: "Context", token: str) -> str:
+def _status_url(context: Context, token: str) -> str:
     return url_of(context.shop.pk, token)
 
 
-def _order_number(_context: "Context", number: int) -> int:
+def _order_number(_context: Context, number: int) -> int:
     return number + FIRST_NAME - 1
 
 
-def _business_entity(context: "Context") -> str:
+def _business_entity(context: Context) -> str:
     return str(context.shop.pk)
 
 
-def _outstanding(_context: "Context", total: Any, paid: Any, refunded: Any, currency: str) -> str:
+def _outstanding(_context: Context, total: Decimal, paid: Decimal, refunded: Decimal, currency: str) -> str:
     return text_of(total - (paid - refunded), currency)
 
 
-def _client_details(_context: "Context", details: dict[str, Any] | None, address: str | None) -> Any:
+def _client_details(_context: Context, details: Shown | None, address: str | None) -> Shown | None:
     if details is None and address is None:
         return None
     return dict.fromkeys(CLIENT_DETAILS) | {"browser_ip": address or ""} | (details or {})

@@ -1,8 +1,8 @@
 """The transactions of an order as the interface shows and takes them."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
+from apps.api.context import Context
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
@@ -15,16 +15,14 @@ from apps.api.resources.fields import (
     IntegerField,
 )
 from apps.api.resources.members import ObjectField, read_members
-from apps.api.resources.serializers import Attrs, ResourceSerializer
+from apps.api.resources.serializers import ResourceSerializer
+from apps.api.shapes import Attrs, Data, Shown
 from apps.api.viewsets import ShopViewSet
 from apps.ground.money import text_of
 from apps.orders.api.fields import AmountField, flag, string, text
 from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 CARD = (
     "credit_card_bin",
@@ -38,12 +36,12 @@ CARD = (
 )
 
 
-def _amount(_context: "Context", amount: Decimal, currency: str) -> str:
+def _amount(_context: Context, amount: Decimal, currency: str) -> str:
     return text_of(amount, currency)
 
 
 def _unsettled(
-    _context: "Context", unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
+    _context: Context, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
     in_shop, shown = (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
     return {
@@ -52,7 +50,7 @@ def _unsettled(
     }
 
 
-def _payment_details(_context: "Context", gateway: str) -> dict[str, Any]:
+def _payment_details(_context: Context, gateway: str) -> Shown:
     """No card data is ever kept, so what tells of a card is empty."""
     return dict.fromkeys(CARD) | {
         "credit_card_number": "",
@@ -61,15 +59,15 @@ def _payment_details(_context: "Context", gateway: str) -> dict[str, Any]:
     }
 
 
-def _payment_id(_context: "Context", name: str, sequence: int) -> str:
+def _payment_id(_context: Context, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def _receipt(_context: "Context", receipt: dict[str, Any], test: bool, authorization: str) -> dict[str, Any]:
+def _receipt(_context: Context, receipt: Data, test: bool, authorization: str) -> Shown:
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
-def _is_manual(_context: "Context", gateway: str) -> bool:
+def _is_manual(_context: Context, gateway: str) -> bool:
     return gateway == "manual"
 
 
@@ -95,19 +93,18 @@ def transaction_members() -> dict[str, ApiField]:
 class ReceiptField(ObjectField):
     """What a gateway answered, kept as it is."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         """It may be absent and null."""
-        super().__init__({}, **kwargs)
+        super().__init__({})
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> Shown:
         """The object; numbers with a point as text, so that they stay exact."""
         if not isinstance(data, dict):
             self.fail("invalid")
-        exact: dict[str, Any] = _exact(data)
-        return exact
+        return {name: _exact(value) for name, value in data.items()}
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> object:
     if isinstance(value, dict):
         return {name: _exact(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -158,7 +155,7 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
         model = Transaction
 
 
-class TransactionViewSet(ShopViewSet):
+class TransactionViewSet(ShopViewSet[Transaction]):
     """``/orders/{order_id}/transactions``."""
 
     scope = "orders"
@@ -168,7 +165,7 @@ class TransactionViewSet(ShopViewSet):
     plural = "transactions"
     parents = {"order_id": Order}
 
-    def attributes(self, instance: Any = None) -> Attrs:
+    def attributes(self, instance: Transaction | None = None) -> Attrs:
         """The body, checked."""
         return read_members(transaction_members(), dict(self.unwrapped("transaction")))
 

@@ -7,12 +7,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.fields import empty
+from rest_framework.request import Request
 
 from apps.api.requests.views import ONE
 from apps.api.resources.fields import ChoiceField
 from apps.api.resources.filters import apply_filters
 from apps.api.resources.members import ObjectField, read_members
-from apps.api.resources.serializers import Attrs
+from apps.api.shapes import Attrs, Data
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
 from apps.orders.api.bodies import read_changes, read_order
@@ -33,7 +34,7 @@ _CANCELLATION = {
 }
 
 
-class OrderViewSet(ShopViewSet):
+class OrderViewSet(ShopViewSet[Order]):
     """``/orders``: open ones, unless the query names a status."""
 
     scope = "orders"
@@ -47,23 +48,19 @@ class OrderViewSet(ShopViewSet):
     bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
     answers = {"cancel": ONE, "close": ONE, "reopen": ONE}
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Any, Any] | None:
-        """The rows that fit; None where fixed statements serve: for all orders, and for all open ones."""
+    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
+        """The rows that fit; a model where fixed statements serve: for all orders, and for all open ones."""
         full = self._completed(filters)
         if self.is_plain and full.keys() & self.filterset_class.base_filters.keys() == {"status"}:
             if full["status"] == ANY:
-                return None
+                return Order
             if full["status"] == Order.Status.OPEN:
-                # For this request alone: a view is made anew for each.
-                self.model = OpenOrder  # type: ignore[misc]
-                return None
+                return OpenOrder
         return apply_filters(self.filterset_class, full, self.get_queryset())
 
-    def count(self, request: Any, **_: Any) -> HttpResponse:
+    def count(self, request: Request, **_: int) -> HttpResponse:
         """How many orders fit."""
-        filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
-        queryset = apply_filters(self.filterset_class, self._completed(filters), self.get_queryset())
-        return self.json({"count": queryset.order_by().count()})
+        return super().count(request)
 
     def _completed(self, filters: Mapping[str, str]) -> dict[str, str]:
         """The filters with the default status; ``current`` means the calling app."""
@@ -72,7 +69,7 @@ class OrderViewSet(ShopViewSet):
             full["attribution_app_id"] = str(self.access.installation.app_id)
         return full
 
-    def create(self, request: Any, **_: Any) -> HttpResponse:
+    def create(self, request: Request, **_: int) -> HttpResponse:
         """Take in an order."""
         attrs, parts = read_order(self.version, self.unwrapped("order"))
         app = self.access.installation.app
@@ -81,7 +78,7 @@ class OrderViewSet(ShopViewSet):
             order = placing.create_order(attrs, parts, actor=self.actor, at=self.at, app=app)
             return self.created(order)
 
-    def update(self, request: Any, **_: Any) -> HttpResponse:
+    def update(self, request: Request, **_: int) -> HttpResponse:
         """Change what may be changed of an order."""
         with transaction.atomic():
             order = self.get_object()
@@ -94,7 +91,7 @@ class OrderViewSet(ShopViewSet):
         """Delete an order for which no gateway moved money."""
         editing.delete_order(instance, actor=self.actor, at=self.at)
 
-    def cancel(self, request: Any, **_: Any) -> HttpResponse:
+    def cancel(self, request: Request, **_: int) -> HttpResponse:
         """Cancel an order, with a refund if the body asks for one."""
         given = self._flat(_CANCELLATION)
         refund = {name: given[name] for name in ("amount", "currency") if given.get(name) is not None}
@@ -114,21 +111,21 @@ class OrderViewSet(ShopViewSet):
             shown = self.plan().read_one(order.pk, self.context)
         return self.json({"notice": CANCELLED, "order": shown})
 
-    def close(self, request: Any, **_: Any) -> HttpResponse:
+    def close(self, request: Request, **_: int) -> HttpResponse:
         """Put an order into the archive."""
         self._flat({})
         with transaction.atomic():
             order = transitions.close(self.get_object(), actor=self.actor, at=self.at)
             return self.object_response(order.pk)
 
-    def reopen(self, request: Any, **_: Any) -> HttpResponse:
+    def reopen(self, request: Request, **_: int) -> HttpResponse:
         """Take an order out of the archive."""
         self._flat({})
         with transaction.atomic():
             order = transitions.reopen(self.get_object(), actor=self.actor, at=self.at)
             return self.object_response(order.pk)
 
-    def _flat(self, members: Mapping[str, Any]) -> Attrs:
+    def _flat(self, members: Data) -> Attrs:
         """The members of a body without a wrapper; what it does not name, clients say in the query."""
         body = {} if self.body is None else self.body
         return read_members(members, {**self.query, **body} if isinstance(body, dict) else body)

@@ -1,14 +1,14 @@
 """Routes about the caller itself: its shop, its scopes, its installation."""
 
-from typing import Any
-
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 
 from apps.api.errors import error_response
 from apps.api.resources.serializers import declaration
 from apps.api.rows.plans import plan_for
 from apps.api.viewsets import ApiView
+from apps.ground.phrases import NOT_FOUND
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import installing
 
@@ -19,7 +19,7 @@ class ShopView(ApiView):
     serializer_class = ShopSerializer
     singular = "shop"
 
-    def retrieve(self, request: Any) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         """The shop, or the fields of it that are asked for."""
         asked = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
         names = frozenset(asked & declaration(ShopSerializer).keys()) if asked else None
@@ -43,7 +43,7 @@ class AccessScopeView(ApiView):
         }
     }
 
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         """The scopes by handle."""
         return self.json({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
 
@@ -51,7 +51,7 @@ class AccessScopeView(ApiView):
 class InstallationView(ApiView):
     """``DELETE /admin/api_permissions/current.json``: the app leaves the shop."""
 
-    def destroy(self, request: Any) -> HttpResponse:
+    def destroy(self, request: Request) -> HttpResponse:
         """Uninstall the calling app; its tokens are useless at once."""
         with transaction.atomic():
             installing.uninstall(self.access.installation, actor=self.actor, at=self.at)
@@ -60,4 +60,4 @@ class InstallationView(ApiView):
 
 def not_found(request: HttpRequest, rest: str) -> HttpResponse:
     """No such route."""
-    return error_response("Not Found", 404)
+    return error_response(NOT_FOUND, 404)

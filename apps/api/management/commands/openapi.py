@@ -3,7 +3,6 @@
 import json
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -22,7 +21,7 @@ class Command(BaseCommand):
         """Whether to check only."""
         parser.add_argument("--check", action="store_true", help="fail where the file differs; write nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         """Write or compare."""
         text = json.dumps(newest_document(), indent=1, sort_keys=True) + "\n"
         if not options["check"]:

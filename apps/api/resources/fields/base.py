@@ -1,11 +1,14 @@
 """What all fields have in common: versions, messages, and the two ways in and out."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Unpack
 
 from django.core.exceptions import ValidationError as ModelValidationError
+from django_stubs_ext import StrOrPromise
 from rest_framework import serializers
 
+from apps.api.resources.fields.options import TextOptions
+from apps.api.shapes import Attrs, Schema
 from apps.api.versions import ALWAYS, Gate
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long
 
@@ -13,7 +16,7 @@ AnyField = serializers.Field[Any, Any, Any, Any]
 Render = Callable[..., Any]
 Check = Callable[[Any], Any]
 
-MESSAGES: dict[str, Any] = {
+MESSAGES: dict[str, StrOrPromise] = {
     "required": BLANK,
     "null": BLANK,
     "blank": BLANK,
@@ -47,7 +50,7 @@ class ApiField(AnyField):
     """
 
     gate: Gate = ALWAYS
-    schema: Mapping[str, Any] | None = None
+    schema: Schema | None = None
     inline: ClassVar[str | None] = None
     omitted_when_null = False
     missing: tuple[str, ...] = (BLANK,)
@@ -55,7 +58,6 @@ class ApiField(AnyField):
 
     def __init__(
         self,
-        *args: Any,
         since: str | None = None,
         until: str | None = None,
         missing: Iterable[str] | None = None,
@@ -63,7 +65,7 @@ class ApiField(AnyField):
     ) -> None:
         """Declare the field."""
         own = kwargs.pop("error_messages", {})
-        super().__init__(*args, error_messages={**MESSAGES, **own}, **kwargs)
+        super().__init__(error_messages={**MESSAGES, **own}, **kwargs)
         if since or until:
             self.gate = Gate(since, until)
         if missing is not None:
@@ -81,7 +83,7 @@ class ApiField(AnyField):
         """The function that checks one value in a version, and gives the attribute."""
         return self.run_validation
 
-    def run_validators(self, value: Any) -> None:
+    def run_validators(self, value: object) -> None:
         """Check the value; a validator that does not speak the interface's language says ``is invalid``."""
         messages: list[str] = []
         for validator in self.validators:
@@ -97,7 +99,7 @@ class ApiField(AnyField):
 class FromModel(ApiField):
     """Stands for the field that the model's column makes; takes the options that are to differ."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Note the options of the field to be made."""
         super().__init__()
-        self.options = options
+        self.options: Attrs = {**options}

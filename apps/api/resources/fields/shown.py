@@ -1,28 +1,23 @@
 """Fields that are only shown: columns as they are, and computed values."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
+from apps.api.context import Context
 from apps.api.resources.fields.base import ApiField, Render
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
+from apps.api.resources.fields.options import Versions
+from apps.api.shapes import Attrs, Schema
 
 
 class Column(ApiField):
     """A read-only column that is shown as it is."""
 
-    def __init__(self, source: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, source: str | None = None, **versions: Unpack[Versions]) -> None:
         """Name the ORM path, where it is not the field's own name."""
-        super().__init__(read_only=True, **({"source": source} if source else {}), **kwargs)
+        super().__init__(read_only=True, source=source, **versions)
 
     def columns(self) -> tuple[str, ...]:
         """Its ORM path, which may cross relations."""
         return (str(self.source),)
-
-    def to_representation(self, value: Any) -> Any:
-        """As it is."""
-        return value
 
 
 class Computed(ApiField):
@@ -38,19 +33,18 @@ class Computed(ApiField):
         self,
         render: Render,
         *columns: str,
-        schema: Mapping[str, Any] | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        schema: Schema | None = None,
+        **versions: Unpack[Versions],
     ) -> None:
         """Declare what it is made of."""
-        super().__init__(read_only=True, since=since, until=until)
+        super().__init__(read_only=True, **versions)
         self._args = ()
-        self._kwargs: dict[str, Any] = {}
+        self._kwargs: Attrs = {}
         self.render = render
         self.needed = columns
-        self.schema = dict(schema or {"type": "string"})
+        self.schema = schema or {"type": "string"}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Computed":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Computed":
         """A fresh declaration, as DRF copies fields by their arguments."""
         return type(self)(self.render, *self.needed, schema=self.schema, since=self.gate.since, until=self.gate.until)
 
@@ -62,18 +56,14 @@ class Computed(ApiField):
         """Its function."""
         return self.render
 
-    def to_representation(self, value: Any) -> Any:
-        """Not used: plans render it."""
-        return value
-
 
 class Constant(Computed):
     """A field that this product has no data for, answered with its neutral value."""
 
-    def __init__(self, value: Any, **kwargs: Any) -> None:
+    def __init__(self, value: object, **versions: Unpack[Versions]) -> None:
         """Name the neutral value."""
         self.value = value
-        schemas: dict[type, dict[str, Any]] = {
+        schemas: dict[type, Schema] = {
             type(None): {"type": "null"},
             bool: {"type": "boolean"},
             str: {"type": "string"},
@@ -81,9 +71,9 @@ class Constant(Computed):
             list: {"type": "array", "items": {}},
             dict: {"type": "object"},
         }
-        super().__init__(lambda _context: value, schema=schemas[type(value)], **kwargs)
+        super().__init__(lambda _context: value, schema=schemas[type(value)], **versions)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Constant":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Constant":
         """A fresh declaration."""
         return Constant(self.value, since=self.gate.since, until=self.gate.until)
 
@@ -91,7 +81,7 @@ class Constant(Computed):
 def GlobalId(type_name: str, column: str = "pk") -> Computed:  # noqa: N802 - reads as a field
     """The ``gid://<brand>/<Type>/<id>`` of a row."""
 
-    def render(context: "Context", pk: int) -> str:
+    def render(context: Context, pk: int) -> str:
         return f"gid://{context.brand}/{type_name}/{pk}"
 
     return Computed(render, column)

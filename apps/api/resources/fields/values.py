@@ -4,19 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar, Unpack
 
 from django.core.validators import EmailValidator, URLValidator
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from apps.api.context import Context
 from apps.api.resources.fields.base import ApiField, Render
+from apps.api.resources.fields.options import FieldOptions, TextOptions
+from apps.api.shapes import Schema
 from apps.ground.dates import NotADate, parse_moment
-from apps.ground.phrases import INVALID
+from apps.ground.phrases import INVALID, too_long, too_many
 from apps.ground.tenancy import current_shop
-
-if TYPE_CHECKING:
-    from apps.api.context import Context
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
@@ -25,12 +25,12 @@ _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
 class TextField(ApiField, serializers.CharField):
     """Text, kept byte for byte; numbers are taken as their digits."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Like a character field that trims nothing."""
-        kwargs.setdefault("trim_whitespace", False)
-        super().__init__(*args, **kwargs)
+        options.setdefault("trim_whitespace", False)
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """Blank text is none where none is allowed; white space alone is blank where there must be a text."""
         if data == "" and not self.allow_blank and self.allow_null:
             return None
@@ -38,7 +38,7 @@ class TextField(ApiField, serializers.CharField):
             self.fail("blank")
         return super().run_validation(data)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """A text, or a number as text."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
@@ -50,35 +50,35 @@ class TextField(ApiField, serializers.CharField):
 class EmailField(TextField):
     """An e-mail address."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Check the address's form."""
-        super().__init__(*args, **kwargs)
+        super().__init__(**options)
         self.validators.append(EmailValidator(message=INVALID))
 
 
 class UrlField(TextField):
     """An absolute URL."""
 
-    def __init__(self, *args: Any, schemes: Sequence[str] = ("http", "https"), **kwargs: Any) -> None:
+    def __init__(self, *, schemes: Sequence[str] = ("http", "https"), **options: Unpack[TextOptions]) -> None:
         """Check the URL's form."""
-        super().__init__(*args, **kwargs)
+        super().__init__(**options)
         self.validators.append(URLValidator(schemes=list(schemes), message=INVALID))
 
 
 class ChoiceField(ApiField, serializers.ChoiceField):
     """One word of a list."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> str:
         """The word itself; anything but a text is no choice."""
         if not isinstance(data, str):
             self.fail("invalid_choice", input=data)
-        return super().to_internal_value(data)
+        return str(super().to_internal_value(data))
 
 
 class IntegerField(ApiField, serializers.IntegerField):
     """A whole number of at most 64 bits, as a JSON number or as plain digits."""
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         """The number."""
         if isinstance(data, str) and _INTEGER.fullmatch(data):
             data = int(data)
@@ -90,7 +90,7 @@ class IntegerField(ApiField, serializers.IntegerField):
 class FloatField(ApiField, serializers.FloatField):
     """A number with a point, such as a weight or a latitude."""
 
-    def to_internal_value(self, data: Any) -> float:
+    def to_internal_value(self, data: object) -> float:
         """The number, from exact digits."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
@@ -105,7 +105,7 @@ class FloatField(ApiField, serializers.FloatField):
 class BooleanField(ApiField, serializers.BooleanField):
     """True or false; the words are taken as well, also as Python clients write them into a query."""
 
-    WORDS: ClassVar[Mapping[Any, bool]] = {
+    WORDS: ClassVar[Mapping[str, bool]] = {
         "true": True,
         "True": True,
         "1": True,
@@ -114,7 +114,7 @@ class BooleanField(ApiField, serializers.BooleanField):
         "0": False,
     }
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         """The truth value."""
         if isinstance(data, bool):
             return data
@@ -127,7 +127,7 @@ class BooleanField(ApiField, serializers.BooleanField):
 class DateTimeField(ApiField, serializers.DateTimeField):
     """A moment; shown in the shop's time zone, in whole seconds."""
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         """The moment; one without an offset is in the shop's time zone."""
         if not isinstance(value, str):
             self.fail("invalid", format="ISO 8601")
@@ -142,14 +142,14 @@ class DateTimeField(ApiField, serializers.DateTimeField):
         return _render_moment
 
 
-def _render_moment(context: "Context", value: datetime | None) -> str | None:
+def _render_moment(context: Context, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
 class DateField(ApiField, serializers.DateField):
     """A calendar date."""
 
-    def to_internal_value(self, value: Any) -> date:
+    def to_internal_value(self, value: object) -> date:
         """The date, as ``YYYY-MM-DD``."""
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
             self.fail("invalid", format="YYYY-MM-DD")
@@ -172,7 +172,7 @@ class DecimalField(ApiField, serializers.DecimalField):
 
     _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,6}))?", re.ASCII)
 
-    def to_internal_value(self, data: Any) -> Decimal:
+    def to_internal_value(self, data: object) -> Decimal:
         """The number."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
@@ -197,9 +197,9 @@ class JsonField(ApiField, serializers.JSONField):
         schema: Its JSON schema.
     """
 
-    def __init__(self, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, schema: Schema | None = None, **options: Unpack[FieldOptions]) -> None:
         """Declare what it looks like."""
-        super().__init__(**kwargs)
+        super().__init__(**options)
         self.schema = schema
 
 
@@ -212,17 +212,17 @@ class TagsField(TextField):
     MAX_TAGS = 250
     MAX_LENGTH = 255
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Tags may be absent, and none."""
-        kwargs = {"required": False, "allow_blank": True, "allow_null": True, **kwargs}
-        kwargs.pop("max_length", None)
-        super().__init__(**kwargs)
+        options = {"required": False, "allow_blank": True, "allow_null": True, **options}
+        options.pop("max_length", None)
+        super().__init__(**options)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         """No tags are an empty text."""
         return super().run_validation("" if data is None else data)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         """The canonical text."""
         if isinstance(data, list):
             if not all(isinstance(item, str) for item in data):
@@ -233,7 +233,7 @@ class TagsField(TextField):
         tags = {word.strip().casefold(): word.strip() for word in reversed(words)}
         tags.pop("", None)
         if len(tags) > self.MAX_TAGS:
-            raise serializers.ValidationError(f"has too many tags (maximum is {self.MAX_TAGS})")
+            raise serializers.ValidationError(too_many("tags", self.MAX_TAGS))
         if any(len(tag) > self.MAX_LENGTH for tag in tags.values()):
-            raise serializers.ValidationError(f"is too long (maximum is {self.MAX_LENGTH} characters)")
+            raise serializers.ValidationError(too_long(self.MAX_LENGTH))
         return ", ".join(tags[key] for key in sorted(tags))
