@@ -1,15 +1,16 @@
-"""The exchange app: files of customers, orders and the audit log that go out and come in."""
+"""The exchange app: files of the store's data that go out and come in."""
 
 from django.apps import AppConfig
 
 
 class ExchangeConfig(AppConfig):
-    """Registers the background work."""
+    """Registers the kinds of files and the background work."""
 
     name = "apps.exchange"
 
     def ready(self) -> None:
         """Connect the files with the registries."""
-        from apps.exchange import tasks
+        from apps.exchange import kinds, tasks
 
+        kinds.register_all()
         tasks.register_all()

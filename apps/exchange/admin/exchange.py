@@ -1,9 +1,8 @@
 """Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import timedelta
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.files.storage import default_storage
 from django.db.models import Count
@@ -12,14 +11,16 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
-from apps.customers.models import Customer
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
+from apps.exchange.admin.forms import AuditExportForm, ExportForm, UploadForm
 from apps.exchange.domain import exports, imports
 from apps.exchange.domain.cells import Writer
-from apps.exchange.models import Export, ExportKind, Format, Import, ImportedRow
+from apps.exchange.domain.kinds import exporters, named
+from apps.exchange.kinds import KINDS
+from apps.exchange.kinds.audit_log import AUDIT_LOG
+from apps.exchange.models import Export, Format, Import, ImportedRow
 from apps.ground.errors import DomainError
-from apps.orders.models import Order
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
@@ -27,114 +28,40 @@ from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
 from apps.staff.domain.access import MissingPermission, may, require
-from apps.staff.domain.permissions import grant, grant_custom
+from apps.staff.models import User
 
 IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"
-# By kind of file, what somebody must hold to export it.
-EXPORTS = {
-    ExportKind.ORDERS: "orders.export_order",
-    ExportKind.CUSTOMERS: "customers.export_customer",
-    ExportKind.EVENTS: "events.export_event",
-}
 SHOWN_FATES = 500
 MAX_EXPORTED = 5_000
 FATES = ImportedRow.Fate
 
-grant_custom("export_orders", EXPORTS[ExportKind.ORDERS])
-grant_custom("export_customers", EXPORTS[ExportKind.CUSTOMERS])
-grant_custom("staff_audit_log_view", EXPORTS[ExportKind.EVENTS])
-grant("export_orders", "v", "exchange.export")
-grant("export_customers", "v", "exchange.export")
-for name in ("customers", "edit_orders"):
-    grant(name, "va", "exchange.import")
-    grant(name, "v", "exchange.importedrow")
-grant("staff_audit_log_view", "v", "exchange.export")
-
 
 @admin.action(description="Export the chosen")
 def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-    """Ask for a file of the chosen orders or customers, and lead to it."""
+    """Ask for a file of the chosen rows, and lead to it."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
     # No ids would mean all.
     if not ids or len(ids) > MAX_EXPORTED:
         message = f"Choose 1 to {MAX_EXPORTED:,} of them, or export all under Exports."
         screen.message_user(request, message, messages.ERROR)
         return None
-    user: Any = request.user
+    [kind] = (name for name, exporter in exporters().items() if exporter.model is screen.model)
     export = exports.start(
-        kind=ExportKind.ORDERS if screen.model is Order else ExportKind.CUSTOMERS,
+        kind=kind,
         format=Format.CSV,
         filters={"ids": ids},
-        user=user,
+        user=_person(request),
         actor=screen.actor(request),
         at=timezone.now(),
     )
     return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
 
 
-add_action(Order, export_chosen, permission=EXPORTS[ExportKind.ORDERS])
-add_action(Customer, export_chosen, permission=EXPORTS[ExportKind.CUSTOMERS])
+for kind in KINDS:
+    # The audit log is narrowed by a form of its own.
+    if kind.exporter is not None and kind is not AUDIT_LOG:
+        add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
 add_list_header(Event, "panel/exchange/audit_export.html")
-
-
-def _day() -> forms.DateInput:
-    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-
-
-class ExportForm(forms.Form):
-    """What the file is to hold."""
-
-    kind = forms.ChoiceField(label="What")
-    format = forms.ChoiceField(label="As", choices=Format.choices)
-    status = forms.ChoiceField(
-        label="Orders",
-        required=False,
-        choices=[("", "All of them"), *Order.Status.choices],
-        help_text="For orders only.",
-    )
-
-    def __init__(self, *args: Any, kinds: list[tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
-
-    @property
-    def chosen(self) -> dict[str, Any]:
-        """Kind, format and filters."""
-        given = self.cleaned_data
-        filters = {"status": given["status"]} if given["kind"] == ExportKind.ORDERS else {}
-        return {"kind": given["kind"], "format": given["format"], "filters": filters}
-
-
-class AuditExportForm(forms.Form):
-    """Which entries of the audit log the file is to hold; the fields are named like the list's filters."""
-
-    topic = forms.ChoiceField(label="What happened", required=False)
-    who = forms.ChoiceField(label="Who", required=False)
-    q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
-    since = forms.DateField(label="From", required=False, widget=_day())
-    until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
-    format = forms.ChoiceField(label="As", choices=Format.choices)
-
-    def __init__(self, *args: Any, lookups: dict[str, list[Any]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, every in (("topic", "Everything"), ("who", "Everybody")):
-            self.fields[name].choices = [("", every), *lookups[name]]  # type: ignore[attr-defined]
-
-    @property
-    def chosen(self) -> dict[str, Any]:
-        """Kind, format and filters; days are the shop's."""
-        given = self.cleaned_data
-        who = "actor__startswith" if given["who"] == "app:" else "actor"
-        until = given["until"] + timedelta(days=1) if given["until"] else None
-        filters = {"topic": given["topic"], who: given["who"], "subject_label__icontains": given["q"]}
-        filters |= {"created_at__gte": _midnight(given["since"]), "created_at__lt": _midnight(until)}
-        return {"kind": ExportKind.EVENTS, "format": given["format"], "filters": filters}
-
-
-class UploadForm(forms.Form):
-    """The file that comes in."""
-
-    file = forms.FileField(help_text="CSV or JSON lines, at most 200 MB. Nothing is changed before you confirm.")
 
 
 @admin.register(Export)
@@ -144,7 +71,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
     menu = Menu("Sales", "download", 60, "Exports")
     intro = "Files that you asked for. Only you can fetch them, for two days."
     empty_text = "You have no export yet. Make one with the button above."
-    list_display = ("kind", "format", "status", "row_count", "created_at", "expires_at")
+    list_display = ("what", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
     ordering = ("-id",)
     actions = None
@@ -152,6 +79,11 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
     def get_queryset(self, request: HttpRequest) -> Any:
         """The person's own."""
         return super().get_queryset(request).filter(user_id=request.user.pk)
+
+    @display(description="Kind", ordering="kind")
+    def what(self, export: Export) -> str:
+        """What it holds."""
+        return export.kind_label
 
     @display(
         description="State", label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"}
@@ -187,8 +119,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
         """Choose what goes out."""
         form = self._form(request)
         if request.method == "POST" and form.is_valid() and spend(request):
-            user: Any = request.user
-            export = exports.start(**form.chosen, user=user, actor=self.actor(request), at=timezone.now())
+            export = exports.start(**form.chosen, user=_person(request), actor=self.actor(request), at=timezone.now())
             return HttpResponseRedirect(self.url("change", export.pk))
         title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
         context = {"form": form, "button": "Make the file", **_key(request)}
@@ -196,27 +127,24 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
         """The form for what is to go out; the audit log has one of its own."""
-        allowed = [kind for kind, permission in EXPORTS.items() if may(request, permission)]
+        needed = {name: exporter.permission for name, exporter in exporters().items()}
+        allowed = [name for name, permission in needed.items() if may(request, permission)]
         if not allowed:
-            raise MissingPermission(*EXPORTS.values())
-        asked = request.GET.get("kind", allowed[0].value)
-        if asked == ExportKind.EVENTS or allowed == [ExportKind.EVENTS]:
-            require(request, EXPORTS[ExportKind.EVENTS])
-            return AuditExportForm(posted(request), lookups=self._lookups(request), initial=_as_listed(request))
-        kinds = [(kind.value, str(kind.label)) for kind in allowed if kind != ExportKind.EVENTS]
+            raise MissingPermission(*needed.values())
+        asked = request.GET.get("kind", allowed[0])
+        if asked == AUDIT_LOG.name or allowed == [AUDIT_LOG.name]:
+            require(request, needed[AUDIT_LOG.name])
+            topics, people = (kind(request, {}, Event, self).lookup_choices for kind in (TopicFilter, ActorFilter))
+            return AuditExportForm(posted(request), topics=topics, people=people, initial=_as_listed(request))
+        kinds = [(name, named(name).label) for name in allowed if name != AUDIT_LOG.name]
         initial = {"kind": asked, "status": request.GET.get("status", "")}
         return ExportForm(posted(request), kinds=kinds, initial=initial)
-
-    def _lookups(self, request: HttpRequest) -> dict[str, list[Any]]:
-        """What the filters of the audit log offer."""
-        filters = (TopicFilter, ActorFilter)
-        return {kind.parameter_name: kind(request, {}, Event, self).lookup_choices for kind in filters}
 
     def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
         """The file, for the person who asked for it and still may."""
         require(request, VIEW_EXPORT)
         export: Export = self.row_or_404(request, object_id)
-        require(request, EXPORTS[ExportKind(export.kind)])
+        require(request, exporters()[export.kind].permission)
         if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
             raise Http404("The export is no longer there")
         name = f"{export.kind}-{export.created_at:%Y-%m-%d}.{export.format}"
@@ -320,7 +248,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin):
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="import-{kept.pk}.csv"'
         response.write("\ufeff")
-        writer = Writer(response, columns)  # type: ignore[arg-type]
+        writer = Writer(response, columns)
         dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
         for row in ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns).iterator():
             writer.write(row)
@@ -328,16 +256,17 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin):
         return response
 
 
-def _midnight(day: date | None) -> str | None:
-    """When a day of the shop begins, as JSON can hold it."""
-    return datetime.combine(day, time(), timezone.get_current_timezone()).isoformat() if day else None
-
-
 def _as_listed(request: HttpRequest) -> dict[str, Any]:
     """The form's values that narrow the file like the list one comes from."""
     period = request.GET.get("period", "")
     since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None
     return {**request.GET.dict(), "since": since}
+
+
+def _person(request: HttpRequest) -> User:
+    """Who is asking; nobody gets here without a login."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def _key(request: HttpRequest) -> dict[str, str]:

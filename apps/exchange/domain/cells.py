@@ -6,9 +6,9 @@ Rule: reliability U12.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import IO, Any
+from typing import IO, Protocol
 
 from defusedcsv import csv
 
@@ -17,9 +17,10 @@ _RISKY = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
 # Characters of a row; longer ones are no data of ours.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
+_TRUE = frozenset({"true", "yes", "1"})
 
 
-def guarded(value: Any) -> Any:
+def guarded(value: object) -> object:
     """A value as it is written."""
     if value is None:
         return ""
@@ -33,16 +34,33 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _RISKY.match(cell[1:]) else cell
 
 
+def word(value: bool) -> str:
+    """A yes or no as it is written."""
+    return "true" if value else "false"
+
+
+def is_true(cell: str) -> bool:
+    """Whether a cell says yes."""
+    return cell.strip().lower() in _TRUE
+
+
+class Sink(Protocol):
+    """What rows are written to."""
+
+    def write(self, text: str, /) -> object:
+        """Take a text."""
+
+
 class Writer:
     """Writes rows of named columns."""
 
-    def __init__(self, file: IO[str], columns: Iterable[str]) -> None:
+    def __init__(self, file: Sink, columns: Iterable[str]) -> None:
         """Write the header."""
         self._columns = tuple(columns)
         self._writer = csv.writer(file)
         self._writer.writerow(self._columns)
 
-    def write(self, row: dict[str, Any]) -> None:
+    def write(self, row: Mapping[str, object]) -> None:
         """Write a row; columns that it lacks are blank."""
         self._writer.writerow([guarded(row.get(name)) for name in self._columns])
 
@@ -100,7 +118,7 @@ def read(file: IO[str], known: Collection[str] = ()) -> Iterator[tuple[int, dict
             yield lines.number, _wrong_with(cells, columns) or row
 
 
-def _headed(lines: _Lines) -> tuple[Any, list[str]]:
+def _headed(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
     """A reader of the rows, and the columns that the first line names."""
     csv.field_size_limit(MAX_ROW)
     try:

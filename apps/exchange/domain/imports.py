@@ -9,33 +9,33 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import IO, Any
+from typing import IO
 
+from django.contrib.auth import get_user_model
 from django.core.files.base import File
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.events.domain.recording import record_event
-from apps.exchange.domain.parsing import RawRow, UnreadableFile, rows_of
-from apps.exchange.kinds.rows import Outcome, source_key_of, take_in
-from apps.exchange.models import Format, Import, ImportedRow, Kind
+from apps.exchange.domain.kinds import importers
+from apps.exchange.domain.parsing import UnreadableFile, rows_of
+from apps.exchange.domain.rows import Fate, Outcome, RawRow
+from apps.exchange.models import Format, Import, ImportedRow
+from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError, TransitionRefused
+from apps.ground.phrases import too_large
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
-from apps.staff.models import User
 
 CHECK, RUN = "orders.check_import", "orders.run_import"
 State = Import.State
-Fate = ImportedRow.Fate
 PREVIEW = 50
 REPORT_EVERY = 50
 MAX_BYTES = 200 * 1024 * 1024
 # Files hold personal data: one that nobody goes on with does not stay.
 KEEP_UNTOUCHED = timedelta(days=7)
-# By kind of row, what somebody must hold in the panel to import it.
-NEEDED = {Kind.CUSTOMERS: "customers.add_customer", Kind.ORDERS: "orders.change_order"}
 
 
 class FileRefused(DomainError):
@@ -81,7 +81,7 @@ def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
         digest.update(chunk)
         size += len(chunk)
         if size > MAX_BYTES:
-            raise FileRefused(f"is too large (maximum is {MAX_BYTES // 1024 // 1024} MB)")
+            raise FileRefused(too_large(MAX_BYTES))
     if not size:
         raise FileRefused("is empty")
     file.seek(0)
@@ -122,7 +122,7 @@ def _opened(kept: Import) -> Iterator[Iterator[RawRow]]:
 def check(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
     """Find out what would become of each row, without any effect; notes the first rows and all failures."""
     ImportedRow.objects.filter(file=kept, dry=True).delete()
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     counts: Counter[str] = Counter()
     number = 0
     allowed = _allowed(kept.actor)
@@ -142,42 +142,55 @@ def check(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
 
 def _allowed(actor: str) -> frozenset[str]:
     """The kinds of rows that somebody may import, now; the operator's command may import all."""
+    needed = {name: importer.permission for name, importer in importers().items()}
     kind, _, number = actor.partition(":")
     if kind != "staff":
-        return frozenset(NEEDED)
-    user = User.objects.filter(pk=number).first()
-    return frozenset(kind for kind, permission in NEEDED.items() if user is not None and user.has_perm(permission))
+        return frozenset(needed)
+    user = get_user_model().objects.filter(pk=number).first()
+    return frozenset(name for name, permission in needed.items() if user is not None and user.has_perm(permission))
 
 
 def _forbidden(row: RawRow, allowed: frozenset[str]) -> Outcome | None:
     """The fate of a row that the importing person may not bring; None for any other."""
     if row.body is None or row.kind in allowed:
         return None
-    return Outcome(row.kind, Fate.FAILED, reason=f"You have no permission to import {row.kind}")
+    return Outcome(Fate.FAILED, reason=f"You have no permission to import {row.kind}")
 
 
-def _tried(row: RawRow, actor: str, seen: set[str]) -> Outcome:
+def _tried(row: RawRow, actor: str, seen: set[tuple[str, str]]) -> Outcome:
     """What a row would do after those before it."""
-    outcome = Outcome(row.kind, Fate.FAILED)
+    outcome = Outcome(Fate.FAILED)
     try:
         with transaction.atomic():
-            outcome = take_in(row, actor=actor, at=timezone.now())
+            outcome = _taken_in(row, actor=actor, at=timezone.now())
             raise _Undo
     except _Undo:
         pass
     if row.body is None or outcome.fate == Fate.FAILED:
         return outcome
-    if row.kind == Kind.ORDERS:
-        key = source_key_of(row, row.body)
-    else:
-        key = f"customer:{str(row.body.get('email') or row.body.get('phone') or row.digest).casefold()}"
+    importer = importers()[row.kind]
+    key = (row.kind, importer.key(row, row.body))
     if outcome.fate == Fate.NEW and key in seen:
-        if row.kind == Kind.ORDERS:
-            return Outcome(row.kind, Fate.SKIPPED, reason="stands in the file before")
-        return Outcome(row.kind, Fate.CHANGED, reason="stands in the file before")
+        return Outcome(importer.repeated, reason="stands in the file before")
     seen.add(key)
     # A number that nobody got means nothing.
-    return Outcome(row.kind, outcome.fate, reason=outcome.reason)
+    return Outcome(outcome.fate, reason=outcome.reason)
+
+
+def _taken_in(row: RawRow, *, actor: str, at: datetime) -> Outcome:
+    """Do what a row says; a row that cannot be changes nothing, and says why."""
+    if row.body is None:
+        return Outcome(Fate.FAILED, reason=row.problem)
+    try:
+        with transaction.atomic():
+            return importers()[row.kind].take_in(row, row.body, actor=actor, at=at)
+    except DomainError as refusal:
+        return Outcome(Fate.FAILED, reason=refusal.sentence)
+    except IntegrityError as error:
+        breach = breach_of(error)
+        if breach is None:
+            raise
+        return Outcome(Fate.FAILED, reason=f"{breach.field} {breach.message}")
 
 
 def run(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
@@ -201,7 +214,7 @@ def run(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
 
 @transaction.atomic
 def _imported(kept: Import, row: RawRow, allowed: frozenset[str]) -> Outcome:
-    outcome = _forbidden(row, allowed) or take_in(row, actor=kept.actor, at=timezone.now())
+    outcome = _forbidden(row, allowed) or _taken_in(row, actor=kept.actor, at=timezone.now())
     _note(kept, row, outcome, dry=False)
     return outcome
 
@@ -213,7 +226,7 @@ def _note(kept: Import, row: RawRow, outcome: Outcome, *, dry: bool) -> None:
         line=row.line,
         defaults={
             "shop": kept.shop,
-            "kind": outcome.kind,
+            "kind": row.kind,
             "fate": outcome.fate,
             "label": outcome.label[:255],
             "reason": outcome.reason[:1000],
@@ -241,8 +254,7 @@ def clear_left(at: datetime) -> int:
 
 def unfinished(digest: str) -> Import | None:
     """An import of the same file that was begun and not finished."""
-    found: Import | None = Import.objects.filter(digest=digest, state=State.IMPORTING).first()
-    return found
+    return Import.objects.filter(digest=digest, state=State.IMPORTING).first()
 
 
 def mark_importing(kept: Import) -> None:
@@ -263,12 +275,12 @@ def _job(job: Job, *, import_id: int, checking: bool) -> None:
         Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=str(error)[:500])
 
 
-def check_task(job: Job, **arguments: Any) -> None:
+def check_task(job: Job, **arguments: int) -> None:
     """Check a file; ``import_id`` names it."""
     _job(job, import_id=arguments["import_id"], checking=True)
 
 
-def run_task(job: Job, **arguments: Any) -> None:
+def run_task(job: Job, **arguments: int) -> None:
     """Import a file; ``import_id`` names it."""
     _job(job, import_id=arguments["import_id"], checking=False)
 

@@ -1,52 +1,27 @@
-"""The rows of a file that came in: what each holds, or why it cannot be read."""
+"""The objects of a file that came in: what each holds, or why it cannot be read."""
 
-import hashlib
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import IO, Any
+from collections.abc import Iterator
+from itertools import chain
+from typing import IO
 
-import orjson
-
-from apps.api.errors import ApiError
-from apps.api.requests.parsers import parse_json
 from apps.exchange.domain.cells import read
-from apps.exchange.kinds.tables import CUSTOMER_COLUMNS, Unreadable, customer_body, order_body
-from apps.exchange.models import Format, Kind
+from apps.exchange.domain.kinds import Importer, importers, named
+from apps.exchange.domain.rows import Cells, RawRow, Unreadable
+from apps.exchange.models import Format
+from apps.ground.phrases import BLANK
+from apps.ground.strict_json import BadJson, parse_json
 
 MAX_ROW = 1024 * 1024
-MAX_ROWS_OF_ORDER = 500
-_KINDS = {"customer": Kind.CUSTOMERS, "order": Kind.ORDERS}
+MAX_ROWS_OF_OBJECT = 500
 
 
 class UnreadableFile(ValueError):
     """The file as a whole cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawRow:
-    """A row of a file.
-
-    Attributes:
-        line: Where it begins, from 1.
-        kind: What it holds.
-        body: As the interface would take it.
-        problem: Why there is no body.
-    """
-
-    line: int
-    kind: str = ""
-    body: Mapping[str, Any] | None = None
-    problem: str = ""
-
-    @property
-    def digest(self) -> str:
-        """What equal rows have in common."""
-        return hashlib.sha256(orjson.dumps(self.body, default=str, option=orjson.OPT_SORT_KEYS)).hexdigest()[:40]
-
-
 def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
-    """The rows of a file, one by one.
+    """The objects of a file, one by one.
 
     Raises:
         UnreadableFile: It is a table, and its header is unusable.
@@ -57,6 +32,7 @@ def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
+    kinds = {named(name).singular: name for name in importers()}
     line = 0
     while text := file.readline(MAX_ROW + 1):
         line += 1
@@ -65,64 +41,79 @@ def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
                 text = file.readline(MAX_ROW)
             yield RawRow(line, problem=f"is longer than {MAX_ROW} bytes")
         elif text.strip():
-            yield _json_row(line, text.strip().removeprefix(b"\xef\xbb\xbf"))
+            yield _json_row(line, text.strip().removeprefix(b"\xef\xbb\xbf"), kinds)
 
 
-def _json_row(line: int, text: bytes) -> RawRow:
+def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
+    """One line; ``kinds`` are the names of kinds by what they are called in it."""
     try:
         value = parse_json(text, limit=MAX_ROW)
-    except ApiError as error:
-        return RawRow(line, problem=f"is no JSON: {error.detail or error.errors}")
-    names = [name for name in _KINDS if isinstance(value, dict) and isinstance(value.get(name), dict)]
-    if len(names) != 1 or len(value) != 1:
-        return RawRow(line, problem='must be {"customer": {…}} or {"order": {…}}')
-    return RawRow(line, _KINDS[names[0]], value[names[0]])
+    except BadJson as error:
+        return RawRow(line, problem=f"is no JSON: {error}")
+    if isinstance(value, dict) and len(value) == 1:
+        [(key, body)] = value.items()
+        if key in kinds and isinstance(body, dict):
+            return RawRow(line, kinds[key], body)
+    forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
+    return RawRow(line, problem=f"must be {forms}")
 
 
 def _table(file: IO[str]) -> Iterator[RawRow]:
-    rows = read(file, known=("order", *CUSTOMER_COLUMNS))
+    kinds = importers()
+    rows = read(file, known={name for kind in kinds.values() for name in (kind.group_by, *kind.columns) if name})
     try:
         first = next(rows, None)
     except ValueError as error:
         raise UnreadableFile(str(error)) from None
     if first is None:
         return
-    seen: set[str] = set()
-    group: list[Mapping[str, str]] = []
-    begins, name = 0, ""
-    for line, cells in _chained(first, rows):
+    seen: set[tuple[str, str]] = set()
+    group: list[Cells] = []
+    begins, together = 0, ("", "")
+    for line, cells in chain([first], rows):
         if isinstance(cells, str):
             yield RawRow(line, problem=cells)
-        elif "order" not in cells:
-            yield RawRow(line, Kind.CUSTOMERS, customer_body(cells))
-        elif group and cells["order"] == name:
+            continue
+        name, importer = _kind_of(cells, kinds)
+        if not importer.group_by:
+            yield _table_row(line, name, importer, [cells])
+        elif group and (name, cells[importer.group_by]) == together:
             # One more than there may be shows that there are too many.
-            if len(group) <= MAX_ROWS_OF_ORDER:
+            if len(group) <= MAX_ROWS_OF_OBJECT:
                 group.append(cells)
         else:
             if group:
-                yield _order_row(begins, group, seen)
-            group, begins, name = [cells], line, cells["order"]
+                yield _grouped(begins, together, group, seen)
+            group, begins, together = [cells], line, (name, cells[importer.group_by])
     if group:
-        yield _order_row(begins, group, seen)
+        yield _grouped(begins, together, group, seen)
 
 
-def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+def _kind_of(cells: Cells, kinds: dict[str, Importer]) -> tuple[str, Importer]:
+    """What a row of a table holds: the kind that is grouped by one of its columns, else the one that is not grouped."""
+    for name, importer in kinds.items():
+        if importer.group_by and importer.group_by in cells:
+            return name, importer
+    return next((name, importer) for name, importer in kinds.items() if not importer.group_by)
 
 
-def _order_row(line: int, group: list[Mapping[str, str]], seen: set[str]) -> RawRow:
-    """The rows of one order; ``seen`` holds the orders before it, which may be parts of the same."""
-    name = group[0]["order"]
-    if not name:
-        return RawRow(line, Kind.ORDERS, problem="order: can't be blank")
-    if len(group) > MAX_ROWS_OF_ORDER:
-        return RawRow(line, Kind.ORDERS, problem=f"order {name} has more than {MAX_ROWS_OF_ORDER} rows")
-    if name in seen:
-        return RawRow(line, Kind.ORDERS, problem=f"order {name} stands in the file before; its rows must be together")
-    seen.add(name)
+def _grouped(line: int, together: tuple[str, str], group: list[Cells], seen: set[tuple[str, str]]) -> RawRow:
+    """The rows of one object; ``seen`` holds the objects before it, which may be parts of the same."""
+    name, cell = together
+    kind, importer = named(name), importers()[name]
+    if not cell:
+        return RawRow(line, name, problem=f"{importer.group_by}: {BLANK}")
+    if len(group) > MAX_ROWS_OF_OBJECT:
+        return RawRow(line, name, problem=f"{kind.singular} {cell} has more than {MAX_ROWS_OF_OBJECT} rows")
+    if together in seen:
+        problem = f"{kind.singular} {cell} stands in the file before; its rows must be together"
+        return RawRow(line, name, problem=problem)
+    seen.add(together)
+    return _table_row(line, name, importer, group)
+
+
+def _table_row(line: int, name: str, importer: Importer, rows: list[Cells]) -> RawRow:
     try:
-        return RawRow(line, Kind.ORDERS, order_body(group))
+        return RawRow(line, name, importer.body(rows))
     except Unreadable as error:
-        return RawRow(line, Kind.ORDERS, problem=str(error))
+        return RawRow(line, name, problem=str(error))

@@ -1,47 +1,23 @@
-"""The audit log as a file: one row per event, oldest first."""
+"""The audit log in files: one row per event, oldest first; it goes out, and never in."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import orjson
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
+from apps.exchange.domain.kinds import Exporter, Kind, Shown
 from apps.staff.domain.actors import names_of
 
-COLUMNS = (
-    "id",
-    "at",
-    "actor",
-    "who",
-    "topic",
-    "what",
-    "about",
-    "subject_type",
-    "subject_id",
-    "changes",
-    "request_id",
-    "address",
-)
-# By what an export of it can be narrowed.
-FILTERS = ("topic", "actor", "actor__startswith", "subject_label__icontains", "created_at__gte", "created_at__lt")
+
+def _read(ids: Sequence[int]) -> list[Shown]:
+    """Events as JSON values; times are ISO 8601 in UTC."""
+    events = list(Event.objects.filter(pk__in=ids).defer("payload").order_by("pk"))
+    names = names_of([event.actor for event in events])
+    return [_shown(event, names[event.actor]) for event in events]
 
 
-def batches(rows: Any, size: int) -> Iterator[list[dict[str, Any]]]:
-    """The events of a queryset as JSON values, by keyset; times are ISO 8601 in UTC."""
-    last = 0
-    while events := list(rows.filter(pk__gt=last).defer("payload").order_by("pk")[:size]):
-        last = events[-1].pk
-        names = names_of([event.actor for event in events])
-        yield [_shown(event, names[event.actor]) for event in events]
-
-
-def cells(shown: dict[str, Any]) -> dict[str, Any]:
-    """One event as a row of a table."""
-    return shown | {"changes": orjson.dumps(shown["changes"]).decode() if shown["changes"] else ""}
-
-
-def _shown(event: Event, who: str) -> dict[str, Any]:
+def _shown(event: Event, who: str) -> Shown:
     return {
         "id": event.pk,
         "at": event.created_at.isoformat(),
@@ -56,3 +32,43 @@ def _shown(event: Event, who: str) -> dict[str, Any]:
         "request_id": event.request_id,
         "address": event.address,
     }
+
+
+def _cells(shown: Shown) -> Iterable[Shown]:
+    return [shown | {"changes": orjson.dumps(shown["changes"]).decode() if shown["changes"] else ""}]
+
+
+AUDIT_LOG = Kind(
+    name="events",
+    label="Audit log",
+    singular="event",
+    exporter=Exporter(
+        model=Event,
+        permission="events.export_event",
+        granted_by="staff_audit_log_view",
+        filters=(
+            "topic",
+            "actor",
+            "actor__startswith",
+            "subject_label__icontains",
+            "created_at__gte",
+            "created_at__lt",
+        ),
+        columns=(
+            "id",
+            "at",
+            "actor",
+            "who",
+            "topic",
+            "what",
+            "about",
+            "subject_type",
+            "subject_id",
+            "changes",
+            "request_id",
+            "address",
+        ),
+        read=_read,
+        cells=_cells,
+    ),
+)

@@ -1,5 +1,5 @@
 """The tables of imports and exports."""
 
-from apps.exchange.models.files import Export, ExportKind, Format, Import, ImportedRow, Kind, new_key
+from apps.exchange.models.files import LABELS, Export, Format, Import, ImportedRow, new_key
 
-__all__ = ["Export", "ExportKind", "Format", "Import", "ImportedRow", "Kind", "new_key"]
+__all__ = ["LABELS", "Export", "Format", "Import", "ImportedRow", "new_key"]

@@ -1,4 +1,4 @@
-"""Files of customers and orders that go out and come in."""
+"""Files that go out and come in."""
 
 import secrets
 from datetime import datetime
@@ -9,20 +9,8 @@ from django.db.models import Q
 
 from apps.ground.rows import ShopOwned
 
-
-class Kind(models.TextChoices):
-    """What a row of a file that comes in is."""
-
-    CUSTOMERS = "customers", "Customers"
-    ORDERS = "orders", "Orders"
-
-
-class ExportKind(models.TextChoices):
-    """What a file that goes out holds."""
-
-    CUSTOMERS = "customers", "Customers"
-    ORDERS = "orders", "Orders"
-    EVENTS = "events", "Audit log"
+# What people call the kinds of objects, by name; filled where kinds are registered.
+LABELS: dict[str, str] = {}
 
 
 class Format(models.TextChoices):
@@ -46,7 +34,7 @@ class Export(ShopOwned):
         FAILED = "failed", "Failed"
         EXPIRED = "expired", "Expired"
 
-    kind = models.CharField(max_length=9, choices=ExportKind)
+    kind = models.CharField(max_length=9)
     format = models.CharField(max_length=5, choices=Format)
     filters = models.JSONField(default=dict)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -60,7 +48,12 @@ class Export(ShopOwned):
         ordering = ("-id",)
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} of {self.created_at:%Y-%m-%d %H:%M}"
+        return f"{self.kind_label} of {self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def kind_label(self) -> str:
+        """What people call its kind."""
+        return LABELS.get(self.kind, self.kind)
 
     @property
     def place(self) -> str:
@@ -124,7 +117,7 @@ class ImportedRow(ShopOwned):
     file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates")
     line = models.PositiveIntegerField(help_text="In the file, from 1.")
     dry = models.BooleanField(default=False, help_text="Whether it was only checked.")
-    kind = models.CharField(max_length=9, choices=Kind, blank=True)
+    kind = models.CharField(max_length=9, blank=True)
     fate = models.CharField(max_length=7, choices=Fate)
     label = models.CharField(max_length=255, blank=True)
     reason = models.CharField(max_length=1000, blank=True)
@@ -145,3 +138,8 @@ class ImportedRow(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.line}: {self.get_fate_display()}"
+
+    @property
+    def kind_label(self) -> str:
+        """What people call its kind; blank where that could not be told."""
+        return LABELS.get(self.kind, self.kind)

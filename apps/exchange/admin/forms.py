@@ -1,0 +1,104 @@
+"""The forms of exports and imports: what a file is to hold, and the file that comes in."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+from django import forms
+from django.utils import timezone
+
+from apps.exchange.domain.imports import MAX_BYTES
+from apps.exchange.kinds.audit_log import AUDIT_LOG
+from apps.exchange.kinds.orders import ORDERS
+from apps.exchange.models import Format
+from apps.ground.phrases import size_of
+from apps.orders.models import Order
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+Choices: TypeAlias = "Sequence[tuple[str, str | _StrPromise]]"
+
+
+class Chosen(TypedDict):
+    """What of ``exports.start`` the person chooses."""
+
+    kind: str
+    format: str
+    filters: Mapping[str, object]
+
+
+def _day() -> forms.DateInput:
+    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+
+class ExportForm(forms.Form):
+    """What the file is to hold."""
+
+    kind = forms.ChoiceField(label="What")
+    format = forms.ChoiceField(label="As", choices=Format.choices)
+    status = forms.ChoiceField(
+        label="Orders",
+        required=False,
+        choices=[("", "All of them"), *Order.Status.choices],
+        help_text="For orders only.",
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None, *, kinds: Choices, initial: Mapping[str, Any]) -> None:
+        super().__init__(data, initial=dict(initial))
+        offer(self, "kind", kinds)
+
+    @property
+    def chosen(self) -> Chosen:
+        """Kind, format and filters."""
+        given = self.cleaned_data
+        filters = {"status": given["status"]} if given["kind"] == ORDERS.name else {}
+        return {"kind": given["kind"], "format": given["format"], "filters": filters}
+
+
+class AuditExportForm(forms.Form):
+    """Which entries of the audit log the file is to hold; the fields are named like the list's filters."""
+
+    topic = forms.ChoiceField(label="What happened", required=False)
+    who = forms.ChoiceField(label="Who", required=False)
+    q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
+    since = forms.DateField(label="From", required=False, widget=_day())
+    until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
+    format = forms.ChoiceField(label="As", choices=Format.choices)
+
+    def __init__(
+        self, data: Mapping[str, Any] | None, *, topics: Choices, people: Choices, initial: Mapping[str, Any]
+    ) -> None:
+        super().__init__(data, initial=dict(initial))
+        offer(self, "topic", [("", "Everything"), *topics])
+        offer(self, "who", [("", "Everybody"), *people])
+
+    @property
+    def chosen(self) -> Chosen:
+        """Kind, format and filters; days are the shop's."""
+        given = self.cleaned_data
+        who = "actor__startswith" if given["who"] == "app:" else "actor"
+        until = given["until"] + timedelta(days=1) if given["until"] else None
+        filters = {"topic": given["topic"], who: given["who"], "subject_label__icontains": given["q"]}
+        filters |= {"created_at__gte": _midnight(given["since"]), "created_at__lt": _midnight(until)}
+        return {"kind": AUDIT_LOG.name, "format": given["format"], "filters": filters}
+
+
+class UploadForm(forms.Form):
+    """The file that comes in."""
+
+    file = forms.FileField(
+        help_text=f"CSV or JSON lines, at most {size_of(MAX_BYTES, unit='B')}. Nothing is changed before you confirm."
+    )
+
+
+def offer(form: forms.Form, name: str, choices: Choices) -> None:
+    """Let one of a list be chosen that is known with the request only."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = list(choices)
+
+
+def _midnight(day: date | None) -> str | None:
+    """When a day of the shop begins, as JSON can hold it."""
+    return datetime.combine(day, time(), timezone.get_current_timezone()).isoformat() if day else None

@@ -1,0 +1,125 @@
+"""The kinds of objects that files hold: declared in ``apps/exchange/kinds``, registered at start.
+
+Exports and imports work through what is declared here and know no kind by its name.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias
+
+from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
+from apps.exchange.models import LABELS
+from apps.ground.rows import ShopOwned
+
+# An object as it goes out: a line of JSON, or by column the cells of a row.
+Shown: TypeAlias = dict[str, Any]
+
+
+class TakeIn(Protocol):
+    """Makes or changes what a row describes; runs in a transaction of its own."""
+
+    def __call__(self, row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
+        """Take the row in; raises a ``DomainError`` where its values do not fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exporter:
+    """How a kind goes out.
+
+    Attributes:
+        model: Each of its rows is one object.
+        permission: The Django permission that people need.
+        granted_by: The staff permission that grants it.
+        filters: The lookups by which a file can be narrowed.
+        columns: Of a table.
+        read: The objects with these ids, in their order, complete; in JSON lines they stand as they are.
+        cells: One object as rows of a table.
+    """
+
+    model: type[ShopOwned]
+    permission: str
+    granted_by: str
+    filters: tuple[str, ...]
+    columns: tuple[str, ...]
+    read: Callable[[Sequence[int]], list[Shown]]
+    cells: Callable[[Shown], Iterable[Shown]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer:
+    """How a kind comes in.
+
+    Attributes:
+        permission: The Django permission that people need.
+        granted_by: The staff permission that lets people import at all.
+        columns: Of a table that shows by them that it holds this kind; any one will do.
+        group_by: The column that makes one object of consecutive rows with the same cell; a table that has it holds
+            this kind. Blank for the kind of all other tables, in which each row is an object.
+        body: The rows of one object as its body; raises ``Unreadable``.
+        key: By what an object is known again within a file.
+        repeated: What becomes of an object that stands in the file before.
+        take_in: What a row does.
+    """
+
+    permission: str
+    granted_by: str
+    columns: tuple[str, ...] = ()
+    group_by: str = ""
+    body: Callable[[Sequence[Cells]], Body]
+    key: Callable[[RawRow, Body], str]
+    repeated: Fate
+    take_in: TakeIn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What a file can hold.
+
+    Attributes:
+        name: In the database and in addresses, at most 9 letters.
+        label: For people.
+        singular: The key of an object in a line of JSON.
+        exporter: None where it does not go out.
+        importer: None where it does not come in.
+    """
+
+    name: str
+    label: str
+    singular: str
+    exporter: Exporter | None = None
+    importer: Importer | None = None
+
+
+_kinds: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Add a kind; called from ``AppConfig.ready()``.
+
+    Raises:
+        ValueError: There is one with this name.
+    """
+    if kind.name in _kinds:
+        raise ValueError(f"The kind {kind.name!r} is registered twice")
+    _kinds[kind.name] = kind
+    LABELS[kind.name] = kind.label
+
+
+def named(name: str) -> Kind:
+    """The kind with a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return _kinds[name]
+
+
+def exporters() -> dict[str, Exporter]:
+    """What goes out, by the name of the kind."""
+    return {name: kind.exporter for name, kind in _kinds.items() if kind.exporter is not None}
+
+
+def importers() -> dict[str, Importer]:
+    """What comes in, by the name of the kind."""
+    return {name: kind.importer for name, kind in _kinds.items() if kind.importer is not None}

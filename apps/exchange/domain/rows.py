@@ -1,0 +1,66 @@
+"""One object of a file that comes in: what was read of it, and what became of it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import orjson
+
+from apps.exchange.models import ImportedRow
+from apps.ground.errors import DomainError
+
+Fate = ImportedRow.Fate
+# An object of a file, as the interface would take it.
+Body: TypeAlias = Mapping[str, Any]
+# A row of a table, by column.
+Cells: TypeAlias = Mapping[str, str]
+
+
+class Unreadable(ValueError):
+    """A cell says what nobody understands."""
+
+
+class RowRefused(DomainError):
+    """The values of a row do not fit."""
+
+    code = "row_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class RawRow:
+    """An object of a file, which in a table may take several rows.
+
+    Attributes:
+        line: Where it begins, from 1.
+        kind: The name of its kind; blank where that cannot be told.
+        body: As the interface would take it.
+        problem: Why there is no body.
+    """
+
+    line: int
+    kind: str = ""
+    body: Body | None = None
+    problem: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What equal rows have in common."""
+        return hashlib.sha256(orjson.dumps(self.body, default=str, option=orjson.OPT_SORT_KEYS)).hexdigest()[:40]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a row.
+
+    Attributes:
+        fate: Of ``ImportedRow.Fate``.
+        label: What people call the object.
+        reason: Why it was skipped or failed.
+        source_key: By what a new object is known again in later files; blank where it may come again.
+    """
+
+    fate: Fate
+    label: str = ""
+    reason: str = ""
+    source_key: str = ""

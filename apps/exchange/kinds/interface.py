@@ -1,0 +1,36 @@
+"""The form in which files hold objects: that of the REST interface, in one of its versions."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from apps.api.context import Context
+from apps.api.errors import ApiError
+from apps.api.versions import newest
+from apps.exchange.domain.rows import RowRefused
+from apps.ground.tenancy import current_shop
+
+
+def file_version() -> str:
+    """The version of the interface in which files are written and read."""
+    return newest()
+
+
+def file_context() -> Context:
+    """What objects are rendered for: a file of the current shop."""
+    return Context(current_shop(), file_version())
+
+
+@contextmanager
+def rows_refused() -> Iterator[None]:
+    """Within it, what the interface says against a body is said of the row.
+
+    Raises:
+        RowRefused: With all messages in one sentence.
+    """
+    try:
+        yield
+    except ApiError as error:
+        errors = error.errors
+        if isinstance(errors, Mapping):
+            errors = "; ".join(f"{field} {', '.join([*messages])}" for field, messages in errors.items())
+        raise RowRefused(str(errors)) from error

@@ -1,0 +1,22 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """What kinds there are is said where they are registered; the columns stay as they are."""
+
+    dependencies = [
+        ('exchange', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name='export',
+            name='kind',
+            field=models.CharField(max_length=9),
+        ),
+        migrations.AlterField(
+            model_name='importedrow',
+            name='kind',
+            field=models.CharField(blank=True, max_length=9),
+        ),
+    ]
