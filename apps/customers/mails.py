@@ -1,32 +1,20 @@
-"""The mails that customers get: asked for in the transaction of the change, sent by a worker."""
+"""The mails that customers get: asked for by name in the transaction of the change, sent by a worker."""
 
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from apps.customers.domain.accounts import activation_url
 from apps.customers.models import Customer, Invitation
 from apps.ground.tenancy import current_shop
-from apps.jobs.domain.queue import enqueue
-
-INVITE = "customers.send_invite"
-WELCOME = "customers.send_welcome"
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
 
 
-def invite(invitation: Invitation, *, actor: str) -> None:
-    """Ask for an invitation to be sent."""
-    enqueue(INVITE, actor=actor, invitation_id=invitation.pk)
-
-
-def welcome(customer: Customer, *, actor: str) -> None:
-    """Ask for a welcome to be sent."""
-    enqueue(WELCOME, actor=actor, customer_id=customer.pk)
-
-
-def send_invite(*, invitation_id: int) -> None:
+def send_invite(job: Job, **arguments: int) -> None:
     """Send an invitation, unless it was sent, or its link was used or replaced meanwhile."""
-    from apps.customers.domain.accounts import activation_url
-
-    invitation = Invitation.objects.select_related("customer").filter(pk=invitation_id, sent_at=None).first()
+    wanted = Invitation.objects.filter(pk=arguments["invitation_id"], sent_at=None)
+    invitation = wanted.select_related("customer").first()
     if invitation is None or invitation.customer.activation_nonce != invitation.nonce:
         return
     shop = current_shop()
@@ -44,12 +32,18 @@ def send_invite(*, invitation_id: int) -> None:
     Invitation.objects.filter(pk=invitation.pk).update(sent_at=timezone.now())
 
 
-def send_welcome(*, customer_id: int) -> None:
+def send_welcome(job: Job, **arguments: int) -> None:
     """Welcome a customer, unless the customer or the e-mail is gone."""
-    customer = Customer.objects.filter(pk=customer_id).exclude(email="").first()
+    customer = Customer.objects.filter(pk=arguments["customer_id"]).exclude(email="").first()
     if customer is None:
         return
     shop = current_shop()
     text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
     subject = " ".join(f"Welcome to {shop.name}".split())
     EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[customer.email]).send()
+
+
+def register_all() -> None:
+    """Add the tasks."""
+    jobs.register("customers.send_invite", send_invite)
+    jobs.register("customers.send_welcome", send_welcome)

@@ -14,13 +14,13 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.crypto import constant_time_compare
 
-from apps.customers import mails
 from apps.customers.domain.tokens import ACTIVATION, make_token, new_nonce, read_token
 from apps.customers.domain.validation import ACCOUNTS_OFF, password_errors
 from apps.customers.models import Customer, Invitation
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain.queue import enqueue
 from apps.shops.models import Shop
 
 LIFETIME = timedelta(days=30)
@@ -143,7 +143,7 @@ def send_invite(customer: Customer, given: Mapping[str, Any], *, actor: str, at:
     invitation.nonce = _renew_nonce(customer, at=at, state=State.INVITED)
     invitation.save()
     record_event("customers/invite", customer, actor=actor, at=at)
-    mails.invite(invitation, actor=actor)
+    enqueue("customers.send_invite", actor=actor, invitation_id=invitation.pk)
     return invitation
 
 

@@ -8,7 +8,6 @@ from django.contrib.auth import hashers
 from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 
-from apps.customers import mails
 from apps.customers.domain import accounts, addresses, consents
 from apps.customers.domain.consents import Consent, consent_of, merged
 from apps.customers.domain.contacts import email_key
@@ -21,6 +20,7 @@ from apps.events.domain.recording import record_event
 from apps.ground import sql
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 
 Channel = ConsentChange.Channel
@@ -58,7 +58,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     An account is active at once where a password is given. Invitations and welcome mails are sent by a worker.
 
     Args:
-        attrs: See ``rules.clean``; further ``created_at`` for customers that come from elsewhere.
+        attrs: See ``validation.clean``; further ``created_at`` for customers that come from elsewhere.
         actor: Who makes the customer.
         at: When.
 
@@ -89,7 +89,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at)
     record_event("customers/create", customer, actor=actor, at=at)
     if cleaned.get("send_email_welcome") and customer.email:
-        mails.welcome(customer, actor=actor)
+        enqueue("customers.send_welcome", actor=actor, customer_id=customer.pk)
     if cleaned.get("send_email_invite") and customer.state != Customer.State.ENABLED:
         accounts.send_invite(customer, {}, actor=actor, at=at)
     return customer
@@ -139,7 +139,7 @@ def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str,
 
     Args:
         customer: Who; read again under a lock.
-        attrs: See ``rules.clean``; what only a create takes is ignored.
+        attrs: See ``validation.clean``; what only a create takes is ignored.
         actor: Who changes the customer.
         at: When.
 
