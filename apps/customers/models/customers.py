@@ -1,4 +1,4 @@
-"""The people who buy: their contact details, addresses, accounts and consents.
+"""The people who buy: their contact details, their accounts, and what they agreed to.
 
 Blank text stands for "none"; the interface shows it as null. No card data is ever stored.
 """
@@ -10,28 +10,11 @@ from django.contrib.auth import hashers
 from django.db import models
 from django.db.models import Q
 
+from apps.customers.models.consents import ConsentState, OptInLevel
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class ConsentState(models.TextChoices):
-    """Whether a customer wants marketing messages on a channel."""
-
-    NOT_SUBSCRIBED = "not_subscribed", "Not subscribed"
-    PENDING = "pending", "Waiting for confirmation"
-    SUBSCRIBED = "subscribed", "Subscribed"
-    UNSUBSCRIBED = "unsubscribed", "Unsubscribed"
-    REDACTED = "redacted", "Erased"
-    INVALID = "invalid", "Not reachable"
-
-
-class OptInLevel(models.TextChoices):
-    """How sure it is that the consent came from the customer."""
-
-    SINGLE = "single_opt_in", "Single opt-in"
-    CONFIRMED = "confirmed_opt_in", "Confirmed opt-in"
-    UNKNOWN = "unknown", "Unknown"
 
 
 class Customer(ShopOwned):
@@ -104,13 +87,13 @@ class Customer(ShopOwned):
                 condition=~Q(email_key=""),
                 name="customers_customer_email_is_unique",
                 violation_error_code="email",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
             ),
             models.UniqueConstraint(
                 fields=("shop", "phone"),
                 condition=~Q(phone=""),
                 name="customers_customer_phone_is_unique",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
             ),
             models.CheckConstraint(
                 condition=Q(email="", email_key="") | (~Q(email="") & ~Q(email_key="")),
@@ -145,64 +128,6 @@ class Customer(ShopOwned):
     def check_password(self, password: str) -> bool:
         """Whether this is the account's password; a customer without an account has none."""
         return bool(self.password) and hashers.check_password(password, self.password)
-
-
-class Address(ShopOwned):
-    """A postal address of a customer. One of them is the default, to which the customer points."""
-
-    customer = models.ForeignKey(
-        Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
-    )
-    first_name = models.CharField(max_length=255, blank=True)
-    last_name = models.CharField(max_length=255, blank=True)
-    company = models.CharField(max_length=255, blank=True)
-    address1 = models.CharField("address", max_length=255, blank=True)
-    address2 = models.CharField("apartment, suite …", max_length=255, blank=True)
-    city = models.CharField(max_length=255, blank=True)
-    province = models.CharField(max_length=255, blank=True)
-    province_code = models.CharField(max_length=10, blank=True)
-    country = models.CharField(max_length=255, blank=True)
-    country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")
-    zip = models.CharField("postal code", max_length=255, blank=True)
-    phone = models.CharField(max_length=255, blank=True)
-
-    class Meta:
-        ordering = ("id",)
-        verbose_name_plural = "addresses"
-        indexes = (
-            models.Index(fields=("customer", "-updated_at", "-id"), name="customers_address_recent"),
-            models.Index(fields=("shop", "country_code", "customer"), name="customers_address_by_country"),
-        )
-
-    def __str__(self) -> str:
-        return ", ".join(part for part in (self.address1, f"{self.zip} {self.city}".strip(), self.country) if part)
-
-    @property
-    def name(self) -> str:
-        """First and last name of the recipient, as far as known."""
-        return f"{self.first_name} {self.last_name}".strip()
-
-
-class ConsentChange(ShopOwned):
-    """One step in the history of a customer's consent; never changed."""
-
-    class Channel(models.TextChoices):
-        EMAIL = "email", "E-mail"
-        SMS = "sms", "Text message"
-
-    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="consent_changes", editable=False)
-    channel = models.CharField(max_length=5, choices=Channel)
-    state = models.CharField(max_length=20, choices=ConsentState)
-    opt_in_level = models.CharField(max_length=20, choices=OptInLevel, blank=True)
-    collected_from = models.CharField(max_length=50, blank=True)
-    consent_updated_at = models.DateTimeField(null=True)
-    actor = models.CharField(max_length=100)
-
-    class Meta:
-        ordering = ("-id",)
-
-    def __str__(self) -> str:
-        return f"{self.get_channel_display()}: {self.get_state_display()}"
 
 
 class Invitation(ShopOwned):
