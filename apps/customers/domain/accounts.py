@@ -19,6 +19,7 @@ from apps.customers.domain.validation import ACCOUNTS_OFF, password_errors
 from apps.customers.models import Customer, Invitation
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, TransitionRefused
+from apps.ground.phrases import BLANK, INVALID, too_many
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.shops.models import Shop
@@ -150,18 +151,18 @@ def send_invite(customer: Customer, given: Mapping[str, Any], *, actor: str, at:
 def _wrong_in(invitation: Invitation) -> dict[str, list[str]]:
     errors: dict[str, list[str]] = {}
     if not invitation.to_address:
-        errors["to"] = ["can't be blank"]
+        errors["to"] = [BLANK]
     for field, addresses in (
         ("to", [invitation.to_address] if invitation.to_address else []),
         ("from", [invitation.from_address]),
         ("bcc", invitation.bcc),
     ):
         if not all(_is_email(address) for address in addresses):
-            errors[field] = ["is invalid"]
+            errors[field] = [INVALID]
     if len(invitation.bcc) > MAX_BCC:
-        errors["bcc"] = [f"has too many addresses (maximum is {MAX_BCC})"]
+        errors["bcc"] = [too_many("addresses", MAX_BCC)]
     if invitation.subject.splitlines() != [invitation.subject]:
-        errors["subject"] = ["is invalid"]
+        errors["subject"] = [INVALID]
     return errors
 
 

@@ -13,6 +13,7 @@ from apps.customers.domain.touching import lock, touch
 from apps.customers.models import Address, Customer
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID
 from apps.shops.domain.countries import UnknownCountry, complete
 
 Attrs = dict[str, Any]
@@ -59,7 +60,7 @@ def clean_address(given: Mapping[str, Any], present: Address | None = None) -> t
         first, _, last = (given["name"] or "").strip().rpartition(" ")
         attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
     if present is None and not any(value.strip() for value in attrs.values()):
-        return attrs, {"address": ["can't be blank"]}
+        return attrs, {"address": [BLANK]}
     try:
         attrs |= _place(attrs, present)
     except UnknownCountry as error:
@@ -164,7 +165,7 @@ def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at
     wanted = set(ids)
     own = set(Address.objects.filter(customer=customer).values_list("pk", flat=True))
     if wanted - own:
-        raise UnknownAddress("is invalid")
+        raise UnknownAddress(INVALID)
     if customer.default_address_id in wanted and own - wanted:
         raise DefaultAddressNeeded
     if customer.default_address_id in wanted:

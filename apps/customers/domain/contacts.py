@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 from django.utils.encoding import punycode
 
+from apps.ground.phrases import INVALID
+
 _is_email = EmailValidator()
 _MAX_EMAIL = 255
 _MAX_TYPED_PHONE = 50
@@ -82,12 +84,12 @@ def clean_contacts(values: dict[str, Any], country_code: str) -> dict[str, list[
         if values.get("email"):
             values["email"] = canonical_email(values["email"])
     except NotAnEmail:
-        errors["email"] = ["is invalid"]
+        errors["email"] = [INVALID]
     try:
         if values.get("phone"):
             values["phone"] = canonical_phone(values["phone"], country_code)
     except NotAPhone:
-        errors["phone"] = ["is invalid"]
+        errors["phone"] = [INVALID]
     return errors
 
 

@@ -16,6 +16,7 @@ from apps.customers.domain.consents import Consent, consent_of
 from apps.customers.domain.contacts import clean_contacts, email_key
 from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, TAKEN, too_long
 from apps.metafields.domain.setting import BadMetafields, Draft, check_many
 from apps.shops.models import Shop
 
@@ -23,9 +24,9 @@ Attrs = dict[str, Any]
 Errors = dict[str, list[str]]
 
 NAMELESS = "must have a name or email address"
-TAKEN = "has already been taken"
 PLAIN = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
-PASSWORD_LENGTH = (5, 72)
+MIN_PASSWORD, MAX_PASSWORD = 5, 72
+MISMATCH = "doesn't match Password"
 ACCOUNTS_OFF = "customer accounts are disabled"
 
 
@@ -137,21 +138,20 @@ def _clean_password(cleaned: Attrs, errors: Errors) -> None:
     if not password:
         cleaned.pop("password", None)
         if confirmation:
-            errors["password_confirmation"] = ["doesn't match Password"]
+            errors["password_confirmation"] = [MISMATCH]
         return
-    shortest, longest = PASSWORD_LENGTH
-    errors |= password_errors(password, confirmation, shortest, longest)
+    errors |= password_errors(password, confirmation)
 
 
-def password_errors(password: str, confirmation: str | None, shortest: int = 5, longest: int = 72) -> Errors:
+def password_errors(password: str, confirmation: str | None) -> Errors:
     """What is wrong with a new password; a confirmation counts where one is given."""
     errors: Errors = {}
-    if len(password) < shortest:
-        errors["password"] = [f"is too short (minimum is {shortest} characters)"]
-    if len(password) > longest:
-        errors["password"] = [f"is too long (maximum is {longest} characters)"]
+    if len(password) < MIN_PASSWORD:
+        errors["password"] = [f"is too short (minimum is {MIN_PASSWORD} characters)"]
+    if len(password) > MAX_PASSWORD:
+        errors["password"] = [too_long(MAX_PASSWORD)]
     if confirmation is not None and confirmation != password:
-        errors["password_confirmation"] = ["doesn't match Password"]
+        errors["password_confirmation"] = [MISMATCH]
     return errors
 
 
@@ -178,4 +178,4 @@ def _check_invitable(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
     if shop.customer_accounts == Shop.CustomerAccounts.DISABLED:
         errors["send_email_invite"] = [ACCOUNTS_OFF]
     elif not cleaned.get("email") and "email" not in errors:
-        errors["email"] = ["can't be blank"]
+        errors["email"] = [BLANK]

@@ -14,6 +14,7 @@ from apps.customers.domain.customers import create_customer
 from apps.customers.domain.validation import CustomerRefused
 from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
+from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 
@@ -40,7 +41,7 @@ def buyer_of(order: Order, given: Mapping[str, Any] | None, *, actor: str, at: d
     if given and given.get("id"):
         customer = locked(given["id"])
         if customer is None:
-            raise BuyerRefused("is invalid")
+            raise BuyerRefused(INVALID)
         return customer
     attrs = {name: value for name, value in (given or {}).items() if value not in (None, "") and name != "id"}
     if not attrs.get("email") and order.email:

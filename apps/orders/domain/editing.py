@@ -12,6 +12,7 @@ from django.db import transaction
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, payments
@@ -34,6 +35,7 @@ COLUMNS = (
 PERSONAL = frozenset({"email", "phone", "billing_address", "shipping_address", "note", "note_attributes"})
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
+MAX_COMMENT = 5000
 UNSET = object()
 
 
@@ -107,7 +109,7 @@ def update_order(
 def _give_to(order: Order, customer_id: int | None) -> None:
     for known in _known(order.customer_id, customer_id):
         if buyers.locked(known) is None:
-            raise buyers.BuyerRefused("is invalid")
+            raise buyers.BuyerRefused(INVALID)
     order.customer_id = customer_id
 
 
@@ -143,15 +145,15 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     The text is a row of its own, for it may name people, and events are never erased.
 
     Raises:
-        CommentRefused: It is blank, longer than 5,000 characters, or no text.
+        CommentRefused: It is blank, longer than ``MAX_COMMENT``, or no text.
     """
     said = text.strip()
     if not said:
-        raise CommentRefused("can't be blank")
+        raise CommentRefused(BLANK)
     if "\0" in said:
-        raise CommentRefused("is invalid")
-    if len(said) > 5000:
-        raise CommentRefused("is too long (maximum is 5000 characters)")
+        raise CommentRefused(INVALID)
+    if len(said) > MAX_COMMENT:
+        raise CommentRefused(too_long(MAX_COMMENT))
     row: Comment = Comment.objects.create(shop=current_shop(), order=order, body=said, actor=actor, created_at=at)
     record_event("orders/comment", order, actor=actor, at=at)
     return row

@@ -8,13 +8,13 @@ from django.conf import settings
 from apps.catalog.models import Product, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.ground.money import rounded
+from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.ground.tenancy import current_shop
 from apps.orders.models import LineItem, Order
 
 Attrs = Mapping[str, Any]
 Errors = dict[str, list[str]]
 MAX_LINES = 500
-BLANK = "can't be blank"
 
 
 def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]:
@@ -31,7 +31,7 @@ def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]
     if not given:
         return [], {"line_items": [BLANK]}
     if len(given) > MAX_LINES:
-        return [], {"line_items": [f"is too long (maximum is {MAX_LINES} lines)"]}
+        return [], {"line_items": [too_long(MAX_LINES, "lines")]}
     variants = _variants(given)
     products = _products(given)
     lines: list[LineItem] = []
@@ -40,10 +40,10 @@ def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]
         wanted, product_id = attrs.get("variant_id"), attrs.get("product_id")
         variant = variants.get(wanted) if wanted else None
         if wanted and variant is None:
-            errors[f"line_items.{index}.variant_id"] = ["is invalid"]
+            errors[f"line_items.{index}.variant_id"] = [INVALID]
             continue
         if product_id and product_id not in products and variant is None:
-            errors[f"line_items.{index}.product_id"] = ["is invalid"]
+            errors[f"line_items.{index}.product_id"] = [INVALID]
             continue
         product = variant.product if variant else products.get(product_id) if product_id else None
         line, wrong = _line(order, attrs, variant, product)

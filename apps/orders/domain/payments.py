@@ -15,6 +15,7 @@ from apps.catalog.domain.sales import count_units
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
+from apps.ground.phrases import BLANK, INVALID, at_most
 from apps.ground.tenancy import current_shop
 from apps.orders.domain import buyers, statuses
 from apps.orders.domain.loading import lines_of, lock, transactions_of
@@ -138,14 +139,14 @@ def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
             if not row.unsettled:
                 raise PaymentRefused("has been settled already", field="parent_id")
             return row
-    raise PaymentRefused("is invalid", field="parent_id")
+    raise PaymentRefused(INVALID, field="parent_id")
 
 
 def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
     given = attrs.get("currency")
     if given is None:
         if order.is_multi_currency and attrs.get("amount") is not None:
-            raise PaymentRefused("can't be blank", field="currency")
+            raise PaymentRefused(BLANK, field="currency")
         return parent.currency if parent else order.currency
     if given not in {order.currency, order.presentment_currency}:
         raise PaymentRefused("is not a currency of the order", field="currency")
@@ -165,11 +166,11 @@ def _amount(
         rest = owed(order, known, currency)
         given = rest if parent is None else min(parent.unsettled, rest)
     elif not fits(given, currency):
-        raise PaymentRefused("is invalid")
+        raise PaymentRefused(INVALID)
     if given == 0 and order.total_price:
         raise PaymentRefused("must be greater than 0")
     if parent is not None and given > parent.unsettled:
-        raise PaymentRefused(f"must be less than or equal to {text_of(parent.unsettled, currency)}")
+        raise PaymentRefused(at_most(text_of(parent.unsettled, currency)))
     return given
 
 
@@ -202,7 +203,7 @@ def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decima
         return amount
     converted = rounded(amount / order.exchange_rate, order.currency)
     if converted >= MAX_AMOUNT:
-        raise PaymentRefused("is invalid")
+        raise PaymentRefused(INVALID)
     whole, rest = owed(order, known, currency), owed(order, known, order.currency)
     if amount == whole:
         return rest
@@ -212,7 +213,7 @@ def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decima
 def _refuse_overpayment(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
     limit = owed(order, known, row.currency)
     if row.amount > limit:
-        raise PaymentRefused(f"must be less than or equal to {text_of(limit, row.currency)}")
+        raise PaymentRefused(at_most(text_of(limit, row.currency)))
 
 
 def settle(

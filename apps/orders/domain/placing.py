@@ -18,6 +18,7 @@ from django.db.models import F
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.money import is_currency, quantum_of
+from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
@@ -188,15 +189,15 @@ def _currencies(order: Order, attrs: Attrs) -> Errors:
     order.exchange_rate = attrs.get("exchange_rate") or Decimal(1)
     for name in ("currency", "presentment_currency"):
         if not is_currency(getattr(order, name)):
-            errors[name] = ["is not included in the list"]
+            errors[name] = [NOT_IN_LIST]
     if order.is_multi_currency and not attrs.get("exchange_rate"):
-        errors["exchange_rate"] = ["can't be blank"]
+        errors["exchange_rate"] = [BLANK]
     if not order.is_multi_currency and order.exchange_rate != 1:
         errors["exchange_rate"] = ["must be 1 where there is one currency"]
     if errors:
         return errors
     tiny = quantum_of(order.presentment_currency) / order.exchange_rate
-    return {} if tiny < 10**9 else {"exchange_rate": ["is invalid"]}
+    return {} if tiny < 10**9 else {"exchange_rate": [INVALID]}
 
 
 def _send(parts: Parts, lines: Sequence[LineItem]) -> Errors:
@@ -204,7 +205,7 @@ def _send(parts: Parts, lines: Sequence[LineItem]) -> Errors:
     if parts.fulfillment_status in (None, ""):
         return {}
     if parts.fulfillment_status != Order.FulfillmentStatus.FULFILLED:
-        return {"fulfillment_status": ["is not included in the list"]}
+        return {"fulfillment_status": [NOT_IN_LIST]}
     for line in lines:
         line.fulfilled_quantity, line.fulfillable_quantity = line.quantity, 0
     return {}

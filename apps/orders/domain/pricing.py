@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, portion, rounded, split, text_of
+from apps.ground.phrases import INVALID, at_most
 from apps.orders.models import LineItem, Order, ShippingLine
 
 Errors = dict[str, list[str]]
@@ -82,9 +83,7 @@ def _decimals(
             given[f"discount_codes.{index}.amount"] = code["amount"]
     given |= _tax_prices("tax_lines", taxes)
     return {
-        name: ["is invalid"]
-        for name, amount in given.items()
-        if amount is not None and not fits(amount, order.currency)
+        name: [INVALID] for name, amount in given.items() if amount is not None and not fits(amount, order.currency)
     }
 
 
@@ -102,7 +101,7 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
     for index, line in enumerate(lines):
         line.discount, line.discount_allocations = ZERO, []
         if line.total_discount > gross(line):
-            errors[f"line_items.{index}.total_discount"] = [f"must be less than or equal to {gross(line)}"]
+            errors[f"line_items.{index}.total_discount"] = [at_most(gross(line))]
         elif line.total_discount:
             amount = text_of(line.total_discount, order.currency)
             _allocate(line, line.total_discount, _application(order, type="manual", value=amount, explicit=True))
@@ -123,7 +122,7 @@ def _apply_codes(
         left = [net(row) for row in rows]
         if code["type"] == "percentage":
             if code["amount"] > 100:
-                errors[f"discount_codes.{index}.amount"] = ["must be less than or equal to 100"]
+                errors[f"discount_codes.{index}.amount"] = [at_most(100)]
                 continue
             amount = rounded(sum(left, ZERO) * code["amount"] / 100, order.currency)
         else:
