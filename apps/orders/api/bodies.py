@@ -10,9 +10,9 @@ from apps.api.resources.serializers import Attrs, Errors, check_body, flatten
 from apps.metafields.domain import setting as metafields
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain.editing import COLUMNS as UPDATABLE
 from apps.orders.domain.placing import Parts
 from apps.orders.domain.pricing import CHECKED
+from apps.orders.models import EDITABLE
 
 # What of the body of a new order belongs to apps above this one.
 OTHERS = ("fulfillments", "send_fulfillment_receipt")
@@ -52,7 +52,7 @@ def read_changes(version: str, data: Mapping[str, Any], instance: Any) -> tuple[
     Raises:
         Unprocessable: ``{field: [messages]}``.
     """
-    named = {name: value for name, value in data.items() if name in {*UPDATABLE, "customer"}}
+    named = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
     parts = {
         name: named.pop(name) for name in ADDRESSES if isinstance(named.get(name), dict) and getattr(instance, name)
     }

@@ -18,21 +18,8 @@ from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, payments
 from apps.orders.domain.loading import lines_of, lock, transactions_of
 from apps.orders.domain.validation import clean
-from apps.orders.models import Comment, Order, Transaction
+from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
 
-COLUMNS = (
-    "email",
-    "phone",
-    "buyer_accepts_marketing",
-    "billing_address",
-    "shipping_address",
-    "note",
-    "note_attributes",
-    "tags",
-    "po_number",
-)
-# Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
-PERSONAL = frozenset({"email", "phone", "billing_address", "shipping_address", "note", "note_attributes"})
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
 MAX_COMMENT = 5000
@@ -72,7 +59,7 @@ def update_order(
 
     Args:
         order: Read again under a lock.
-        attrs: Of ``COLUMNS``.
+        attrs: Of ``EDITABLE``.
         actor: Who.
         at: When.
         customer: None takes the order from its customer, an id gives it to another; unset leaves it.
@@ -87,7 +74,7 @@ def update_order(
         raise ChangeRefused(errors)
     order = lock(order)
     before = order.customer_id
-    changed = {name: cleaned[name] for name in COLUMNS if name in cleaned and cleaned[name] != getattr(order, name)}
+    changed = {name: cleaned[name] for name in EDITABLE if name in cleaned and cleaned[name] != getattr(order, name)}
     changes = changes_of(order, changed, personal=PERSONAL)
     for name, value in changed.items():
         setattr(order, name, value)

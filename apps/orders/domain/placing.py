@@ -24,7 +24,7 @@ from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, hooks, items, payments, pricing, statuses, stocking
 from apps.orders.domain.validation import clean
-from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
+from apps.orders.models import GIVEN, LineItem, Order, OrderCounter, ShippingLine, Transaction
 from apps.orders.models.orders import FIRST_NAME
 from apps.shops.models import App
 
@@ -32,31 +32,6 @@ Attrs = Mapping[str, Any]
 Errors = dict[str, list[str]]
 Financial = Order.FinancialStatus
 
-COLUMNS = (
-    "email",
-    "phone",
-    "buyer_accepts_marketing",
-    "billing_address",
-    "shipping_address",
-    "browser_ip",
-    "client_details",
-    "taxes_included",
-    "tax_exempt",
-    "total_tip_received",
-    "note",
-    "note_attributes",
-    "tags",
-    "po_number",
-    "source_name",
-    "source_identifier",
-    "source_url",
-    "reference",
-    "landing_site",
-    "referring_site",
-    "customer_locale",
-    "inventory_behaviour",
-    "test",
-)
 # What an order that was dealt with elsewhere may be said to be, and the movements of money that this stands for.
 STANDS_FOR: dict[str, tuple[str, ...]] = {
     Financial.PENDING: (),
@@ -110,7 +85,7 @@ def create_order(attrs: Attrs, parts: Parts, *, actor: str, at: datetime, app: A
     """Take in an order.
 
     Args:
-        attrs: Of ``COLUMNS``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
+        attrs: Of ``GIVEN``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
             ``closed_at``.
         parts: What comes with it.
         actor: Who brings it.
@@ -165,7 +140,7 @@ def _priced(
         created_at=at,
         processed_at=attrs.get("processed_at") or at,
         closed_at=attrs.get("closed_at"),
-        **{name: cleaned[name] for name in COLUMNS if cleaned.get(name) is not None},
+        **{name: cleaned[name] for name in GIVEN if cleaned.get(name) is not None},
     )
     errors |= _currencies(order, attrs)
     if errors:

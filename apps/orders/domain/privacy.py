@@ -11,20 +11,8 @@ from apps.events.domain.recording import record_event
 from apps.events.models import Event
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
-from apps.orders.models import Comment, LineItem, Order, ShippingLine, Transaction
+from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
 
-_BLANK: dict[str, Any] = {
-    "email": "",
-    "phone": "",
-    "billing_address": None,
-    "shipping_address": None,
-    "browser_ip": None,
-    "client_details": None,
-    "note": "",
-    "note_attributes": [],
-    "landing_site": "",
-    "referring_site": "",
-}
 # Where a person's taxes were due stays, since book-keeping needs it.
 _KEPT_OF_ADDRESSES = ("country", "country_code", "province", "province_code")
 
@@ -36,7 +24,7 @@ def export(customer: Customer) -> list[dict[str, Any]]:
 
 
 def _exported(order: Order) -> dict[str, Any]:
-    shown: dict[str, Any] = {name: getattr(order, name) for name in _BLANK}
+    shown: dict[str, Any] = {name: getattr(order, name) for name in PERSONAL}
     return shown | {
         "name": order.name,
         "processed_at": order.processed_at.isoformat(),
@@ -52,9 +40,11 @@ def _exported(order: Order) -> dict[str, Any]:
 
 def redact(customer: Customer, actor: str, at: datetime) -> None:
     """Erase what a customer's orders say of the person."""
+    fresh = Order()
+    blank = {name: getattr(fresh, name) for name in PERSONAL}
     for order in Order.objects.select_for_update(of=("self",)).filter(customer=customer).order_by("pk"):
         kept = {name: _country_of(getattr(order, name)) for name in ("billing_address", "shipping_address")}
-        Order.objects.filter(pk=order.pk).update(**{**_BLANK, **kept, "redacted_at": at})
+        Order.objects.filter(pk=order.pk).update(**{**blank, **kept, "redacted_at": at})
         LineItem.objects.filter(order=order).update(properties=[])
         ShippingLine.objects.filter(order=order).update(phone="")
         Comment.objects.filter(order=order).delete()

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import models
+
 from apps.customers.domain.contacts import clean_contacts
 from apps.ground.tenancy import current_shop
+from apps.orders.models import EDITABLE, Order
 
 Errors = dict[str, list[str]]
-TEXTS = ("email", "phone", "note", "tags", "po_number")
+TEXTS = {name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)}
 
 
 def clean(attrs: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:

@@ -1,10 +1,22 @@
 """The tables of orders."""
 
 from apps.orders.models.lines import LineItem, ShippingLine
-from apps.orders.models.orders import Comment, MoneyColumn, OpenOrder, Order, OrderCounter
+from apps.orders.models.orders import (
+    EDITABLE,
+    GIVEN,
+    PERSONAL,
+    Comment,
+    MoneyColumn,
+    OpenOrder,
+    Order,
+    OrderCounter,
+)
 from apps.orders.models.transactions import Transaction
 
 __all__ = [
+    "EDITABLE",
+    "GIVEN",
+    "PERSONAL",
     "Comment",
     "LineItem",
     "MoneyColumn",

@@ -16,6 +16,50 @@ from apps.shops.models import App
 
 FIRST_NAME = 1001
 
+# What may be changed of an order as long as it lives; the rest is history.
+EDITABLE = (
+    "email",
+    "phone",
+    "buyer_accepts_marketing",
+    "billing_address",
+    "shipping_address",
+    "note",
+    "note_attributes",
+    "tags",
+    "po_number",
+)
+# What its sender says of it and is kept as it comes; the other columns follow from this and from what happens to it.
+GIVEN = (
+    *EDITABLE,
+    "browser_ip",
+    "client_details",
+    "taxes_included",
+    "tax_exempt",
+    "total_tip_received",
+    "source_name",
+    "source_identifier",
+    "source_url",
+    "reference",
+    "landing_site",
+    "referring_site",
+    "customer_locale",
+    "inventory_behaviour",
+    "test",
+)
+# What tells of a person: erased with the customer, and not repeated in the audit trail, whose rows are never changed.
+PERSONAL = (
+    "email",
+    "phone",
+    "billing_address",
+    "shipping_address",
+    "browser_ip",
+    "client_details",
+    "note",
+    "note_attributes",
+    "landing_site",
+    "referring_site",
+)
+
 
 class MoneyColumn(models.DecimalField[Decimal, Decimal]):
     """An exact amount in the order's currency; three decimals hold every currency that we take."""
