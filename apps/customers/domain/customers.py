@@ -1,8 +1,6 @@
 """Creating, changing and deleting customers; one function per verb, called by REST, the panel and imports."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth import hashers
 from django.db import transaction
@@ -18,6 +16,7 @@ from apps.customers.models import Address, ConsentChange, Customer
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground import sql
+from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
@@ -52,7 +51,7 @@ class HasOrders(DomainError):
 
 
 @transaction.atomic(savepoint=False)
-def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Customer:
+def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
     """Make a customer of the current shop.
 
     An account is active at once where a password is given. Invitations and welcome mails are sent by a worker.
@@ -95,7 +94,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     return customer
 
 
-def _changing_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) -> list[str]:
+def _changing_consents(customer: Customer, cleaned: Given, at: datetime) -> list[str]:
     """The given consents that differ from the present ones."""
     return [
         field
@@ -104,7 +103,7 @@ def _changing_consents(customer: Customer, cleaned: Mapping[str, Any], at: datet
     ]
 
 
-def _put_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) -> list[Channel]:
+def _put_consents(customer: Customer, cleaned: Given, at: datetime) -> list[Channel]:
     """Set the given consents; returns the channels whose consent changed."""
     noted = []
     for field, channel in consents.FIELDS.items():
@@ -118,7 +117,7 @@ def _put_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) 
     return noted
 
 
-def _add_addresses(customer: Customer, given: list[dict[str, Any]], at: datetime) -> None:
+def _add_addresses(customer: Customer, given: list[Attrs], at: datetime) -> None:
     """Store a new customer's addresses; the first one is the default."""
     rows: list[Address] = [addresses.build(customer, item, at) for item in given]
     customer.written = {"addresses": rows}
@@ -134,7 +133,7 @@ def _add_addresses(customer: Customer, given: list[dict[str, Any]], at: datetime
 
 
 @transaction.atomic
-def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Customer:
+def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetime) -> Customer:
     """Change what is given of a customer; a changed e-mail or phone resets the consent that was given for it.
 
     Args:
@@ -186,7 +185,7 @@ def _renew_contacts(customer: Customer, changed: list[str]) -> list[str]:
     return columns
 
 
-def _reset_consents(customer: Customer, before: Mapping[str, Any], changed: list[str]) -> list[Channel]:
+def _reset_consents(customer: Customer, before: Given, changed: list[str]) -> list[Channel]:
     """Take back the consents whose e-mail or phone changed; returns the channels where there was one.
 
     Another spelling of the same e-mail is no change.

@@ -4,9 +4,7 @@ REST, the panel and imports all pass through ``clean``; a value that is clean al
 Rule: decisions, Customers.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Q
 
@@ -15,13 +13,11 @@ from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import Consent, consent_of
 from apps.customers.domain.contacts import clean_contacts, email_key
 from apps.customers.models import ConsentState, Customer, OptInLevel
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, TAKEN, too_long
 from apps.metafields.domain.setting import BadMetafields, Draft, check_many
 from apps.shops.models import Shop
-
-Attrs = dict[str, Any]
-Errors = dict[str, list[str]]
 
 NAMELESS = "must have a name or email address"
 PLAIN = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
@@ -37,7 +33,7 @@ class CustomerRefused(DomainError):
     field = "customer"
 
 
-def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
+def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
     """The values as they are stored, and what is wrong with them.
 
     Args:
@@ -66,7 +62,7 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     return cleaned, errors
 
 
-def taken(values: Mapping[str, Any], *, besides: Customer | None = None) -> Errors:
+def taken(values: Given, *, besides: Customer | None = None) -> Errors:
     """Which of a clean e-mail and phone are another customer's.
 
     The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second

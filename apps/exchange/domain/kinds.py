@@ -6,14 +6,15 @@ Exports and imports work through what is declared here and know no kind by its n
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
 from apps.exchange.models import LABELS
+from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 
 # An object as it goes out: a line of JSON, or by column the cells of a row.
-Shown: TypeAlias = dict[str, Any]
+Shown: TypeAlias = Attrs
 
 
 class TakeIn(Protocol):

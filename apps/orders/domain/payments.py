@@ -4,15 +4,15 @@ Refunds are not made here: they move goods and statuses as well (``apps.refunds`
 Rule: decisions, Orders; reliability M12, M13.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import transaction
 
 from apps.catalog.domain.sales import count_units
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
@@ -23,7 +23,6 @@ from apps.orders.models import LineItem, Order, Transaction
 
 Kind = Transaction.Kind
 Status = Transaction.Status
-Attrs = Mapping[str, Any]
 NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
 MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
@@ -37,7 +36,7 @@ class PaymentRefused(DomainError):
 
 
 @transaction.atomic
-def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Transaction:
+def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) -> Transaction:
     """Note a movement of money for an order; its statuses and its customer follow.
 
     Args:
@@ -62,7 +61,7 @@ def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) 
     return row
 
 
-def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datetime) -> Transaction:
+def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datetime) -> Transaction:
     """A movement of money, checked and not saved; of what it captures or voids the rest is set.
 
     Args:
@@ -126,7 +125,7 @@ def _captures(known: Sequence[Transaction]) -> list[Transaction]:
     return [row for row in known if row.kind == Kind.CAPTURE and row.status in {Status.SUCCESS, Status.PENDING}]
 
 
-def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
+def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
     """The authorization that is captured or voided: the one named by id or by its code, else the newest open one."""
     wanted, code = attrs.get("parent_id"), attrs.get("authorization")
     if wanted is None:
@@ -142,7 +141,7 @@ def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
     raise PaymentRefused(INVALID, field="parent_id")
 
 
-def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
+def _currency(order: Order, parent: Transaction | None, attrs: Given) -> str:
     given = attrs.get("currency")
     if given is None:
         if order.is_multi_currency and attrs.get("amount") is not None:
@@ -156,7 +155,7 @@ def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
 
 
 def _amount(
-    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Attrs
+    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Given
 ) -> Decimal:
     given: Decimal | None = attrs.get("amount")
     if attrs["kind"] == Kind.VOID:

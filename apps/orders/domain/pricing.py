@@ -7,13 +7,12 @@ Rule: decisions, Orders.
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
 from apps.orders.models import LineItem, Order, ShippingLine
 
-Errors = dict[str, list[str]]
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
 # The totals that a client may send along, to have them checked.
 CHECKED = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
@@ -25,8 +24,8 @@ def price(
     lines: Sequence[LineItem],
     shipping: Sequence[ShippingLine],
     *,
-    codes: Sequence[Mapping[str, Any]] = (),
-    taxes: Sequence[Mapping[str, Any]] = (),
+    codes: Sequence[Given] = (),
+    taxes: Sequence[Given] = (),
 ) -> Errors:
     """Set all amounts of an order and its lines.
 
@@ -67,8 +66,8 @@ def _decimals(
     order: Order,
     lines: Sequence[LineItem],
     shipping: Sequence[ShippingLine],
-    codes: Sequence[Mapping[str, Any]],
-    taxes: Sequence[Mapping[str, Any]],
+    codes: Sequence[Given],
+    taxes: Sequence[Given],
 ) -> Errors:
     """Amounts with more decimals than the currency has."""
     given: dict[str, Decimal | None] = {"total_tip_received": order.total_tip_received}
@@ -87,7 +86,7 @@ def _decimals(
     }
 
 
-def _tax_prices(prefix: str, taxes: Sequence[Mapping[str, Any]]) -> dict[str, Decimal | None]:
+def _tax_prices(prefix: str, taxes: Sequence[Given]) -> dict[str, Decimal | None]:
     return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
 
 
@@ -109,7 +108,7 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
 
 
 def _apply_codes(
-    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], codes: Sequence[Mapping[str, Any]]
+    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], codes: Sequence[Given]
 ) -> Errors:
     """Codes one after the other, each on what the ones before left; none takes more than there is."""
     errors: Errors = {}
@@ -179,9 +178,7 @@ def _allocate(row: Priced, amount: Decimal, application: int) -> None:
 # --- taxes -----------------------------------------------------------------------------------------------------------
 
 
-def _tax(
-    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Mapping[str, Any]]
-) -> Errors:
+def _tax(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Given]) -> Errors:
     """Complete the taxes of the rows, and sum them up for the order."""
     errors: Errors = {}
     every: tuple[Priced, ...] = (*lines, *shipping)
@@ -204,7 +201,7 @@ def _tax(
     return errors
 
 
-def _tax_line(order: Order, base: Decimal, tax: Mapping[str, Any]) -> dict[str, Any]:
+def _tax_line(order: Order, base: Decimal, tax: Given) -> Attrs:
     """A tax as it is kept; its price follows from its rate where it is not given."""
     rate: Decimal = tax["rate"]
     amount = tax["price"]
@@ -219,7 +216,7 @@ def _tax_line(order: Order, base: Decimal, tax: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Mapping[str, Any]]) -> None:
+def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> None:
     """Give the taxable lines their shares of taxes that are known for the whole order only.
 
     A price that is given counts even where nothing is taxable, and every line has its share of it.
@@ -234,9 +231,9 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Mappin
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
 
 
-def _summed_up(order: Order, taxes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _summed_up(order: Order, taxes: Iterable[Given]) -> list[Attrs]:
     """Taxes by title and rate."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], Attrs] = {}
     for tax in taxes:
         known = found.setdefault((tax["title"], tax["rate"]), {**tax, "price": "0"})
         known["price"] = str(Decimal(known["price"]) + Decimal(tax["price"]))

@@ -29,7 +29,7 @@ EDITABLE = (
     "po_number",
 )
 # What its sender says of it and is kept as it comes; the other columns follow from this and from what happens to it.
-GIVEN = (
+ACCEPTED = (
     *EDITABLE,
     "browser_ip",
     "client_details",
@@ -279,7 +279,7 @@ class Order(ShopOwned):
 class _OpenManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
     """Orders that are neither closed nor cancelled."""
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> TimestampedQuerySet[Order]:
         return super().get_queryset().filter(status=Order.Status.OPEN)
 
 
