@@ -12,7 +12,7 @@ from django.db import transaction
 
 from apps.catalog.domain.sales import count_units
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Given
+from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
@@ -77,8 +77,6 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
     if kind == Kind.REFUND:
         raise PaymentRefused("must be made as a refund of the order", field="kind")
     parent = _parent(known, attrs) if kind in NEEDS_PARENT else None
-    if kind == Kind.VOID and parent is not None and any(row.parent is parent for row in _captures(known)):
-        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
     currency = _currency(order, parent, attrs)
     amount = _amount(order, known, parent, currency, attrs)
     status = attrs.get("status") or Status.SUCCESS
@@ -89,25 +87,36 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
         sequence=len(known) + 1,
         kind=kind,
         status=status,
-        gateway=attrs.get("gateway") or (parent.gateway if parent else "manual"),
         amount=amount,
         currency=currency,
         shop_amount=_in_shop_currency(order, known, amount, currency),
-        authorization=attrs.get("authorization") or "",
-        message=attrs.get("message") or "",
-        error_code=attrs.get("error_code") or "",
-        receipt=attrs.get("receipt") or {},
-        source_name=attrs.get("source_name") or order.source_name,
-        test=bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
-        processed_at=attrs.get("processed_at") or at,
         created_at=at,
+        **_details(order, parent, attrs, at=at),
     )
-    if status == Status.SUCCESS:
-        if kind == Kind.AUTHORIZATION:
-            row.unsettled = amount
-        elif parent is not None:
-            parent.unsettled = ZERO if kind == Kind.VOID else parent.unsettled - amount
+    _set_rest(row)
     return row
+
+
+def _details(order: Order, parent: Transaction | None, attrs: Given, *, at: datetime) -> Attrs:
+    """What is noted of a movement as it is told; what is not told follows from its authorization and its order."""
+    told = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
+    return {
+        **told,
+        "gateway": attrs.get("gateway") or (parent.gateway if parent else "manual"),
+        "source_name": attrs.get("source_name") or order.source_name,
+        "test": bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
+        "processed_at": attrs.get("processed_at") or at,
+    }
+
+
+def _set_rest(row: Transaction) -> None:
+    """Set what is left of an authorization, new or settled by the row."""
+    if row.status != Status.SUCCESS:
+        return
+    if row.kind == Kind.AUTHORIZATION:
+        row.unsettled = row.amount
+    elif row.parent is not None:
+        row.parent.unsettled = ZERO if row.kind == Kind.VOID else row.parent.unsettled - row.amount
 
 
 def save(rows: Sequence[Transaction]) -> None:
@@ -121,12 +130,24 @@ def save(rows: Sequence[Transaction]) -> None:
         parent.save(update_fields=["unsettled"])
 
 
+def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
+    """The authorization that is captured or voided.
+
+    Raises:
+        PaymentRefused: There is none, or it was captured and is to be voided.
+    """
+    parent = _authorization(known, attrs)
+    if attrs["kind"] == Kind.VOID and any(row.parent is parent for row in _captures(known)):
+        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
+    return parent
+
+
 def _captures(known: Sequence[Transaction]) -> list[Transaction]:
     return [row for row in known if row.kind == Kind.CAPTURE and row.status in {Status.SUCCESS, Status.PENDING}]
 
 
-def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
-    """The authorization that is captured or voided: the one named by id or by its code, else the newest open one."""
+def _authorization(known: Sequence[Transaction], attrs: Given) -> Transaction:
+    """The authorization named by its id or its code, else the newest open one."""
     wanted, code = attrs.get("parent_id"), attrs.get("authorization")
     if wanted is None:
         is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]

@@ -180,25 +180,36 @@ def _allocate(row: Priced, amount: Decimal, application: int) -> None:
 
 def _tax(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Given]) -> Errors:
     """Complete the taxes of the rows, and sum them up for the order."""
-    errors: Errors = {}
     every: tuple[Priced, ...] = (*lines, *shipping)
     own = any(row.tax_lines for row in every)
     if taxes and not own:
         _share_taxes(order, lines, taxes)
-    kinds: tuple[tuple[str, Sequence[Priced]], ...] = (("line_items", lines), ("shipping_lines", shipping))
-    for kind, rows in kinds:
-        for index, row in enumerate(rows):
-            taxable = getattr(row, "taxable", True) and not order.tax_exempt
-            row.tax_lines = [_tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
-            row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
-            if order.taxes_included and row.tax > net(row):
-                errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
-    order.tax_lines = _summed_up(order, [tax for row in every for tax in row.tax_lines])
-    if taxes and own and all(tax["price"] is not None for tax in taxes):
-        total = sum((row.tax for row in every), ZERO)
-        if sum((tax["price"] for tax in taxes), ZERO) != total:
-            errors["tax_lines"] = [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]
+    errors = _tax_rows(order, "line_items", lines) | _tax_rows(order, "shipping_lines", shipping)
+    order.tax_lines = _summed_up([tax for row in every for tax in row.tax_lines])
+    if own and taxes:
+        errors |= _unlike_those_of_rows(order, every, taxes)
     return errors
+
+
+def _tax_rows(order: Order, kind: str, rows: Sequence[Priced]) -> Errors:
+    """Complete the taxes of rows; nothing is due of a row that is not taxable."""
+    errors: Errors = {}
+    for index, row in enumerate(rows):
+        taxable = getattr(row, "taxable", True) and not order.tax_exempt
+        row.tax_lines = [_tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
+        row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
+        if order.taxes_included and row.tax > net(row):
+            errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
+    return errors
+
+
+def _unlike_those_of_rows(order: Order, rows: Sequence[Priced], taxes: Sequence[Given]) -> Errors:
+    """Taxes of the order as a whole that are not the sum of those of its rows, where all have a price."""
+    prices = [tax["price"] for tax in taxes]
+    total = sum((row.tax for row in rows), ZERO)
+    if None in prices or sum(prices, ZERO) == total:
+        return {}
+    return {"tax_lines": [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]}
 
 
 def _tax_line(order: Order, base: Decimal, tax: Given) -> Attrs:
@@ -231,7 +242,7 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
 
 
-def _summed_up(order: Order, taxes: Iterable[Given]) -> list[Attrs]:
+def _summed_up(taxes: Iterable[Given]) -> list[Attrs]:
     """Taxes by title and rate."""
     found: dict[tuple[str, str], Attrs] = {}
     for tax in taxes:
