@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from apps.customers.domain.touching import lock, touch
+from apps.customers.domain.aggregate import lock, touch
 from apps.customers.models import Address, Customer
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Errors, Given

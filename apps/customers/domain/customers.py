@@ -7,10 +7,10 @@ from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 
 from apps.customers.domain import accounts, addresses, consents
+from apps.customers.domain.aggregate import companies_of, lock
 from apps.customers.domain.consents import Consent, consent_of, merged
 from apps.customers.domain.contacts import email_key
 from apps.customers.domain.search import search_text
-from apps.customers.domain.touching import companies_of, lock
 from apps.customers.domain.validation import CustomerRefused, clean
 from apps.customers.models import Address, ConsentChange, Customer
 from apps.events.domain.changes import changes_of

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS
+from apps.customers.domain.aggregate import lock
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.domain.touching import lock
 from apps.customers.models import Address, ConsentState, Customer, Invitation
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
