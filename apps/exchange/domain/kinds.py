@@ -57,6 +57,7 @@ class Importer:
         columns: Of a table that shows by them that it holds this kind; any one will do.
         group_by: The column that makes one object of consecutive rows with the same cell; a table that has it holds
             this kind. Blank for the kind of all other tables, in which each row is an object.
+        most_rows: Of one object.
         body: The rows of one object as its body; raises ``Unreadable``.
         key: By what an object is known again within a file.
         repeated: What becomes of an object that stands in the file before.
@@ -67,6 +68,7 @@ class Importer:
     granted_by: str
     columns: tuple[str, ...] = ()
     group_by: str = ""
+    most_rows: int = 1
     body: Callable[[Sequence[Cells]], Body]
     key: Callable[[RawRow, Body], str]
     repeated: Fate

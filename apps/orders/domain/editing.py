@@ -25,7 +25,6 @@ from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
 
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
-MAX_COMMENT = 5000
 
 
 class Unset(Enum):
@@ -143,15 +142,15 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     The text is a row of its own, for it may name people, and events are never erased.
 
     Raises:
-        CommentRefused: It is blank, longer than ``MAX_COMMENT``, or no text.
+        CommentRefused: It is blank, longer than ``Comment.LONGEST``, or no text.
     """
     said = text.strip()
     if not said:
         raise CommentRefused(BLANK)
     if "\0" in said:
         raise CommentRefused(INVALID)
-    if len(said) > MAX_COMMENT:
-        raise CommentRefused(too_long(MAX_COMMENT))
+    if len(said) > Comment.LONGEST:
+        raise CommentRefused(too_long(Comment.LONGEST))
     row: Comment = Comment.objects.create(shop=current_shop(), order=order, body=said, actor=actor, created_at=at)
     record_event("orders/comment", order, actor=actor, at=at)
     return row
