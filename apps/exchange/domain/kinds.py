@@ -32,6 +32,7 @@ class Exporter:
         model: Each of its rows is one object.
         permission: The Django permission that people need.
         granted_by: The staff permission that grants it.
+        topic: The event that a file was asked for.
         filters: The lookups by which a file can be narrowed.
         columns: Of a table.
         read: The objects with these ids, in their order, complete; in JSON lines they stand as they are.
@@ -41,6 +42,7 @@ class Exporter:
     model: type[ShopOwned]
     permission: str
     granted_by: str
+    topic: str
     filters: tuple[str, ...]
     columns: tuple[str, ...]
     read: Callable[[Sequence[int]], list[Shown]]

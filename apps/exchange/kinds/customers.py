@@ -163,6 +163,7 @@ CUSTOMERS = Kind(
         model=Customer,
         permission="customers.export_customer",
         granted_by="export_customers",
+        topic="orders/export",
         filters=("state",),
         columns=_TABLE,
         read=_read,

@@ -164,6 +164,7 @@ ORDERS = Kind(
         model=Order,
         permission="orders.export_order",
         granted_by="export_orders",
+        topic="orders/export",
         filters=("status", "financial_status"),
         columns=COLUMNS,
         read=_read,
