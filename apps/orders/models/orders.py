@@ -278,10 +278,10 @@ class Order(ShopOwned):
         return self.current_total_price - self.net_payment
 
 
-class _OpenManager(models.Manager[Order]):
+class _OpenManager(models.Manager["OpenOrder"]):
     """Orders that are neither closed nor cancelled."""
 
-    def get_queryset(self) -> models.QuerySet[Order]:
+    def get_queryset(self) -> "models.QuerySet[OpenOrder]":
         return super().get_queryset().filter(status=Order.Status.OPEN)
 
 
