@@ -12,7 +12,7 @@ from apps.customers.domain.consents import Consent, consent_of, merged
 from apps.customers.domain.contacts import email_key
 from apps.customers.domain.search import search_text
 from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import Address, ConsentChange, Customer
+from apps.customers.models import EDITABLE, PERSONAL, Address, ConsentChange, Customer
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground import sql
@@ -23,20 +23,6 @@ from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 
 Channel = ConsentChange.Channel
-COLUMNS = (
-    "first_name",
-    "last_name",
-    "email",
-    "phone",
-    "verified_email",
-    "note",
-    "tags",
-    "tax_exempt",
-    "tax_exemptions",
-    "multipass_identifier",
-)
-# Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
-PERSONAL = frozenset({"first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier"})
 _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s RETURNING id"
 
 
@@ -72,7 +58,7 @@ def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
     customer = Customer(
         shop=shop,
         created_at=cleaned.get("created_at", at),
-        **{name: cleaned[name] for name in COLUMNS if name in cleaned},
+        **{name: cleaned[name] for name in EDITABLE if name in cleaned},
     )
     customer.email_key = email_key(customer.email)
     noted = _put_consents(customer, cleaned, at)
@@ -150,8 +136,8 @@ def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetim
     cleaned, errors = clean(attrs, customer=customer, shop=current_shop(), at=at)
     if errors:
         raise CustomerRefused(errors)
-    before = {name: getattr(customer, name) for name in COLUMNS}
-    changes = changes_of(customer, {name: cleaned[name] for name in COLUMNS if name in cleaned}, personal=PERSONAL)
+    before = {name: getattr(customer, name) for name in EDITABLE}
+    changes = changes_of(customer, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
     changed = list(changes)
     for name in changed:
         setattr(customer, name, cleaned[name])

@@ -15,7 +15,7 @@ from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.aggregate import lock
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.models import Address, ConsentState, Customer, Invitation
+from apps.customers.models import PERSONAL, Address, ConsentState, Customer, Invitation
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
 from apps.ground.attrs import Attrs
@@ -24,19 +24,7 @@ from apps.metafields.models import Metafield
 Export = Callable[[Customer], object]
 Redact = Callable[[Customer, str, datetime], None]
 
-_BLANKED = (
-    "first_name",
-    "last_name",
-    "email",
-    "email_key",
-    "phone",
-    "note",
-    "tags",
-    "multipass_identifier",
-    "search_text",
-    "password",
-    "activation_nonce",
-)
+_BLANKED = (*PERSONAL, "email_key", "search_text", "password", "activation_nonce")
 
 
 @dataclass(frozen=True, slots=True)

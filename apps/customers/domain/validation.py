@@ -6,13 +6,14 @@ Rule: decisions, Customers.
 
 from datetime import datetime
 
+from django.db import models
 from django.db.models import Q
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import Consent, consent_of
 from apps.customers.domain.contacts import clean_contacts, email_key
-from apps.customers.models import ConsentState, Customer, OptInLevel
+from apps.customers.models import EDITABLE, ConsentState, Customer, OptInLevel
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, TAKEN, too_long
@@ -20,7 +21,9 @@ from apps.metafields.domain.setting import BadMetafields, Draft, check_many
 from apps.shops.models import Shop
 
 NAMELESS = "must have a name or email address"
-PLAIN = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
+TEXTS = tuple(
+    name for name in EDITABLE if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
+)
 MIN_PASSWORD, MAX_PASSWORD = 5, 72
 MISMATCH = "doesn't match Password"
 ACCOUNTS_OFF = "customer accounts are disabled"
@@ -48,8 +51,8 @@ def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) 
     Returns:
         The clean values, and ``{field: [messages]}``.
     """
-    cleaned = {name: value for name, value in attrs.items() if not (name in PLAIN and value is None)}
-    cleaned |= {name: "" for name in PLAIN if name in attrs and attrs[name] is None}
+    cleaned = {name: value for name, value in attrs.items() if not (name in TEXTS and value is None)}
+    cleaned |= {name: "" for name in TEXTS if name in attrs and attrs[name] is None}
     errors: Errors = clean_contacts(cleaned, shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)

@@ -7,7 +7,7 @@ from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.tenancy import current_shop
 from apps.orders.models import EDITABLE, Order
 
-TEXTS = {name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)}
+TEXTS = tuple(name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField))
 
 
 def clean(attrs: Given) -> tuple[Attrs, Errors]:
