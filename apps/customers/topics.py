@@ -1,7 +1,5 @@
 """The topics that customers publish."""
 
-from typing import Any
-
 from django.db.models import Model
 
 from apps.api.context import Context
@@ -10,18 +8,19 @@ from apps.api.topics import PLAIN, register_resource
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.models import Customer
 from apps.events.domain import topics
+from apps.ground.attrs import Attrs
 from apps.ground.tenancy import current_shop
 
 SCOPE = "read_customers"
 
 
-def _shown(instance: Model, version: str, *names: str) -> dict[str, Any]:
+def _shown(instance: Model, version: str, *names: str) -> Attrs:
     plan = plan_for(CustomerSerializer, version, frozenset(names))
-    shown: dict[str, Any] = plan.read_one(instance.pk, Context(current_shop(), version))
+    shown: Attrs = plan.read_one(instance.pk, Context(current_shop(), version))
     return shown
 
 
-def _email_consent(instance: Model, version: str) -> dict[str, Any]:
+def _email_consent(instance: Model, version: str) -> Attrs:
     shown = _shown(instance, version, "email", "email_marketing_consent")
     return {
         "customer_id": instance.pk,
@@ -30,11 +29,11 @@ def _email_consent(instance: Model, version: str) -> dict[str, Any]:
     }
 
 
-def _sms_consent(instance: Model, version: str) -> dict[str, Any]:
+def _sms_consent(instance: Model, version: str) -> Attrs:
     return _shown(instance, version, "id", "phone", "sms_marketing_consent")
 
 
-def _account(instance: Model, version: str) -> dict[str, Any]:
+def _account(instance: Model, version: str) -> Attrs:
     assert isinstance(instance, Customer)
     return {"id": instance.pk, "state": instance.state}
 

@@ -1,5 +1,13 @@
-"""The attributes of a row by the names of its fields, checked by whoever hands them on."""
+"""Values by field on their way between a face and the tables, and what is wrong with them.
 
-from typing import Any
+What each may be depends on its field, and is known where it is checked.
+"""
 
-Attrs = dict[str, Any]
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Attrs: TypeAlias = dict[str, Any]
+# The same, read only.
+Given: TypeAlias = Mapping[str, Any]
+# ``{field: [messages]}`` of what does not fit.
+Errors: TypeAlias = dict[str, list[str]]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from apps.catalog.models import Variant
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.models import Customer
+from apps.ground.attrs import Attrs
 from apps.ground.money import quantum_of, rounded
 from apps.orders.domain import editing, placing, transitions
 from apps.orders.domain.payments import create_transaction
@@ -91,9 +91,7 @@ def _finish(
         transitions.cancel(order, reason=reason, restock=number % 2 == 0, actor=SYSTEM, at=at)
 
 
-def _described(
-    chance: random.Random, stage: Stage, number: int, buyer: Customer | None
-) -> tuple[dict[str, Any], Parts]:
+def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer | None) -> tuple[Attrs, Parts]:
     """What is bought, by whom, and how it is sent."""
     currency = stage.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
@@ -108,7 +106,7 @@ def _described(
             {**line, **({"price": line["price"].to_integral_value()} if "price" in line else {})} for line in lines
         ]
     address = _address(buyer)
-    attrs: dict[str, Any] = {
+    attrs: Attrs = {
         "taxes_included": True,
         "billing_address": address,
         "shipping_address": address,
@@ -123,8 +121,8 @@ def _described(
     return attrs, Parts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
 
 
-def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[dict[str, Any]]:
-    lines: list[dict[str, Any]] = []
+def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[Attrs]:
+    lines: list[Attrs] = []
     if variants:
         picked = chance.sample(variants, min(chance.choice((1, 1, 2, 3)), len(variants)))
         lines += [{"variant_id": variant.pk, "quantity": chance.choice((1, 1, 1, 2, 3))} for variant in picked]
@@ -134,6 +132,6 @@ def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[dict[str,
     return lines
 
 
-def _address(buyer: Customer | None) -> dict[str, Any] | None:
+def _address(buyer: Customer | None) -> Attrs | None:
     address = buyer.default_address if buyer else None
     return None if address is None else {name: getattr(address, name) for name in COLUMNS}

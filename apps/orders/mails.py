@@ -1,7 +1,5 @@
 """The mails that buyers get of their orders: asked for in the transaction of the change, sent by a worker."""
 
-from typing import Any
-
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
@@ -16,7 +14,7 @@ CANCELLATION = "orders.cancellation"
 _SUBJECTS = {RECEIPT: "Your order {name} at {shop}", CANCELLATION: "Your order {name} at {shop} was cancelled"}
 
 
-def send(job: Job, **arguments: Any) -> None:
+def send(job: Job, **arguments: int) -> None:
     """Send the mail that the job is named after; ``order_id`` names the order, which may be gone meanwhile."""
     order = Order.objects.filter(pk=arguments["order_id"]).exclude(email="").first()
     if order is None:

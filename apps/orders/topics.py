@@ -1,11 +1,10 @@
 """The topics that orders publish."""
 
-from typing import Any
-
 from django.db.models import Model
 
 from apps.api.topics import register_resource
 from apps.events.domain import topics
+from apps.ground.attrs import Attrs
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 
@@ -22,7 +21,7 @@ VERBS = {
 }
 
 
-def _nothing(instance: Model, version: str) -> dict[str, Any]:
+def _nothing(instance: Model, version: str) -> Attrs:
     return {"id": instance.pk}
 
 

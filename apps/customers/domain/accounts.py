@@ -3,9 +3,7 @@
 Rule: decisions, Customers (State, Invites).
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import hashers
@@ -18,6 +16,7 @@ from apps.customers.domain.tokens import ACTIVATION, make_token, new_nonce, read
 from apps.customers.domain.validation import ACCOUNTS_OFF, password_errors
 from apps.customers.models import Customer, Invitation
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Errors, Given
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.phrases import BLANK, INVALID, too_many
 from apps.ground.tenancy import current_shop
@@ -100,7 +99,7 @@ def activation_url(customer: Customer, nonce: str) -> str:
     return f"{settings.BASE_URL}/account/activate/{current_shop().handle}/{customer.pk}/{token}"
 
 
-def _renew_nonce(customer: Customer, *, at: datetime, **columns: Any) -> str:
+def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
     if current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED:
         raise AccountsDisabled
     nonce = new_nonce()
@@ -114,7 +113,7 @@ def _renew_nonce(customer: Customer, *, at: datetime, **columns: Any) -> str:
 
 
 @transaction.atomic
-def send_invite(customer: Customer, given: Mapping[str, Any], *, actor: str, at: datetime) -> Invitation:
+def send_invite(customer: Customer, given: Given, *, actor: str, at: datetime) -> Invitation:
     """Invite a customer to activate the account; a worker sends the mail.
 
     Args:
@@ -148,8 +147,8 @@ def send_invite(customer: Customer, given: Mapping[str, Any], *, actor: str, at:
     return invitation
 
 
-def _wrong_in(invitation: Invitation) -> dict[str, list[str]]:
-    errors: dict[str, list[str]] = {}
+def _wrong_in(invitation: Invitation) -> Errors:
+    errors: Errors = {}
     if not invitation.to_address:
         errors["to"] = [BLANK]
     for field, addresses in (

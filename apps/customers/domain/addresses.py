@@ -3,21 +3,18 @@
 Rule: decisions, Addresses.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
-from apps.customers.domain.touching import lock, touch
+from apps.customers.domain.aggregate import lock, touch
 from apps.customers.models import Address, Customer
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID
 from apps.shops.domain.countries import UnknownCountry, complete
-
-Attrs = dict[str, Any]
-Errors = dict[str, list[str]]
 
 TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
 PLACE = ("country", "country_code", "province", "province_code")
@@ -48,7 +45,7 @@ class UnknownAddress(DomainError):
     field = "address_ids"
 
 
-def clean_address(given: Mapping[str, Any], present: Address | None = None) -> tuple[Attrs, Errors]:
+def clean_address(given: Given, present: Address | None = None) -> tuple[Attrs, Errors]:
     """The values of an address as they are stored, and what is wrong with them.
 
     Args:
@@ -103,7 +100,7 @@ def build(customer: Customer, attrs: Attrs, at: datetime) -> Address:
 
 
 @transaction.atomic
-def create_address(customer: Customer, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Address:
+def create_address(customer: Customer, attrs: Given, *, actor: str, at: datetime) -> Address:
     """Give a customer one more address; the first one is the default.
 
     Raises:
@@ -123,7 +120,7 @@ def create_address(customer: Customer, attrs: Mapping[str, Any], *, actor: str, 
 
 
 @transaction.atomic
-def update_address(address: Address, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Address:
+def update_address(address: Address, attrs: Given, *, actor: str, at: datetime) -> Address:
     """Change what is given of an address.
 
     Raises:

@@ -5,13 +5,12 @@ Rule: spec part B, Customer; decisions, Consent.
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from apps.customers.models import ConsentChange, ConsentState, Customer, OptInLevel
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs, Errors
 
 Channel = ConsentChange.Channel
-Errors = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def consent_of(customer: Customer, channel: Channel) -> Consent:
     return Consent(**{name: getattr(customer, column) for name, column in columns.items()})
 
 
-def merged(present: Consent, given: dict[str, Any], at: datetime) -> Consent:
+def merged(present: Consent, given: Attrs, at: datetime) -> Consent:
     """The consent after a change that names some of its parts; the same object where nothing changes.
 
     A moment is compared in whole seconds, as the interface shows it, so that an object that is sent back as it was read
@@ -83,7 +82,7 @@ def merged(present: Consent, given: dict[str, Any], at: datetime) -> Consent:
 
 
 def check(
-    channel: Channel, given: dict[str, Any], present: Consent, *, has_contact: bool, creating: bool, at: datetime
+    channel: Channel, given: Attrs, present: Consent, *, has_contact: bool, creating: bool, at: datetime
 ) -> Errors:
     """What forbids a consent: no contact to write to, or a moment that has not come yet."""
     if not creating and merged(present, given, at) is present:

@@ -5,13 +5,13 @@ Rule: decisions, Customers (unique ignoring case; phones as E.164).
 
 import re
 import unicodedata
-from typing import Any
 
 import phonenumbers
 from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 from django.utils.encoding import punycode
 
+from apps.ground.attrs import Attrs, Errors
 from apps.ground.phrases import INVALID
 
 _is_email = EmailValidator()
@@ -77,7 +77,7 @@ def canonical_phone(text: str, country_code: str) -> str:
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
-def clean_contacts(values: dict[str, Any], country_code: str) -> dict[str, list[str]]:
+def clean_contacts(values: Attrs, country_code: str) -> Errors:
     """Bring ``email`` and ``phone`` among some values into the form in which they are kept; returns what is wrong."""
     errors = {}
     try:

@@ -1,43 +1,28 @@
 """Creating, changing and deleting customers; one function per verb, called by REST, the panel and imports."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth import hashers
 from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 
 from apps.customers.domain import accounts, addresses, consents
+from apps.customers.domain.aggregate import companies_of, lock
 from apps.customers.domain.consents import Consent, consent_of, merged
 from apps.customers.domain.contacts import email_key
 from apps.customers.domain.search import search_text
-from apps.customers.domain.touching import companies_of, lock
 from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import Address, ConsentChange, Customer
+from apps.customers.models import EDITABLE, PERSONAL, Address, ConsentChange, Customer
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground import sql
+from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 
 Channel = ConsentChange.Channel
-COLUMNS = (
-    "first_name",
-    "last_name",
-    "email",
-    "phone",
-    "verified_email",
-    "note",
-    "tags",
-    "tax_exempt",
-    "tax_exemptions",
-    "multipass_identifier",
-)
-# Of these the audit trail, whose rows are never changed, tells that they changed and not what they were.
-PERSONAL = frozenset({"first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier"})
 _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s RETURNING id"
 
 
@@ -52,7 +37,7 @@ class HasOrders(DomainError):
 
 
 @transaction.atomic(savepoint=False)
-def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Customer:
+def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
     """Make a customer of the current shop.
 
     An account is active at once where a password is given. Invitations and welcome mails are sent by a worker.
@@ -73,7 +58,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     customer = Customer(
         shop=shop,
         created_at=cleaned.get("created_at", at),
-        **{name: cleaned[name] for name in COLUMNS if name in cleaned},
+        **{name: cleaned[name] for name in EDITABLE if name in cleaned},
     )
     customer.email_key = email_key(customer.email)
     noted = _put_consents(customer, cleaned, at)
@@ -95,7 +80,7 @@ def create_customer(attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Cu
     return customer
 
 
-def _changing_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) -> list[str]:
+def _changing_consents(customer: Customer, cleaned: Given, at: datetime) -> list[str]:
     """The given consents that differ from the present ones."""
     return [
         field
@@ -104,7 +89,7 @@ def _changing_consents(customer: Customer, cleaned: Mapping[str, Any], at: datet
     ]
 
 
-def _put_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) -> list[Channel]:
+def _put_consents(customer: Customer, cleaned: Given, at: datetime) -> list[Channel]:
     """Set the given consents; returns the channels whose consent changed."""
     noted = []
     for field, channel in consents.FIELDS.items():
@@ -118,7 +103,7 @@ def _put_consents(customer: Customer, cleaned: Mapping[str, Any], at: datetime) 
     return noted
 
 
-def _add_addresses(customer: Customer, given: list[dict[str, Any]], at: datetime) -> None:
+def _add_addresses(customer: Customer, given: list[Attrs], at: datetime) -> None:
     """Store a new customer's addresses; the first one is the default."""
     rows: list[Address] = [addresses.build(customer, item, at) for item in given]
     customer.written = {"addresses": rows}
@@ -134,7 +119,7 @@ def _add_addresses(customer: Customer, given: list[dict[str, Any]], at: datetime
 
 
 @transaction.atomic
-def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> Customer:
+def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetime) -> Customer:
     """Change what is given of a customer; a changed e-mail or phone resets the consent that was given for it.
 
     Args:
@@ -151,8 +136,8 @@ def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str,
     cleaned, errors = clean(attrs, customer=customer, shop=current_shop(), at=at)
     if errors:
         raise CustomerRefused(errors)
-    before = {name: getattr(customer, name) for name in COLUMNS}
-    changes = changes_of(customer, {name: cleaned[name] for name in COLUMNS if name in cleaned}, personal=PERSONAL)
+    before = {name: getattr(customer, name) for name in EDITABLE}
+    changes = changes_of(customer, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
     changed = list(changes)
     for name in changed:
         setattr(customer, name, cleaned[name])
@@ -186,7 +171,7 @@ def _renew_contacts(customer: Customer, changed: list[str]) -> list[str]:
     return columns
 
 
-def _reset_consents(customer: Customer, before: Mapping[str, Any], changed: list[str]) -> list[Channel]:
+def _reset_consents(customer: Customer, before: Given, changed: list[str]) -> list[Channel]:
     """Take back the consents whose e-mail or phone changed; returns the channels where there was one.
 
     Another spelling of the same e-mail is no change.

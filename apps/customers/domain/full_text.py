@@ -5,7 +5,6 @@ migration on SQLite may do, drops the triggers; so they are made (again) after e
 without FTS5, searches read the table.
 """
 
-from typing import Any
 from unicodedata import ucd_3_2_0 as _unicode
 
 from django.db import OperationalError, connection, connections
@@ -29,7 +28,7 @@ _QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - nam
 _present: dict[str, bool] = {}
 
 
-def ensure(using: str = "default", **_: Any) -> None:
+def ensure(using: str = "default", **_: object) -> None:
     """Make the table and its triggers where they are missing, and fill the table; a receiver of ``post_migrate``."""
     database = connections[using]
     if database.vendor != "sqlite" or "customers_customer" not in database.introspection.table_names():

@@ -7,36 +7,24 @@ Apps above that keep data of customers (orders, say) register their part; compli
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS
+from apps.customers.domain.aggregate import lock
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.domain.touching import lock
-from apps.customers.models import Address, ConsentState, Customer, Invitation
+from apps.customers.models import PERSONAL, Address, ConsentState, Customer, Invitation
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
+from apps.ground.attrs import Attrs
 from apps.metafields.models import Metafield
 
-Export = Callable[[Customer], Any]
+Export = Callable[[Customer], object]
 Redact = Callable[[Customer, str, datetime], None]
 
-_BLANKED = (
-    "first_name",
-    "last_name",
-    "email",
-    "email_key",
-    "phone",
-    "note",
-    "tags",
-    "multipass_identifier",
-    "search_text",
-    "password",
-    "activation_nonce",
-)
+_BLANKED = (*PERSONAL, "email_key", "search_text", "password", "activation_nonce")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +47,7 @@ def register(name: str, *, export: Export, redact: Redact) -> None:
     _parts[name] = _Part(export, redact)
 
 
-def export(customer: Customer) -> dict[str, Any]:
+def export(customer: Customer) -> Attrs:
     """Everything that the shop knows of a customer, as JSON values."""
     return {
         "customer": _own_data(customer),
@@ -98,13 +86,13 @@ def _metafields(customer: Customer) -> QuerySet[Metafield]:
 
 
 @transaction.atomic
-def hand_over(customer: Customer, *, actor: str, at: datetime) -> dict[str, Any]:
+def hand_over(customer: Customer, *, actor: str, at: datetime) -> Attrs:
     """Export a customer's data, and record who took it."""
     record_event("customers/export", customer, actor=actor, at=at)
     return export(customer)
 
 
-def _own_data(customer: Customer) -> dict[str, Any]:
+def _own_data(customer: Customer) -> Attrs:
     names = ("first_name", "last_name", "email", "phone", "note", "tags", "state", "multipass_identifier")
     return {
         "id": customer.pk,

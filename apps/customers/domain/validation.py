@@ -4,27 +4,26 @@ REST, the panel and imports all pass through ``clean``; a value that is clean al
 Rule: decisions, Customers.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
+from django.db import models
 from django.db.models import Q
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import Consent, consent_of
 from apps.customers.domain.contacts import clean_contacts, email_key
-from apps.customers.models import ConsentState, Customer, OptInLevel
+from apps.customers.models import EDITABLE, ConsentState, Customer, OptInLevel
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, TAKEN, too_long
 from apps.metafields.domain.setting import BadMetafields, Draft, check_many
 from apps.shops.models import Shop
 
-Attrs = dict[str, Any]
-Errors = dict[str, list[str]]
-
 NAMELESS = "must have a name or email address"
-PLAIN = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
+TEXTS = tuple(
+    name for name in EDITABLE if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
+)
 MIN_PASSWORD, MAX_PASSWORD = 5, 72
 MISMATCH = "doesn't match Password"
 ACCOUNTS_OFF = "customer accounts are disabled"
@@ -37,7 +36,7 @@ class CustomerRefused(DomainError):
     field = "customer"
 
 
-def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
+def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) -> tuple[Attrs, Errors]:
     """The values as they are stored, and what is wrong with them.
 
     Args:
@@ -52,8 +51,8 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     Returns:
         The clean values, and ``{field: [messages]}``.
     """
-    cleaned = {name: value for name, value in attrs.items() if not (name in PLAIN and value is None)}
-    cleaned |= {name: "" for name in PLAIN if name in attrs and attrs[name] is None}
+    cleaned = {name: value for name, value in attrs.items() if not (name in TEXTS and value is None)}
+    cleaned |= {name: "" for name in TEXTS if name in attrs and attrs[name] is None}
     errors: Errors = clean_contacts(cleaned, shop.country_code)
     _require_name(cleaned, errors, customer)
     _clean_consents(cleaned, errors, customer, at)
@@ -66,7 +65,7 @@ def clean(attrs: Mapping[str, Any], *, customer: Customer | None, shop: Shop, at
     return cleaned, errors
 
 
-def taken(values: Mapping[str, Any], *, besides: Customer | None = None) -> Errors:
+def taken(values: Given, *, besides: Customer | None = None) -> Errors:
     """Which of a clean e-mail and phone are another customer's.
 
     The database refuses them whatever this says; but it names one of the two, and nobody wants to hear of the second

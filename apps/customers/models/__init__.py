@@ -2,6 +2,16 @@
 
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel
-from apps.customers.models.customers import NEVER, Customer, Invitation
+from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, Customer, Invitation
 
-__all__ = ["NEVER", "Address", "ConsentChange", "ConsentState", "Customer", "Invitation", "OptInLevel"]
+__all__ = [
+    "EDITABLE",
+    "NEVER",
+    "PERSONAL",
+    "Address",
+    "ConsentChange",
+    "ConsentState",
+    "Customer",
+    "Invitation",
+    "OptInLevel",
+]

@@ -16,6 +16,22 @@ from apps.ground.rows import ShopOwned, VersionField
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
+# What is said of a customer; the other columns follow from this and from what happens.
+EDITABLE = (
+    "first_name",
+    "last_name",
+    "email",
+    "phone",
+    "verified_email",
+    "note",
+    "tags",
+    "tax_exempt",
+    "tax_exemptions",
+    "multipass_identifier",
+)
+# Of this the audit trail, whose rows are never changed, tells that it changed and not what it was.
+PERSONAL = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
+
 
 class Customer(ShopOwned):
     """A customer of a shop; the root of the aggregate of addresses and consents.

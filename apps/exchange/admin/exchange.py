@@ -1,11 +1,10 @@
 """Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.contrib import admin, messages
 from django.core.files.storage import default_storage
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
@@ -20,7 +19,9 @@ from apps.exchange.domain.kinds import exporters, named
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.models import Export, Format, Import, ImportedRow
+from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
+from apps.ground.rows import ShopOwned
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
@@ -37,7 +38,7 @@ FATES = ImportedRow.Fate
 
 
 @admin.action(description="Export the chosen")
-def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: QuerySet[ShopOwned]) -> HttpResponse | None:
     """Ask for a file of the chosen rows, and lead to it."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
     # No ids would mean all.
@@ -76,7 +77,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
     ordering = ("-id",)
     actions = None
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
         """The person's own."""
         return super().get_queryset(request).filter(user_id=request.user.pk)
 
@@ -101,7 +102,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
         ]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
         """How far a file is, and the way to it."""
         require(request, VIEW_EXPORT)
@@ -110,7 +111,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
         link = self.url("file", export.pk, export.key) if ready else ""
         return self.page(request, "panel/exchange/export.html", f"{export}", original=export, link=link)
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
         """What happened to it, for who may export at all."""
         require(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
@@ -204,7 +205,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin):
         return self.page(request, "panel/orders/form.html", "Import customers and orders", **context)
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
         """The preview, the progress, or the report."""
         require(request, VIEW_IMPORT)
@@ -256,7 +257,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin):
         return response
 
 
-def _as_listed(request: HttpRequest) -> dict[str, Any]:
+def _as_listed(request: HttpRequest) -> Attrs:
     """The form's values that narrow the file like the list one comes from."""
     period = request.GET.get("period", "")
     since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None

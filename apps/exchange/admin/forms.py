@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from django import forms
 from django.utils import timezone
@@ -11,6 +11,7 @@ from apps.exchange.domain.imports import MAX_BYTES
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.models import Format
+from apps.ground.attrs import Given
 from apps.ground.phrases import size_of
 from apps.orders.models import Order
 
@@ -44,7 +45,7 @@ class ExportForm(forms.Form):
         help_text="For orders only.",
     )
 
-    def __init__(self, data: Mapping[str, Any] | None, *, kinds: Choices, initial: Mapping[str, Any]) -> None:
+    def __init__(self, data: Given | None, *, kinds: Choices, initial: Given) -> None:
         super().__init__(data, initial=dict(initial))
         offer(self, "kind", kinds)
 
@@ -66,9 +67,7 @@ class AuditExportForm(forms.Form):
     until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
     format = forms.ChoiceField(label="As", choices=Format.choices)
 
-    def __init__(
-        self, data: Mapping[str, Any] | None, *, topics: Choices, people: Choices, initial: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, data: Given | None, *, topics: Choices, people: Choices, initial: Given) -> None:
         super().__init__(data, initial=dict(initial))
         offer(self, "topic", [("", "Everything"), *topics])
         offer(self, "who", [("", "Everybody"), *people])

@@ -14,7 +14,7 @@ from defusedcsv import csv
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _RISKY = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
-# Characters of a row; longer ones are no data of ours.
+# Characters of a row, bytes of a line of JSON; longer ones are no data of ours.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
 _TRUE = frozenset({"true", "yes", "1"})

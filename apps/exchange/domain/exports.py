@@ -48,12 +48,14 @@ def start(
         actor: The same, for the audit trail.
         at: When.
     """
-    known = {name: filters[name] for name in ("ids", *exporters()[kind].filters) if filters.get(name)}
+    exporter = exporters()[kind]
+    known = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
     export = Export(shop=current_shop(), kind=kind, format=format, filters=known, user_id=user.pk, created_at=at)
     export.save(force_insert=True)
     ids = known.get("ids")
     told = {**known, "ids": len(ids)} if isinstance(ids, list) else known
-    record_event("orders/export", export, actor=actor, at=at, changes={"kind": [None, kind], "filters": [None, told]})
+    changes = {"kind": [None, kind], "filters": [None, told]}
+    record_event(exporter.topic, export, actor=actor, at=at, changes=changes)
     jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
     return export
 

@@ -30,6 +30,7 @@ from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 
 CHECK, RUN = "orders.check_import", "orders.run_import"
+TOPIC = "orders/import"
 State = Import.State
 PREVIEW = 50
 REPORT_EVERY = 50
@@ -90,7 +91,7 @@ def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
     with transaction.atomic():
         kept.created_at = at
         kept.save(force_insert=True)
-        record_event("orders/import", kept, actor=actor, at=at, message="File uploaded for import")
+        record_event(TOPIC, kept, actor=actor, at=at, message="File uploaded for import")
     return kept
 
 
@@ -109,7 +110,7 @@ def confirm(kept: Import, *, actor: str, at: datetime) -> None:
     """
     if not Import.objects.filter(pk=kept.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
         raise NotChecked("This file is not waiting for a confirmation")
-    record_event("orders/import", kept, actor=actor, at=at, message="Import confirmed")
+    record_event(TOPIC, kept, actor=actor, at=at, message="Import confirmed")
     jobs.enqueue(RUN, actor=actor, import_id=kept.pk)
 
 
@@ -208,7 +209,7 @@ def run(kept: Import) -> Iterator[tuple[RawRow, Outcome]]:
         finished = Import.objects.filter(pk=kept.pk).exclude(state=State.DONE)
         if finished.update(state=State.DONE, total=number, done=number, finished_at=timezone.now()):
             ImportedRow.objects.filter(file=kept, dry=True).delete()
-            record_event("orders/import", kept, actor=kept.actor, at=timezone.now(), message="Import finished")
+            record_event(TOPIC, kept, actor=kept.actor, at=timezone.now(), message="Import finished")
     default_storage.delete(kept.place)
 
 

@@ -6,14 +6,15 @@ Exports and imports work through what is declared here and know no kind by its n
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
 from apps.exchange.models import LABELS
+from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 
 # An object as it goes out: a line of JSON, or by column the cells of a row.
-Shown: TypeAlias = dict[str, Any]
+Shown: TypeAlias = Attrs
 
 
 class TakeIn(Protocol):
@@ -31,6 +32,7 @@ class Exporter:
         model: Each of its rows is one object.
         permission: The Django permission that people need.
         granted_by: The staff permission that grants it.
+        topic: The event that a file was asked for.
         filters: The lookups by which a file can be narrowed.
         columns: Of a table.
         read: The objects with these ids, in their order, complete; in JSON lines they stand as they are.
@@ -40,6 +42,7 @@ class Exporter:
     model: type[ShopOwned]
     permission: str
     granted_by: str
+    topic: str
     filters: tuple[str, ...]
     columns: tuple[str, ...]
     read: Callable[[Sequence[int]], list[Shown]]
@@ -56,6 +59,7 @@ class Importer:
         columns: Of a table that shows by them that it holds this kind; any one will do.
         group_by: The column that makes one object of consecutive rows with the same cell; a table that has it holds
             this kind. Blank for the kind of all other tables, in which each row is an object.
+        most_rows: Of one object.
         body: The rows of one object as its body; raises ``Unreadable``.
         key: By what an object is known again within a file.
         repeated: What becomes of an object that stands in the file before.
@@ -66,6 +70,7 @@ class Importer:
     granted_by: str
     columns: tuple[str, ...] = ()
     group_by: str = ""
+    most_rows: int = 1
     body: Callable[[Sequence[Cells]], Body]
     key: Callable[[RawRow, Body], str]
     repeated: Fate

@@ -2,18 +2,16 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO
 
-from apps.exchange.domain.cells import read
+from apps.exchange.domain.cells import MAX_ROW, read
 from apps.exchange.domain.kinds import Importer, importers, named
 from apps.exchange.domain.rows import Cells, RawRow, Unreadable
 from apps.exchange.models import Format
 from apps.ground.phrases import BLANK
 from apps.ground.strict_json import BadJson, parse_json
-
-MAX_ROW = 1024 * 1024
-MAX_ROWS_OF_OBJECT = 500
 
 
 class UnreadableFile(ValueError):
@@ -68,25 +66,23 @@ def _table(file: IO[str]) -> Iterator[RawRow]:
     if first is None:
         return
     seen: set[tuple[str, str]] = set()
-    group: list[Cells] = []
-    begins, together = 0, ("", "")
+    group: _Group | None = None
     for line, cells in chain([first], rows):
         if isinstance(cells, str):
             yield RawRow(line, problem=cells)
             continue
-        name, importer = _kind_of(cells, kinds)
+        kind, importer = _kind_of(cells, kinds)
         if not importer.group_by:
-            yield _table_row(line, name, importer, [cells])
-        elif group and (name, cells[importer.group_by]) == together:
-            # One more than there may be shows that there are too many.
-            if len(group) <= MAX_ROWS_OF_OBJECT:
-                group.append(cells)
-        else:
-            if group:
-                yield _grouped(begins, together, group, seen)
-            group, begins, together = [cells], line, (name, cells[importer.group_by])
-    if group:
-        yield _grouped(begins, together, group, seen)
+            yield _object(line, kind, importer, [cells])
+            continue
+        key = (kind, cells[importer.group_by])
+        if group is None or group.key != key:
+            if group is not None:
+                yield group.whole(seen)
+            group = _Group(line, key, importer)
+        group.add(cells)
+    if group is not None:
+        yield group.whole(seen)
 
 
 def _kind_of(cells: Cells, kinds: dict[str, Importer]) -> tuple[str, Importer]:
@@ -97,23 +93,43 @@ def _kind_of(cells: Cells, kinds: dict[str, Importer]) -> tuple[str, Importer]:
     return next((name, importer) for name, importer in kinds.items() if not importer.group_by)
 
 
-def _grouped(line: int, together: tuple[str, str], group: list[Cells], seen: set[tuple[str, str]]) -> RawRow:
-    """The rows of one object; ``seen`` holds the objects before it, which may be parts of the same."""
-    name, cell = together
-    kind, importer = named(name), importers()[name]
-    if not cell:
-        return RawRow(line, name, problem=f"{importer.group_by}: {BLANK}")
-    if len(group) > MAX_ROWS_OF_OBJECT:
-        return RawRow(line, name, problem=f"{kind.singular} {cell} has more than {MAX_ROWS_OF_OBJECT} rows")
-    if together in seen:
-        problem = f"{kind.singular} {cell} stands in the file before; its rows must be together"
-        return RawRow(line, name, problem=problem)
-    seen.add(together)
-    return _table_row(line, name, importer, group)
+@dataclass(slots=True)
+class _Group:
+    """Consecutive rows of one object.
+
+    Attributes:
+        line: Where they begin.
+        key: The kind's name, and the cell that they have in common.
+        importer: The kind's.
+        rows: One more than there may be, where there are too many.
+    """
+
+    line: int
+    key: tuple[str, str]
+    importer: Importer
+    rows: list[Cells] = field(default_factory=list)
+
+    def add(self, cells: Cells) -> None:
+        """Take one more row."""
+        if len(self.rows) <= self.importer.most_rows:
+            self.rows.append(cells)
+
+    def whole(self, seen: set[tuple[str, str]]) -> RawRow:
+        """The object; ``seen`` holds the keys before it, whose objects it may be a part of."""
+        kind, cell = self.key
+        what, most = f"{named(kind).singular} {cell}", self.importer.most_rows
+        if not cell:
+            return RawRow(self.line, kind, problem=f"{self.importer.group_by}: {BLANK}")
+        if len(self.rows) > most:
+            return RawRow(self.line, kind, problem=f"{what} has more than {most} rows")
+        if self.key in seen:
+            return RawRow(self.line, kind, problem=f"{what} stands in the file before; its rows must be together")
+        seen.add(self.key)
+        return _object(self.line, kind, self.importer, self.rows)
 
 
-def _table_row(line: int, name: str, importer: Importer, rows: list[Cells]) -> RawRow:
+def _object(line: int, kind: str, importer: Importer, rows: list[Cells]) -> RawRow:
     try:
-        return RawRow(line, name, importer.body(rows))
+        return RawRow(line, kind, importer.body(rows))
     except Unreadable as error:
-        return RawRow(line, name, problem=str(error))
+        return RawRow(line, kind, problem=str(error))

@@ -3,16 +3,17 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
 from apps.exchange.models import ImportedRow
+from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
 
 Fate = ImportedRow.Fate
 # An object of a file, as the interface would take it.
-Body: TypeAlias = Mapping[str, Any]
+Body: TypeAlias = Given
 # A row of a table, by column.
 Cells: TypeAlias = Mapping[str, str]
 

@@ -46,6 +46,7 @@ AUDIT_LOG = Kind(
         model=Event,
         permission="events.export_event",
         granted_by="staff_audit_log_view",
+        topic="orders/export",
         filters=(
             "topic",
             "actor",

@@ -12,10 +12,9 @@ from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS as ADDRESS_COLUMNS
 from apps.customers.domain.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
-from apps.customers.domain.customers import COLUMNS as CUSTOMER_COLUMNS
 from apps.customers.domain.customers import create_customer, update_customer
 from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import Customer
+from apps.customers.models import EDITABLE, Customer
 from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
@@ -84,7 +83,7 @@ def _key(row: RawRow, body: Body) -> str:
 def _take_in(row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
     """Make a customer, or change the one with the same e-mail or phone."""
     known = _known(body)
-    given = {name: body[name] for name in (*CUSTOMER_COLUMNS, *_CONSENTS) if body.get(name) not in (None, "")}
+    given = {name: body[name] for name in (*EDITABLE, *_CONSENTS) if body.get(name) not in (None, "")}
     if known is None:
         given["addresses"] = _addresses(body)
     with rows_refused():
@@ -163,6 +162,7 @@ CUSTOMERS = Kind(
         model=Customer,
         permission="customers.export_customer",
         granted_by="export_customers",
+        topic="orders/export",
         filters=("state",),
         columns=_TABLE,
         read=_read,

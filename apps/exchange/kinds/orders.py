@@ -24,6 +24,7 @@ from apps.orders.api.bodies import read_order
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 from apps.orders.domain import placing, transitions
+from apps.orders.domain.items import MAX_LINES
 from apps.orders.models import Order, Transaction
 
 # What an order of elsewhere says that a new one does not take.
@@ -163,6 +164,7 @@ ORDERS = Kind(
         model=Order,
         permission="orders.export_order",
         granted_by="export_orders",
+        topic="orders/export",
         filters=("status", "financial_status"),
         columns=COLUMNS,
         read=_read,
@@ -172,6 +174,7 @@ ORDERS = Kind(
         permission="orders.change_order",
         granted_by="edit_orders",
         group_by="order",
+        most_rows=MAX_LINES,
         body=order_body,
         key=_key,
         repeated=Fate.SKIPPED,

@@ -1,9 +1,7 @@
 """The customer of an order: found or made when it comes in, and kept up to date with what was bought."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, Sum
@@ -13,6 +11,7 @@ from apps.customers.domain.contacts import NotAnEmail, NotAPhone, canonical_emai
 from apps.customers.domain.customers import create_customer
 from apps.customers.domain.validation import CustomerRefused
 from apps.customers.models import NEVER, Customer
+from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
@@ -26,7 +25,7 @@ class BuyerRefused(DomainError):
     field = "customer"
 
 
-def buyer_of(order: Order, given: Mapping[str, Any] | None, *, actor: str, at: datetime) -> Customer | None:
+def buyer_of(order: Order, given: Given | None, *, actor: str, at: datetime) -> Customer | None:
     """The customer of a new order, locked: the one named, else the one with the e-mail or phone, else a new one.
 
     Args:
@@ -59,7 +58,7 @@ def locked(customer_id: int) -> Customer | None:
     return found
 
 
-def _known(attrs: Mapping[str, Any]) -> Customer | None:
+def _known(attrs: Given) -> Customer | None:
     """The customer with the e-mail, else with the phone, locked."""
     by: list[Q] = []
     try:
@@ -77,7 +76,7 @@ def _known(attrs: Mapping[str, Any]) -> Customer | None:
     return None
 
 
-def _made(order: Order, attrs: dict[str, Any], *, actor: str, at: datetime) -> Customer | None:
+def _made(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Customer | None:
     if attrs.keys() == {"phone"}:
         # A phone alone makes no customer; the order keeps it.
         return None

@@ -3,18 +3,21 @@
 Taking them in is ``placing``, their moves are ``transitions``, their money is ``payments``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from enum import Enum, auto
+from typing import Final
 
 from django.db import transaction
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
+from apps.metafields.domain.setting import Draft
 from apps.orders.domain import buyers, payments
 from apps.orders.domain.loading import lines_of, lock, transactions_of
 from apps.orders.domain.validation import clean
@@ -22,8 +25,15 @@ from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
 
 # Gateways that move no money by themselves.
 OFFLINE = frozenset({"", "manual", "bogus"})
-MAX_COMMENT = 5000
-UNSET = object()
+
+
+class Unset(Enum):
+    """Stands for what is not said, where None says something."""
+
+    UNSET = auto()
+
+
+UNSET: Final = Unset.UNSET
 
 
 class ChangeRefused(DomainError):
@@ -48,12 +58,12 @@ class CommentRefused(DomainError):
 @transaction.atomic
 def update_order(
     order: Order,
-    attrs: Mapping[str, Any],
+    attrs: Given,
     *,
     actor: str,
     at: datetime,
-    customer: Any = UNSET,
-    drafts: Sequence[Any] = (),
+    customer: int | Unset | None = UNSET,
+    drafts: Sequence[Draft] = (),
 ) -> Order:
     """Change what may be changed of an order.
 
@@ -132,15 +142,15 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
     The text is a row of its own, for it may name people, and events are never erased.
 
     Raises:
-        CommentRefused: It is blank, longer than ``MAX_COMMENT``, or no text.
+        CommentRefused: It is blank, longer than ``Comment.LONGEST``, or no text.
     """
     said = text.strip()
     if not said:
         raise CommentRefused(BLANK)
     if "\0" in said:
         raise CommentRefused(INVALID)
-    if len(said) > MAX_COMMENT:
-        raise CommentRefused(too_long(MAX_COMMENT))
+    if len(said) > Comment.LONGEST:
+        raise CommentRefused(too_long(Comment.LONGEST))
     row: Comment = Comment.objects.create(shop=current_shop(), order=order, body=said, actor=actor, created_at=at)
     record_event("orders/comment", order, actor=actor, at=at)
     return row

@@ -3,17 +3,17 @@
 Each hook runs in the transaction of the change that it belongs to, with the order locked.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
+from apps.ground.attrs import Given
 from apps.orders.models import Order
 
 
 class Creation(Protocol):
     """Told of a new order; ``parts`` holds what of the body belongs to other apps, e.g. ``fulfillments``."""
 
-    def __call__(self, order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+    def __call__(self, order: Order, parts: Given, *, actor: str, at: datetime) -> None:
         """Take part."""
 
 
@@ -30,7 +30,7 @@ class Refunder(Protocol):
     ``parts`` holds ``amount`` and ``currency``, or ``refund`` as in the body of a refund.
     """
 
-    def __call__(self, order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+    def __call__(self, order: Order, parts: Given, *, actor: str, at: datetime) -> None:
         """Take part."""
 
 

@@ -1,23 +1,21 @@
 """The lines of a new order: out of variants of the catalog, or of what the sender says."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from django.conf import settings
 
 from apps.catalog.models import Product, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.money import rounded
 from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.ground.tenancy import current_shop
 from apps.orders.models import LineItem, Order
 
-Attrs = Mapping[str, Any]
-Errors = dict[str, list[str]]
 MAX_LINES = 500
 
 
-def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]:
+def build(order: Order, given: Sequence[Given]) -> tuple[list[LineItem], Errors]:
     """The unsaved lines of an order, completed from the catalog.
 
     Args:
@@ -53,19 +51,19 @@ def build(order: Order, given: Sequence[Attrs]) -> tuple[list[LineItem], Errors]
     return lines, errors
 
 
-def _variants(given: Sequence[Attrs]) -> dict[int, Variant]:
+def _variants(given: Sequence[Given]) -> dict[int, Variant]:
     ids = {attrs["variant_id"] for attrs in given if attrs.get("variant_id")}
     if not ids:
         return {}
     return {row.pk: row for row in Variant.objects.filter(pk__in=ids).select_related("product", "inventory_item")}
 
 
-def _products(given: Sequence[Attrs]) -> dict[int, Product]:
+def _products(given: Sequence[Given]) -> dict[int, Product]:
     ids = {attrs["product_id"] for attrs in given if attrs.get("product_id") and not attrs.get("variant_id")}
     return Product.objects.in_bulk(ids) if ids else {}
 
 
-def _line(order: Order, attrs: Attrs, variant: Variant | None, product: Product | None) -> tuple[LineItem, Errors]:
+def _line(order: Order, attrs: Given, variant: Variant | None, product: Product | None) -> tuple[LineItem, Errors]:
     known = _from_catalog(order, variant, product)
     references = {"variant_id", "product_id"}
     values = known | {name: value for name, value in attrs.items() if value is not None and name not in references}
@@ -89,9 +87,9 @@ def _line(order: Order, attrs: Attrs, variant: Variant | None, product: Product 
     return line, errors
 
 
-def _from_catalog(order: Order, variant: Variant | None, product: Product | None) -> dict[str, Any]:
+def _from_catalog(order: Order, variant: Variant | None, product: Product | None) -> Attrs:
     """What the catalog says of a line; its prices are in the shop's currency, so in no other."""
-    known: dict[str, Any] = {}
+    known: Attrs = {}
     if product is not None:
         known |= {"title": product.title, "vendor": product.vendor}
     if variant is not None:

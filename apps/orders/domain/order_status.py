@@ -4,10 +4,9 @@ Whoever holds the link gets no address, name, e-mail or phone: mails are forward
 Rule: decisions, Fulfillment (order status page).
 """
 
-from typing import Any
-
 from django.conf import settings
 
+from apps.ground.attrs import Attrs
 from apps.orders.domain.bill import as_seen, sums_of
 from apps.orders.domain.loading import lines_of, shipping_of
 from apps.orders.domain.pricing import net
@@ -26,7 +25,7 @@ def url_of(shop_id: int, token: str) -> str:
     return f"{settings.BASE_URL}/orders/{shop_id}/{token}"
 
 
-def story_of(order: Order) -> dict[str, Any]:
+def story_of(order: Order) -> Attrs:
     """What the page tells: what was bought, what it comes to, and how far it is."""
     money = as_seen(order)
     address = order.shipping_address or {}

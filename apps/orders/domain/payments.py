@@ -4,15 +4,15 @@ Refunds are not made here: they move goods and statuses as well (``apps.refunds`
 Rule: decisions, Orders; reliability M12, M13.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import transaction
 
 from apps.catalog.domain.sales import count_units
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
@@ -23,7 +23,6 @@ from apps.orders.models import LineItem, Order, Transaction
 
 Kind = Transaction.Kind
 Status = Transaction.Status
-Attrs = Mapping[str, Any]
 NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
 MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
@@ -37,7 +36,7 @@ class PaymentRefused(DomainError):
 
 
 @transaction.atomic
-def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Transaction:
+def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) -> Transaction:
     """Note a movement of money for an order; its statuses and its customer follow.
 
     Args:
@@ -62,7 +61,7 @@ def create_transaction(order: Order, attrs: Attrs, *, actor: str, at: datetime) 
     return row
 
 
-def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datetime) -> Transaction:
+def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datetime) -> Transaction:
     """A movement of money, checked and not saved; of what it captures or voids the rest is set.
 
     Args:
@@ -78,8 +77,6 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datet
     if kind == Kind.REFUND:
         raise PaymentRefused("must be made as a refund of the order", field="kind")
     parent = _parent(known, attrs) if kind in NEEDS_PARENT else None
-    if kind == Kind.VOID and parent is not None and any(row.parent is parent for row in _captures(known)):
-        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
     currency = _currency(order, parent, attrs)
     amount = _amount(order, known, parent, currency, attrs)
     status = attrs.get("status") or Status.SUCCESS
@@ -90,25 +87,36 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Attrs, *, at: datet
         sequence=len(known) + 1,
         kind=kind,
         status=status,
-        gateway=attrs.get("gateway") or (parent.gateway if parent else "manual"),
         amount=amount,
         currency=currency,
         shop_amount=_in_shop_currency(order, known, amount, currency),
-        authorization=attrs.get("authorization") or "",
-        message=attrs.get("message") or "",
-        error_code=attrs.get("error_code") or "",
-        receipt=attrs.get("receipt") or {},
-        source_name=attrs.get("source_name") or order.source_name,
-        test=bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
-        processed_at=attrs.get("processed_at") or at,
         created_at=at,
+        **_details(order, parent, attrs, at=at),
     )
-    if status == Status.SUCCESS:
-        if kind == Kind.AUTHORIZATION:
-            row.unsettled = amount
-        elif parent is not None:
-            parent.unsettled = ZERO if kind == Kind.VOID else parent.unsettled - amount
+    _set_rest(row)
     return row
+
+
+def _details(order: Order, parent: Transaction | None, attrs: Given, *, at: datetime) -> Attrs:
+    """What is noted of a movement as it is told; what is not told follows from its authorization and its order."""
+    told = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
+    return {
+        **told,
+        "gateway": attrs.get("gateway") or (parent.gateway if parent else "manual"),
+        "source_name": attrs.get("source_name") or order.source_name,
+        "test": bool(attrs.get("test") or order.test or (parent is not None and parent.test)),
+        "processed_at": attrs.get("processed_at") or at,
+    }
+
+
+def _set_rest(row: Transaction) -> None:
+    """Set what is left of an authorization, new or settled by the row."""
+    if row.status != Status.SUCCESS:
+        return
+    if row.kind == Kind.AUTHORIZATION:
+        row.unsettled = row.amount
+    elif row.parent is not None:
+        row.parent.unsettled = ZERO if row.kind == Kind.VOID else row.parent.unsettled - row.amount
 
 
 def save(rows: Sequence[Transaction]) -> None:
@@ -122,12 +130,24 @@ def save(rows: Sequence[Transaction]) -> None:
         parent.save(update_fields=["unsettled"])
 
 
+def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
+    """The authorization that is captured or voided.
+
+    Raises:
+        PaymentRefused: There is none, or it was captured and is to be voided.
+    """
+    parent = _authorization(known, attrs)
+    if attrs["kind"] == Kind.VOID and any(row.parent is parent for row in _captures(known)):
+        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
+    return parent
+
+
 def _captures(known: Sequence[Transaction]) -> list[Transaction]:
     return [row for row in known if row.kind == Kind.CAPTURE and row.status in {Status.SUCCESS, Status.PENDING}]
 
 
-def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
-    """The authorization that is captured or voided: the one named by id or by its code, else the newest open one."""
+def _authorization(known: Sequence[Transaction], attrs: Given) -> Transaction:
+    """The authorization named by its id or its code, else the newest open one."""
     wanted, code = attrs.get("parent_id"), attrs.get("authorization")
     if wanted is None:
         is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]
@@ -142,7 +162,7 @@ def _parent(known: Sequence[Transaction], attrs: Attrs) -> Transaction:
     raise PaymentRefused(INVALID, field="parent_id")
 
 
-def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
+def _currency(order: Order, parent: Transaction | None, attrs: Given) -> str:
     given = attrs.get("currency")
     if given is None:
         if order.is_multi_currency and attrs.get("amount") is not None:
@@ -156,7 +176,7 @@ def _currency(order: Order, parent: Transaction | None, attrs: Attrs) -> str:
 
 
 def _amount(
-    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Attrs
+    order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Given
 ) -> Decimal:
     given: Decimal | None = attrs.get("amount")
     if attrs["kind"] == Kind.VOID:

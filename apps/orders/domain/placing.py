@@ -10,26 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import is_currency, quantum_of
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
+from apps.metafields.domain.setting import Draft
 from apps.orders.domain import buyers, hooks, items, payments, pricing, statuses, stocking
 from apps.orders.domain.validation import clean
-from apps.orders.models import GIVEN, LineItem, Order, OrderCounter, ShippingLine, Transaction
+from apps.orders.models import ACCEPTED, LineItem, Order, OrderCounter, ShippingLine, Transaction
 from apps.orders.models.orders import FIRST_NAME
 from apps.shops.models import App
 
-Attrs = Mapping[str, Any]
-Errors = dict[str, list[str]]
 Financial = Order.FinancialStatus
 
 # What an order that was dealt with elsewhere may be said to be, and the movements of money that this stands for.
@@ -66,26 +65,26 @@ class Parts:
         others: What of the body belongs to other apps.
     """
 
-    lines: Sequence[Attrs] = ()
-    shipping: Sequence[Attrs] = ()
-    customer: Attrs | None = None
-    codes: Sequence[Attrs] = ()
-    taxes: Sequence[Attrs] = ()
-    transactions: Sequence[Attrs] = ()
+    lines: Sequence[Given] = ()
+    shipping: Sequence[Given] = ()
+    customer: Given | None = None
+    codes: Sequence[Given] = ()
+    taxes: Sequence[Given] = ()
+    transactions: Sequence[Given] = ()
     totals: Mapping[str, Decimal] = field(default_factory=dict)
     financial_status: str | None = None
     fulfillment_status: str | None = None
-    metafields: Sequence[Any] = ()
+    metafields: Sequence[Draft] = ()
     send_receipt: bool = False
-    others: Attrs = field(default_factory=dict)
+    others: Given = field(default_factory=dict)
 
 
 @transaction.atomic
-def create_order(attrs: Attrs, parts: Parts, *, actor: str, at: datetime, app: App | None = None) -> Order:
+def create_order(attrs: Given, parts: Parts, *, actor: str, at: datetime, app: App | None = None) -> Order:
     """Take in an order.
 
     Args:
-        attrs: Of ``GIVEN``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
+        attrs: Of ``ACCEPTED``, and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
             ``closed_at``.
         parts: What comes with it.
         actor: Who brings it.
@@ -129,7 +128,7 @@ def create_order(attrs: Attrs, parts: Parts, *, actor: str, at: datetime, app: A
 
 
 def _priced(
-    attrs: Attrs, parts: Parts, *, app: App | None, at: datetime
+    attrs: Given, parts: Parts, *, app: App | None, at: datetime
 ) -> tuple[Order, list[LineItem], list[ShippingLine]]:
     """The unsaved order and its rows, with all amounts."""
     shop = current_shop()
@@ -140,7 +139,7 @@ def _priced(
         created_at=at,
         processed_at=attrs.get("processed_at") or at,
         closed_at=attrs.get("closed_at"),
-        **{name: cleaned[name] for name in GIVEN if cleaned.get(name) is not None},
+        **{name: cleaned[name] for name in ACCEPTED if cleaned.get(name) is not None},
     )
     errors |= _currencies(order, attrs)
     if errors:
@@ -157,7 +156,7 @@ def _priced(
     return order, lines, shipping
 
 
-def _currencies(order: Order, attrs: Attrs) -> Errors:
+def _currencies(order: Order, attrs: Given) -> Errors:
     errors: Errors = {}
     order.currency = attrs.get("currency") or current_shop().currency
     order.presentment_currency = attrs.get("presentment_currency") or order.currency
@@ -199,7 +198,7 @@ def _number(order: Order) -> None:
 
 def _transactions(order: Order, parts: Parts, *, at: datetime) -> list[Transaction]:
     """The movements of money that come with the order, else those that its status stands for."""
-    given: Sequence[Attrs] = parts.transactions
+    given: Sequence[Given] = parts.transactions
     status = parts.financial_status
     if not given and status:
         if status not in STANDS_FOR:

@@ -7,13 +7,12 @@ Rule: decisions, Orders.
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
 from apps.orders.models import LineItem, Order, ShippingLine
 
-Errors = dict[str, list[str]]
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
 # The totals that a client may send along, to have them checked.
 CHECKED = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
@@ -25,8 +24,8 @@ def price(
     lines: Sequence[LineItem],
     shipping: Sequence[ShippingLine],
     *,
-    codes: Sequence[Mapping[str, Any]] = (),
-    taxes: Sequence[Mapping[str, Any]] = (),
+    codes: Sequence[Given] = (),
+    taxes: Sequence[Given] = (),
 ) -> Errors:
     """Set all amounts of an order and its lines.
 
@@ -67,8 +66,8 @@ def _decimals(
     order: Order,
     lines: Sequence[LineItem],
     shipping: Sequence[ShippingLine],
-    codes: Sequence[Mapping[str, Any]],
-    taxes: Sequence[Mapping[str, Any]],
+    codes: Sequence[Given],
+    taxes: Sequence[Given],
 ) -> Errors:
     """Amounts with more decimals than the currency has."""
     given: dict[str, Decimal | None] = {"total_tip_received": order.total_tip_received}
@@ -87,7 +86,7 @@ def _decimals(
     }
 
 
-def _tax_prices(prefix: str, taxes: Sequence[Mapping[str, Any]]) -> dict[str, Decimal | None]:
+def _tax_prices(prefix: str, taxes: Sequence[Given]) -> dict[str, Decimal | None]:
     return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
 
 
@@ -109,7 +108,7 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
 
 
 def _apply_codes(
-    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], codes: Sequence[Mapping[str, Any]]
+    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], codes: Sequence[Given]
 ) -> Errors:
     """Codes one after the other, each on what the ones before left; none takes more than there is."""
     errors: Errors = {}
@@ -179,32 +178,41 @@ def _allocate(row: Priced, amount: Decimal, application: int) -> None:
 # --- taxes -----------------------------------------------------------------------------------------------------------
 
 
-def _tax(
-    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Mapping[str, Any]]
-) -> Errors:
+def _tax(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Given]) -> Errors:
     """Complete the taxes of the rows, and sum them up for the order."""
-    errors: Errors = {}
     every: tuple[Priced, ...] = (*lines, *shipping)
     own = any(row.tax_lines for row in every)
     if taxes and not own:
         _share_taxes(order, lines, taxes)
-    kinds: tuple[tuple[str, Sequence[Priced]], ...] = (("line_items", lines), ("shipping_lines", shipping))
-    for kind, rows in kinds:
-        for index, row in enumerate(rows):
-            taxable = getattr(row, "taxable", True) and not order.tax_exempt
-            row.tax_lines = [_tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
-            row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
-            if order.taxes_included and row.tax > net(row):
-                errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
-    order.tax_lines = _summed_up(order, [tax for row in every for tax in row.tax_lines])
-    if taxes and own and all(tax["price"] is not None for tax in taxes):
-        total = sum((row.tax for row in every), ZERO)
-        if sum((tax["price"] for tax in taxes), ZERO) != total:
-            errors["tax_lines"] = [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]
+    errors = _tax_rows(order, "line_items", lines) | _tax_rows(order, "shipping_lines", shipping)
+    order.tax_lines = _summed_up([tax for row in every for tax in row.tax_lines])
+    if own and taxes:
+        errors |= _unlike_those_of_rows(order, every, taxes)
     return errors
 
 
-def _tax_line(order: Order, base: Decimal, tax: Mapping[str, Any]) -> dict[str, Any]:
+def _tax_rows(order: Order, kind: str, rows: Sequence[Priced]) -> Errors:
+    """Complete the taxes of rows; nothing is due of a row that is not taxable."""
+    errors: Errors = {}
+    for index, row in enumerate(rows):
+        taxable = getattr(row, "taxable", True) and not order.tax_exempt
+        row.tax_lines = [_tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
+        row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
+        if order.taxes_included and row.tax > net(row):
+            errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
+    return errors
+
+
+def _unlike_those_of_rows(order: Order, rows: Sequence[Priced], taxes: Sequence[Given]) -> Errors:
+    """Taxes of the order as a whole that are not the sum of those of its rows, where all have a price."""
+    prices = [tax["price"] for tax in taxes]
+    total = sum((row.tax for row in rows), ZERO)
+    if None in prices or sum(prices, ZERO) == total:
+        return {}
+    return {"tax_lines": [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]}
+
+
+def _tax_line(order: Order, base: Decimal, tax: Given) -> Attrs:
     """A tax as it is kept; its price follows from its rate where it is not given."""
     rate: Decimal = tax["rate"]
     amount = tax["price"]
@@ -219,7 +227,7 @@ def _tax_line(order: Order, base: Decimal, tax: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Mapping[str, Any]]) -> None:
+def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> None:
     """Give the taxable lines their shares of taxes that are known for the whole order only.
 
     A price that is given counts even where nothing is taxable, and every line has its share of it.
@@ -234,9 +242,9 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Mappin
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
 
 
-def _summed_up(order: Order, taxes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _summed_up(taxes: Iterable[Given]) -> list[Attrs]:
     """Taxes by title and rate."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], Attrs] = {}
     for tax in taxes:
         known = found.setdefault((tax["title"], tax["rate"]), {**tax, "price": "0"})
         known["price"] = str(Decimal(known["price"]) + Decimal(tax["price"]))

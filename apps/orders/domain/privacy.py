@@ -4,11 +4,11 @@ The order itself stays, for book-keeping needs it: its number, its lines and its
 """
 
 from datetime import datetime
-from typing import Any
 
 from apps.customers.models import Customer
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
+from apps.ground.attrs import Attrs
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
@@ -17,14 +17,14 @@ from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine,
 _KEPT_OF_ADDRESSES = ("country", "country_code", "province", "province_code")
 
 
-def export(customer: Customer) -> list[dict[str, Any]]:
+def export(customer: Customer) -> list[Attrs]:
     """A customer's orders, oldest first, as JSON values."""
     orders = Order.objects.filter(customer=customer).order_by("pk").prefetch_related("line_items", "comments")
     return [_exported(order) for order in orders]
 
 
-def _exported(order: Order) -> dict[str, Any]:
-    shown: dict[str, Any] = {name: getattr(order, name) for name in PERSONAL}
+def _exported(order: Order) -> Attrs:
+    shown: Attrs = {name: getattr(order, name) for name in PERSONAL}
     return shown | {
         "name": order.name,
         "processed_at": order.processed_at.isoformat(),
@@ -68,5 +68,5 @@ def _erase_records(order: Order) -> None:
     owned.delete()
 
 
-def _country_of(address: dict[str, Any] | None) -> dict[str, Any] | None:
+def _country_of(address: Attrs | None) -> Attrs | None:
     return None if address is None else {name: address.get(name, "") for name in _KEPT_OF_ADDRESSES}

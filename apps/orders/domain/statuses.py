@@ -7,7 +7,7 @@ Rule: decisions, Orders.
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from apps.ground.money import ZERO, text_of
+from apps.ground.money import ZERO
 from apps.orders.models import LineItem, Order, Transaction
 
 Financial = Order.FinancialStatus
@@ -70,8 +70,3 @@ def follow(order: Order, lines: Sequence[LineItem], transactions: Sequence[Trans
 
 def _sum(rows: Iterable[Transaction], *kinds: str) -> Decimal:
     return sum((row.shop_amount for row in rows if row.kind in kinds), ZERO)
-
-
-def owed_text(order: Order) -> str:
-    """What is still to be paid, for people."""
-    return f"{text_of(order.outstanding, order.currency)} {order.currency}"

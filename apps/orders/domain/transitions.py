@@ -1,12 +1,11 @@
 """The moves of an order as a whole: cancelled, closed, opened again. Nothing else writes these moments."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Given
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.money import ZERO
 from apps.jobs.domain.queue import enqueue
@@ -44,7 +43,7 @@ def cancel(
     at: datetime,
     reason: str = Order.CancelReason.OTHER,
     restock: bool = True,
-    refund: Mapping[str, Any] | None = None,
+    refund: Given | None = None,
     notify: bool = False,
 ) -> Order:
     """Cancel an order that was not sent: its open authorizations are voided, its units go back to stock if asked for.
@@ -93,7 +92,7 @@ def cancel(
     return order
 
 
-def _refund(order: Order, parts: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+def _refund(order: Order, parts: Given, *, actor: str, at: datetime) -> None:
     refunder = hooks.refunder()
     if refunder is None:
         raise NoRefunds("cannot be refunded here")

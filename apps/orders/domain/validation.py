@@ -1,19 +1,16 @@
 """What an order's contact details must be, whichever face they come through."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.db import models
 
 from apps.customers.domain.contacts import clean_contacts
+from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.tenancy import current_shop
 from apps.orders.models import EDITABLE, Order
 
-Errors = dict[str, list[str]]
-TEXTS = {name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)}
+TEXTS = tuple(name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField))
 
 
-def clean(attrs: Mapping[str, Any]) -> tuple[dict[str, Any], Errors]:
+def clean(attrs: Given) -> tuple[Attrs, Errors]:
     """The values as they are stored, and what is wrong with them.
 
     Args:

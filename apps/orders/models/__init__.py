@@ -2,8 +2,8 @@
 
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (
+    ACCEPTED,
     EDITABLE,
-    GIVEN,
     PERSONAL,
     Comment,
     MoneyColumn,
@@ -14,8 +14,8 @@ from apps.orders.models.orders import (
 from apps.orders.models.transactions import Transaction
 
 __all__ = [
+    "ACCEPTED",
     "EDITABLE",
-    "GIVEN",
     "PERSONAL",
     "Comment",
     "LineItem",

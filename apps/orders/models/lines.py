@@ -1,9 +1,9 @@
 """What was bought, and how it is sent."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Model, Q
 from django.db.models.deletion import Collector
 
 from apps.catalog.models import Product, Variant
@@ -11,7 +11,9 @@ from apps.ground.rows import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
 
-def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
+def forget(
+    collector: Collector, field: "models.ForeignKey[Model | None]", rows: "Sequence[LineItem]", using: str
+) -> None:
     """On the deletion of a product or variant: its lines lose the reference, and their orders take a new version.
 
     The panel's question "what else goes?" collects too, and changes nothing.

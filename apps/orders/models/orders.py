@@ -31,7 +31,7 @@ EDITABLE = (
     "po_number",
 )
 # What its sender says of it and is kept as it comes; the other columns follow from this and from what happens to it.
-GIVEN = (
+ACCEPTED = (
     *EDITABLE,
     "browser_ip",
     "client_details",
@@ -297,8 +297,10 @@ class OpenOrder(Order):
 class Comment(ShopOwned):
     """What staff noted on an order's timeline; goes when personal data is erased."""
 
+    LONGEST = 5000
+
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="comments")
-    body = models.TextField(max_length=5000)
+    body = models.TextField(max_length=LONGEST)
     actor = models.CharField(max_length=100)
 
     class Meta:

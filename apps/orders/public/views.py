@@ -1,7 +1,5 @@
 """The page on which a buyer follows an order: public, found by the 128 random bits in its address."""
 
-from typing import Any
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -46,7 +44,7 @@ def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse
         return _page(request, shop=shop, loader=loader, **story_of(order))
 
 
-def _page(request: HttpRequest, *, status: int = 200, **context: Any) -> HttpResponse:
+def _page(request: HttpRequest, *, status: int = 200, **context: object) -> HttpResponse:
     response = render(request, "orders/status.html", context, status=status)
     for name, value in HEADERS.items():
         response.headers[name] = value

@@ -4,6 +4,7 @@ import hashlib
 import sys
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from apps.exchange.domain import imports
 from apps.exchange.domain.parsing import UnreadableFile
+from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import shop_scope
@@ -31,31 +33,30 @@ class Command(BaseCommand):
         parser.add_argument("--shop", help="domain of the shop; may be left out where there is one shop only")
         parser.add_argument("--dry-run", action="store_true", help="show each row's fate, and change nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         """Keep the file, or find the import of it that was begun; then check it or take it in."""
         shop = _shop(options["shop"])
         path: Path = options["file"]
+        dry: bool = options["dry_run"]
         if not path.is_file():
             raise CommandError(f"There is no file {path}")
         try:
             with shop_scope(shop):
                 kept = _kept(path)
-                outcomes = imports.check(kept) if options["dry_run"] else self._run(kept)
-                counts = self._tell(outcomes, every_row=options["dry_run"])
-                if options["dry_run"]:
+                if not dry:
+                    imports.mark_importing(kept)
+                outcomes = imports.check(kept) if dry else imports.run(kept)
+                counts = self._tell(outcomes, every_row=dry)
+                if dry:
                     imports.discard(kept)
         except UnreadableFile as error:
             raise CommandError(str(error)) from error
         except DomainError as error:
             raise CommandError(error.sentence) from error
         words = ", ".join(f"{counts[fate.value]} {fate.label.lower()}" for fate in ImportedRow.Fate)
-        self.stdout.write(f"{'Would be' if options['dry_run'] else 'Done'}: {words}.")
+        self.stdout.write(f"{'Would be' if dry else 'Done'}: {words}.")
 
-    def _run(self, kept: Import) -> Any:
-        imports.mark_importing(kept)
-        return imports.run(kept)
-
-    def _tell(self, outcomes: Any, *, every_row: bool) -> Counter[str]:
+    def _tell(self, outcomes: Iterable[tuple[RawRow, Outcome]], *, every_row: bool) -> Counter[str]:
         """Print fates and progress; returns how many rows had which fate."""
         counts: Counter[str] = Counter()
         for number, (row, outcome) in enumerate(outcomes, 1):
