@@ -48,7 +48,7 @@ class Rows:
 
     def insert(self, model: type[Model], **expressions: str) -> None:
         """One row of ``model`` per number; ``expressions`` are SQL by column name."""
-        fields = {field.column: field for field in model._meta.concrete_fields}
+        fields = {field.column: field for field in model._meta.concrete_fields if field.column}
         if unknown := expressions.keys() - fields.keys():
             raise ValueError(f"{model._meta.label} has no {', '.join(sorted(unknown))}")
         values = {

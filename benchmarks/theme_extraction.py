@@ -103,7 +103,7 @@ def main() -> int:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     with shop_scope(shop):
-        pairs = [(timed(theirs), timed(ours), clear()) for _ in range(options.rounds)]
+        pairs = [(timed(theirs), timed(ours), timed(clear)) for _ in range(options.rounds)]
     base, own = (statistics.median(pair[side] for pair in pairs[1:]) for side in (0, 1))
     ratio = statistics.median(pair[1] / pair[0] for pair in pairs[1:])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -4,11 +4,10 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from django.conf import settings
-from django.http import HttpResponse
 from django.test import Client, override_settings
 from pytest_django import DjangoDbBlocker
 
@@ -19,6 +18,12 @@ from apps.shops.models import Installation, Shop
 from backoffice.storages import file_storages
 from tests import factories, parts
 from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
+
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse
+
+# What Django's test client answers, which only the stubs have a class for.
+Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
 
 VERSION = "2026-07"
 
@@ -38,19 +43,19 @@ class ApiClient:
     def path(self, path: str) -> str:
         return path if path.startswith("/admin") else f"/admin/api/{self.version}/{path.lstrip('/')}"
 
-    def get(self, path: str, **query: Any) -> HttpResponse:
+    def get(self, path: str, **query: Any) -> Response:
         return self.http.get(self.path(path), query)
 
-    def post(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+    def post(self, path: str, body: Any = None, **headers: str) -> Response:
         return self._send("post", path, body, headers)
 
-    def put(self, path: str, body: Any = None, **headers: str) -> HttpResponse:
+    def put(self, path: str, body: Any = None, **headers: str) -> Response:
         return self._send("put", path, body, headers)
 
-    def delete(self, path: str) -> HttpResponse:
+    def delete(self, path: str) -> Response:
         return self.http.delete(self.path(path))
 
-    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> HttpResponse:
+    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Response:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         send = getattr(self.http, method)

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-import factory
 from django.utils import timezone
+from factory.declarations import Sequence
+from factory.django import DjangoModelFactory
 
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
@@ -34,14 +35,14 @@ def make_token(installation: Installation) -> str:
     return tokens.issue_token(installation, actor="system", at=timezone.now())
 
 
-class UserFactory(factory.django.DjangoModelFactory):
+class UserFactory(DjangoModelFactory[User]):
     """A staff member of no shop yet."""
 
     class Meta:
         model = User
         skip_postgeneration_save = True
 
-    email = factory.Sequence(lambda number: f"staff-{number}@example.com")
+    email = Sequence(lambda number: f"staff-{number}@example.com")
     first_name = "Sam"
 
 
@@ -53,13 +54,13 @@ def make_member(shop: Shop, *permissions: str, owner: bool = False, **user: Any)
     return made
 
 
-class ScriptTagFactory(factory.django.DjangoModelFactory):
+class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
     """A script tag; give it ``shop`` and ``app``."""
 
     class Meta:
         model = ScriptTag
 
-    src = factory.Sequence(lambda number: f"https://scripts.example/{number}.js")
+    src = Sequence(lambda number: f"https://scripts.example/{number}.js")
 
 
 def to_json(value: Any) -> bytes:

@@ -41,6 +41,7 @@ UNFIT_FILTERS = [
     ("updated_at_max", "1" * 1000),
     ("created_at_max", "1700000000"),
 ]
+NO_ROW: dict[str, Any] = {"null": None, "list": [], "text": "x", "number": 1}
 NO_OBJECT = {"nothing": b"", "null": b"null", "list": b"[]", "text": b'"x"', "number": b"1"}
 EXTREMES: list[Any] = [
     None, True, -1, 2**31, 2**63, 10**30, 1.5, "", " ", "x" * 70_000, "1_0", "１２", " 7 ", [], {}, [[]], [{}],

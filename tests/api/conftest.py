@@ -28,7 +28,7 @@ def _statement() -> str:
 
     def contents(model: type[Model]) -> str:
         fields = [field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in NOTED]
-        columns = [quote(field.column) for field in fields]
+        columns = [quote(field.column) for field in fields if field.column]
         if connection.vendor == "postgresql":
             said = f"string_agg(ROW({','.join(columns)})::text, ',')"
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from apps.api.resources.serializers import writable
-from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, UNFIT_FILTERS
+from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, UNFIT_FILTERS
 from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION, ApiClient
 from tests.each import Each
@@ -56,13 +56,10 @@ def test_bodies_that_cannot_be_read_are_400(route: Route, arranged: Any, unchang
 def test_bodies_without_the_wrapper_are_400(route: Route, arranged: Any, unchanged: Any) -> None:
     sample = SAMPLES[route.name]
     case = arranged(sample)
-    bodies = {} if sample.bodiless else {"empty": b"{}", **NO_OBJECT}
+    bodies: dict[str, bytes] = {} if sample.bodiless else {"empty": b"{}", **NO_OBJECT}
     wrapper = next(iter(case.sample.body_for(case.arguments)), None)
     if wrapper == getattr(route.view, "singular", None):
-        bodies |= {
-            f"wrapper holds {kind}": json.dumps({wrapper: value}).encode()
-            for kind, value in {"null": None, "list": [], "text": "x", "number": 1}.items()
-        }
+        bodies |= {f"wrapper holds {kind}": json.dumps({wrapper: value}).encode() for kind, value in NO_ROW.items()}
         bodies["another wrapper"] = b'{"nonsense": {"a": 1}}'
     if not bodies:
         return  # The route needs no body at all, and no wrapper in one.
@@ -74,7 +71,7 @@ def test_bodies_without_the_wrapper_are_400(route: Route, arranged: Any, unchang
 
 
 def test_a_second_wrapper_is_400(api: ApiClient, unchanged: Any) -> None:
-    from apps.api.viewsets import SINGULARS
+    from apps.api.requests.views import SINGULARS
 
     SINGULARS.add("other_thing")
     tag = {"src": "https://a.example/a.js", "event": "onload"}

@@ -93,7 +93,7 @@ def test_a_field_is_declared_once() -> None:
 
         class _Twice(ResourceSerializer[Address]):
             address1 = FromModel()
-            address1 = TextField()  # noqa: PIE794
+            address1 = TextField()  # type: ignore[assignment]  # noqa: PIE794
 
     with pytest.raises(TypeError, match="does not declare adress1"):
 

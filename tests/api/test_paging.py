@@ -13,12 +13,12 @@ from django.utils import timezone
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 
 LINK = re.compile(r'<http://[^/]+([^>]+)>; rel="(next|previous)"')
 
 
-def links(response: Any) -> dict[str, str]:
+def links(response: Response) -> dict[str, str]:
     return {rel: path for path, rel in LINK.findall(response.get("Link", ""))}
 
 
@@ -31,7 +31,7 @@ def fill(shop: Shop, api: ApiClient, count: int) -> list[int]:
     return [row.pk for row in rows]
 
 
-def ids_of(response: Any) -> list[int]:
+def ids_of(response: Response) -> list[int]:
     assert response.status_code == 200, response.content
     return [row["id"] for row in response.json()["script_tags"]]
 

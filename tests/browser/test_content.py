@@ -2,7 +2,7 @@
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Locator, Page, expect
 
 from apps.content.domain import articles, assets, blogs, contents, themes
 from apps.content.models import Article, Asset, Theme
@@ -33,11 +33,16 @@ def article(live_shop: Shop) -> Article:
 
 def watch_dialogs(page: Page) -> list[str]:
     shown: list[str] = []
-    page.on("dialog", lambda dialog: (shown.append(dialog.message), dialog.accept()))
+
+    def accept(dialog: Dialog) -> None:
+        shown.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", accept)
     return shown
 
 
-def editor(page: Page, name: str) -> object:
+def editor(page: Page, name: str) -> Locator:
     return page.get_by_role("textbox", name=name)
 
 

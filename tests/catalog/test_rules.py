@@ -60,8 +60,8 @@ def three(in_shop: Shop) -> dict[int, str]:
 
 @pytest.mark.parametrize("case", RULE_CASES, ids=" ".join)
 def test_rules_say_what_is_in(api: ApiClient, three: dict[int, str], case: tuple[str, str, str, str]) -> None:
-    *rule, expected = case
-    smart = make_smart("Chosen", tuple(rule))
+    column, relation, condition, expected = case
+    smart = make_smart("Chosen", (column, relation, condition))
 
     shown = api.get(f"collections/{smart.pk}/products.json").json()["products"]
 

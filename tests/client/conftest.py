@@ -6,9 +6,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -17,7 +16,7 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
-from apps.shops.models import Shop
+from apps.shops.models import Installation, Shop
 from backoffice.storages import file_storages
 from tests import factories
 
@@ -26,6 +25,8 @@ with warnings.catch_warnings():
     import shopify
 
 VERSION = "2026-07"
+
+Connect = Callable[..., Installation]
 
 
 def free_port() -> int:
@@ -121,14 +122,14 @@ def client_shop(server: Server, db: None) -> Iterator[Shop]:
 
 
 @pytest.fixture
-def connect(server: Server, client_shop: Shop) -> Iterator[Any]:
+def connect(server: Server, client_shop: Shop) -> Iterator[Connect]:
     """``connect("write_products")``: the client's session for a new app with these scopes."""
     shopify.Session.setup(api_key="x", secret="y", myshopify_domain="0.0.1", protocol="http", port=server.port)
     shopify.ApiVersion.coerce_to_version("unstable")
     if VERSION not in shopify.ApiVersion.versions:
         shopify.ApiVersion.define_version(shopify.Release(VERSION))
 
-    def make(*scopes: str) -> Any:
+    def make(*scopes: str) -> Installation:
         installation = factories.make_installation(client_shop, scopes or factories.ALL_SCOPES)
         session = shopify.Session("127.0.0.1", VERSION, factories.make_token(installation))
         shopify.ShopifyResource.activate_session(session)

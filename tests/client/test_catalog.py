@@ -1,12 +1,14 @@
 """The real client: products with their variants and images, collections, collects."""
 
 import base64
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
 import shopify
 from pyactiveresource.connection import ResourceNotFound
 
+from tests.client.conftest import Connect
 from tests.media.pictures import decode, plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
@@ -27,11 +29,11 @@ BAG = {
 }
 
 
-def titles(found: object) -> list[str]:
+def titles(found: Any) -> list[str]:
     return [item.title for item in found]
 
 
-def test_a_product_is_made_with_options_variants_and_images(connect) -> None:
+def test_a_product_is_made_with_options_variants_and_images(connect: Connect) -> None:
     connect()
 
     made = shopify.Product.create(BAG)
@@ -58,7 +60,7 @@ def test_a_product_is_made_with_options_variants_and_images(connect) -> None:
     assert found.price_range() == "19.90 - 24.50"
 
 
-def test_a_found_product_is_changed_and_saved_whole(connect) -> None:
+def test_a_found_product_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
     made = shopify.Product.create(BAG)
 
@@ -75,7 +77,7 @@ def test_a_found_product_is_changed_and_saved_whole(connect) -> None:
     assert [image.src for image in again.images] == [image.src for image in made.images]
 
 
-def test_products_are_counted_listed_narrowed_and_deleted(connect) -> None:
+def test_products_are_counted_listed_narrowed_and_deleted(connect: Connect) -> None:
     connect()
     bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug", "vendor": "Potters"})
 
@@ -92,7 +94,7 @@ def test_products_are_counted_listed_narrowed_and_deleted(connect) -> None:
         shopify.Product.find(bag.id)
 
 
-def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect) -> None:
+def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect: Connect) -> None:
     connect()
 
     product = shopify.Product()
@@ -102,7 +104,7 @@ def test_a_product_without_a_title_is_refused_with_the_clients_errors(connect) -
     assert shopify.Product.count() == 0
 
 
-def test_variants_are_made_found_changed_and_deleted(connect) -> None:
+def test_variants_are_made_found_changed_and_deleted(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
 
@@ -127,7 +129,7 @@ def test_variants_are_made_found_changed_and_deleted(connect) -> None:
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
-def test_a_doubled_variant_is_refused(connect) -> None:
+def test_a_doubled_variant_is_refused(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
     again = shopify.Variant({"option1": "Sand", "option2": "S"})
@@ -137,7 +139,7 @@ def test_a_doubled_variant_is_refused(connect) -> None:
     assert shopify.Variant.count(product_id=product.id) == 2
 
 
-def test_images_are_attached_shown_moved_and_deleted(connect) -> None:
+def test_images_are_attached_shown_moved_and_deleted(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
 
@@ -162,7 +164,7 @@ def test_images_are_attached_shown_moved_and_deleted(connect) -> None:
     assert shopify.Image.count(product_id=product.id) == 1
 
 
-def test_an_images_address_gives_the_attached_bytes(connect) -> None:
+def test_an_images_address_gives_the_attached_bytes(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
     large = plain("PNG", (400, 200))
@@ -179,7 +181,7 @@ def test_an_images_address_gives_the_attached_bytes(connect) -> None:
     assert thumb.size == (50, 25)
 
 
-def test_a_file_that_is_no_picture_is_refused(connect) -> None:
+def test_a_file_that_is_no_picture_is_refused(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
     image = shopify.Image({"product_id": product.id})
@@ -190,7 +192,7 @@ def test_a_file_that_is_no_picture_is_refused(connect) -> None:
     assert shopify.Image.count(product_id=product.id) == 1
 
 
-def test_custom_collections_are_filled_and_emptied_by_hand(connect) -> None:
+def test_custom_collections_are_filled_and_emptied_by_hand(connect: Connect) -> None:
     connect()
     bag, mug = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
 
@@ -215,7 +217,7 @@ def test_custom_collections_are_filled_and_emptied_by_hand(connect) -> None:
     assert shopify.Collect.count() == 1
 
 
-def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect) -> None:
+def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect: Connect) -> None:
     connect()
     made = shopify.CustomCollection.create({"title": "Garden", "image": {"attachment": base64.b64encode(PNG).decode()}})
 
@@ -235,7 +237,7 @@ def test_a_found_custom_collection_is_changed_saved_whole_and_deleted(connect) -
     assert shopify.CustomCollection.find(title="Balcony") == []
 
 
-def test_smart_collections_hold_what_their_rules_say(connect) -> None:
+def test_smart_collections_hold_what_their_rules_say(connect: Connect) -> None:
     connect()
     bag, _ = shopify.Product.create(BAG), shopify.Product.create({"title": "Mug"})
 
@@ -256,7 +258,7 @@ def test_smart_collections_hold_what_their_rules_say(connect) -> None:
     assert shopify.SmartCollection.find(bags.id).rules[0].condition == "Mug"
 
 
-def test_a_smart_collection_is_arranged_by_hand(connect) -> None:
+def test_a_smart_collection_is_arranged_by_hand(connect: Connect) -> None:
     connect()
     ids = [shopify.Product.create({"title": f"Mug {number}"}).id for number in range(3)]
     mugs = shopify.SmartCollection.create(
@@ -272,7 +274,7 @@ def test_a_smart_collection_is_arranged_by_hand(connect) -> None:
     assert shopify.SmartCollection.count() == 0
 
 
-def test_a_rule_that_makes_no_sense_is_refused(connect) -> None:
+def test_a_rule_that_makes_no_sense_is_refused(connect: Connect) -> None:
     connect()
 
     bad = shopify.SmartCollection.create(

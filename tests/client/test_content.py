@@ -7,6 +7,7 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceNotFound
 
+from tests.client.conftest import Connect
 from tests.media.pictures import plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
@@ -22,7 +23,7 @@ SNOW = {
 }
 
 
-def test_blogs_are_made_found_changed_counted_and_deleted(connect) -> None:
+def test_blogs_are_made_found_changed_counted_and_deleted(connect: Connect) -> None:
     connect()
 
     made = shopify.Blog.create({"title": "Field notes"})
@@ -41,7 +42,7 @@ def test_blogs_are_made_found_changed_counted_and_deleted(connect) -> None:
         shopify.Blog.find(made.id)
 
 
-def test_articles_are_made_found_saved_whole_and_deleted(connect) -> None:
+def test_articles_are_made_found_saved_whole_and_deleted(connect: Connect) -> None:
     connect()
     blog = shopify.Blog.create({"title": "Field notes"})
 
@@ -70,7 +71,7 @@ def test_articles_are_made_found_saved_whole_and_deleted(connect) -> None:
     assert blog.articles() == []
 
 
-def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect) -> None:
+def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect: Connect) -> None:
     connect()
     blog = shopify.Blog.create({"title": "Field notes"})
     picture = {"attachment": base64.b64encode(PNG).decode(), "alt": "Snow"}
@@ -88,7 +89,7 @@ def test_an_article_keeps_its_picture_when_it_is_saved_whole(connect) -> None:
     assert served == PNG
 
 
-def test_articles_without_a_title_are_refused(connect) -> None:
+def test_articles_without_a_title_are_refused(connect: Connect) -> None:
     connect()
     blog = shopify.Blog.create({"title": "Field notes"})
 
@@ -98,7 +99,7 @@ def test_articles_without_a_title_are_refused(connect) -> None:
     assert article.errors.on("title") == "can't be blank"
 
 
-def test_authors_and_tags_are_those_of_the_articles(connect) -> None:
+def test_authors_and_tags_are_those_of_the_articles(connect: Connect) -> None:
     connect()
     notes, news = shopify.Blog.create({"title": "Field notes"}), shopify.Blog.create({"title": "Other"})
     shopify.Article.create({**SNOW, "blog_id": notes.id})
@@ -110,7 +111,7 @@ def test_authors_and_tags_are_those_of_the_articles(connect) -> None:
     assert sorted(shopify.Article.tags(blog_id=news.id)) == ["spring", "walks"]
 
 
-def test_blogs_and_articles_have_metafields(connect) -> None:
+def test_blogs_and_articles_have_metafields(connect: Connect) -> None:
     connect()
     blog = shopify.Blog.create({"title": "Field notes"})
     row = {"namespace": "seo", "key": "robots", "type": "single_line_text_field", "value": "all"}

@@ -1,6 +1,7 @@
 """The real client: customers, their addresses, invitations, search and metafields."""
 
 import json
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -10,6 +11,7 @@ from pyactiveresource.connection import ResourceNotFound
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
+from tests.client.conftest import Connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -26,11 +28,11 @@ ADA = {
 HOME = {"address1": "Hauptplatz 2", "city": "Graz", "zip": "8010", "country": "Austria"}
 
 
-def emails(found: object) -> list[str]:
+def emails(found: Any) -> list[str]:
     return sorted(customer.email for customer in found)
 
 
-def test_a_customer_is_made_and_found(connect) -> None:
+def test_a_customer_is_made_and_found(connect: Connect) -> None:
     connect()
 
     made = shopify.Customer.create(ADA)
@@ -48,7 +50,7 @@ def test_a_customer_is_made_and_found(connect) -> None:
     assert [address.default for address in found.addresses] == [True]
 
 
-def test_a_found_customer_is_changed_and_saved_whole(connect) -> None:
+def test_a_found_customer_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
     made = shopify.Customer.create(ADA)
 
@@ -63,7 +65,7 @@ def test_a_found_customer_is_changed_and_saved_whole(connect) -> None:
     assert [address.id for address in again.addresses] == [address.id for address in made.addresses]
 
 
-def test_customers_are_counted_listed_and_deleted(connect) -> None:
+def test_customers_are_counted_listed_and_deleted(connect: Connect) -> None:
     connect()
     made = [shopify.Customer.create({"email": f"{number}@example.com"}) for number in range(3)]
 
@@ -78,7 +80,7 @@ def test_customers_are_counted_listed_and_deleted(connect) -> None:
         shopify.Customer.find(made[1].id)
 
 
-def test_customers_are_searched(connect) -> None:
+def test_customers_are_searched(connect: Connect) -> None:
     connect()
     shopify.Customer.create(ADA)
     shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com", "tags": "early"})
@@ -93,7 +95,7 @@ def test_customers_are_searched(connect) -> None:
 
 
 @pytest.mark.parametrize(("name", "taken"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
-def test_what_another_customer_has_is_refused_by_field(connect, name: str, taken: str) -> None:
+def test_what_another_customer_has_is_refused_by_field(connect: Connect, name: str, taken: str) -> None:
     connect()
     shopify.Customer.create(ADA)
     ben = shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com"})
@@ -108,7 +110,7 @@ def test_what_another_customer_has_is_refused_by_field(connect, name: str, taken
     assert shopify.Customer.count() == 2
 
 
-def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect) -> None:
+def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect: Connect) -> None:
     connect("write_customers")
     customer = shopify.Customer.create({**ADA, "phone": "12"})
     messages = customer.errors.full_messages()
@@ -121,7 +123,7 @@ def test_a_number_that_is_none_is_refused_until_it_is_corrected(connect) -> None
     assert shopify.Customer.find(customer.id).phone == "+4681234567"
 
 
-def test_a_customer_with_nothing_is_refused(connect) -> None:
+def test_a_customer_with_nothing_is_refused(connect: Connect) -> None:
     connect()
 
     nobody = shopify.Customer()
@@ -131,7 +133,7 @@ def test_a_customer_with_nothing_is_refused(connect) -> None:
     assert shopify.Customer.count() == 0
 
 
-def test_addresses_are_made_changed_made_default_and_deleted(connect) -> None:
+def test_addresses_are_made_changed_made_default_and_deleted(connect: Connect) -> None:
     connect()
     customer = shopify.Customer.create(ADA)
     lund = customer.addresses[0].id
@@ -149,7 +151,7 @@ def test_addresses_are_made_changed_made_default_and_deleted(connect) -> None:
     assert customer.default_address.id == graz
 
 
-def test_several_addresses_are_deleted_at_once(connect) -> None:
+def test_several_addresses_are_deleted_at_once(connect: Connect) -> None:
     connect()
     customer = shopify.Customer.create({**ADA, "addresses": [{**HOME, "address1": f"Platz {n}"} for n in range(3)]})
     default = customer.default_address.id
@@ -161,7 +163,7 @@ def test_several_addresses_are_deleted_at_once(connect) -> None:
     assert [address.id for address in customer.addresses] == [default]
 
 
-def test_an_invitation_is_sent(connect, client_shop: Shop) -> None:
+def test_an_invitation_is_sent(connect: Connect, client_shop: Shop) -> None:
     connect()
     customer = shopify.Customer.create(ADA)
 
@@ -178,7 +180,7 @@ def test_an_invitation_is_sent(connect, client_shop: Shop) -> None:
         assert Job.objects.filter(task__contains="invite").count() == 2
 
 
-def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect) -> None:
+def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect: Connect) -> None:
     connect()
     customer = shopify.Customer.create(ADA)
 
@@ -189,7 +191,7 @@ def test_an_activation_url_opens_the_page_on_which_a_password_is_chosen(connect)
     assert 'type="password"' in page
 
 
-def test_customers_have_metafields(connect) -> None:
+def test_customers_have_metafields(connect: Connect) -> None:
     connect()
     shirt = {"namespace": "sizes", "key": "shirt", "type": "single_line_text_field", "value": "M"}
     customer = shopify.Customer.create({**ADA, "metafields": [shirt]})
@@ -200,7 +202,7 @@ def test_customers_have_metafields(connect) -> None:
     assert customer.metafields_count() == 2
 
 
-def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(connect) -> None:
+def test_marketing_consent_is_kept_when_a_customer_is_saved_whole(connect: Connect) -> None:
     connect()
     consent = {"state": "subscribed", "opt_in_level": "single_opt_in", "consent_updated_at": "2026-02-01T10:00:00Z"}
     made = shopify.Customer.create({**ADA, "email_marketing_consent": consent})

@@ -5,13 +5,14 @@ import shopify
 from pyactiveresource.connection import ForbiddenAccess, ResourceNotFound, UnauthorizedAccess
 
 from apps.shops.models import Shop
+from tests.client.conftest import Connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 SRC = "https://scripts.example/a.js"
 
 
-def test_session_reads_its_shop(connect, client_shop: Shop) -> None:
+def test_session_reads_its_shop(connect: Connect, client_shop: Shop) -> None:
     connect()
 
     shop = shopify.Shop.current()
@@ -21,7 +22,7 @@ def test_session_reads_its_shop(connect, client_shop: Shop) -> None:
     assert shop.iana_timezone == "Europe/Berlin"
 
 
-def test_session_reads_its_scopes(connect) -> None:
+def test_session_reads_its_scopes(connect: Connect) -> None:
     connect("write_script_tags", "read_products")
 
     scopes = [scope.handle for scope in shopify.AccessScope.find()]
@@ -29,7 +30,7 @@ def test_session_reads_its_scopes(connect) -> None:
     assert scopes == ["read_products", "write_script_tags"]
 
 
-def test_script_tags_are_made_found_changed_and_deleted(connect) -> None:
+def test_script_tags_are_made_found_changed_and_deleted(connect: Connect) -> None:
     connect()
 
     tag = shopify.ScriptTag.create({"src": SRC, "event": "onload"})
@@ -48,7 +49,7 @@ def test_script_tags_are_made_found_changed_and_deleted(connect) -> None:
     assert shopify.ScriptTag.find() == []
 
 
-def test_lists_are_paged_with_the_clients_own_cursor(connect) -> None:
+def test_lists_are_paged_with_the_clients_own_cursor(connect: Connect) -> None:
     connect()
     made = [shopify.ScriptTag.create({"src": f"{SRC}?{n}", "event": "onload"}).id for n in range(5)]
 
@@ -63,7 +64,7 @@ def test_lists_are_paged_with_the_clients_own_cursor(connect) -> None:
     assert [tag.id for tag in shopify.ScriptTag.find(src=f"{SRC}?3")] == [made[3]]
 
 
-def test_refusals_reach_the_client_as_errors_of_the_object(connect) -> None:
+def test_refusals_reach_the_client_as_errors_of_the_object(connect: Connect) -> None:
     connect()
 
     tag = shopify.ScriptTag.create({"src": "http://scripts.example/a.js"})
@@ -72,21 +73,21 @@ def test_refusals_reach_the_client_as_errors_of_the_object(connect) -> None:
     assert sorted(tag.errors.full_messages()) == ["can't be blank", "is invalid", "src must be secure (HTTPS)"]
 
 
-def test_what_does_not_exist_raises_not_found(connect) -> None:
+def test_what_does_not_exist_raises_not_found(connect: Connect) -> None:
     connect()
 
     with pytest.raises(ResourceNotFound):
         shopify.ScriptTag.find(999_999)
 
 
-def test_a_missing_scope_raises_forbidden(connect) -> None:
+def test_a_missing_scope_raises_forbidden(connect: Connect) -> None:
     connect("read_products")
 
     with pytest.raises(ForbiddenAccess):
         shopify.ScriptTag.find()
 
 
-def test_an_uninstalled_app_is_shut_out(connect) -> None:
+def test_an_uninstalled_app_is_shut_out(connect: Connect) -> None:
     connect("write_script_tags")
     shopify.ScriptTag.create({"src": SRC, "event": "onload"})
 

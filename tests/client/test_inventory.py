@@ -6,6 +6,7 @@ from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
+from tests.client.conftest import Connect
 from tests.inventory.factories import first_location, make_item, make_location, put
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
@@ -24,7 +25,7 @@ def levels(**query: object) -> list[tuple[int, int]]:
     return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
 
 
-def test_locations_are_listed_counted_and_found(connect, client_shop: Shop) -> None:
+def test_locations_are_listed_counted_and_found(connect: Connect, client_shop: Shop) -> None:
     connect()
     depot = make_location(client_shop)
 
@@ -37,7 +38,7 @@ def test_locations_are_listed_counted_and_found(connect, client_shop: Shop) -> N
         shopify.Location.find(depot.pk + 1)
 
 
-def test_a_location_tells_what_it_stocks(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_a_location_tells_what_it_stocks(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
     connect()
 
     location = shopify.Location.find(first_location(client_shop).pk)
@@ -46,7 +47,7 @@ def test_a_location_tells_what_it_stocks(connect, client_shop: Shop, item: Inven
     assert [(level.inventory_item_id, level.available) for level in stocked] == [(item.pk, 10)]
 
 
-def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect, client_shop: Shop) -> None:
+def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect: Connect, client_shop: Shop) -> None:
     connect()
     ids = [make_item(client_shop, sku=sku).pk for sku in ("A-1", "A-2")]
 
@@ -62,7 +63,7 @@ def test_inventory_items_are_listed_by_ids_found_and_saved_whole(connect, client
     assert (again.sku, again.cost, again.country_code_of_origin, again.tracked) == ("A-1", "5.25", "CA", True)
 
 
-def test_an_items_bad_values_reach_the_client_by_field(connect, item: InventoryItem) -> None:
+def test_an_items_bad_values_reach_the_client_by_field(connect: Connect, item: InventoryItem) -> None:
     connect()
 
     found = shopify.InventoryItem.find(item.pk)
@@ -72,7 +73,7 @@ def test_an_items_bad_values_reach_the_client_by_field(connect, item: InventoryI
     assert found.errors.on("country_code_of_origin") == "is invalid"
 
 
-def test_the_item_of_a_variant_is_the_one_of_its_product(connect) -> None:
+def test_the_item_of_a_variant_is_the_one_of_its_product(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(
         {"title": "Mug", "variants": [{"sku": "MUG-9", "inventory_management": "shopify", "price": "9.00"}]}
@@ -86,7 +87,7 @@ def test_the_item_of_a_variant_is_the_one_of_its_product(connect) -> None:
     assert shopify.Variant.find(variant.id).inventory_quantity == 7
 
 
-def test_levels_are_set_and_adjusted(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_levels_are_set_and_adjusted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
     connect()
     here = first_location(client_shop).pk
 
@@ -99,7 +100,7 @@ def test_levels_are_set_and_adjusted(connect, client_shop: Shop, item: Inventory
     assert levels(inventory_item_ids=item.pk) == [(here, 18)]
 
 
-def test_levels_are_connected_found_and_deleted(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_levels_are_connected_found_and_deleted(connect: Connect, client_shop: Shop, item: InventoryItem) -> None:
     connect()
     here, depot = first_location(client_shop).pk, make_location(client_shop).pk
 
@@ -113,7 +114,9 @@ def test_levels_are_connected_found_and_deleted(connect, client_shop: Shop, item
     assert levels(location_ids=here) == [(here, 10)]
 
 
-def test_connecting_with_relocation_leaves_one_location(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_connecting_with_relocation_leaves_one_location(
+    connect: Connect, client_shop: Shop, item: InventoryItem
+) -> None:
     connect()
     depot = make_location(client_shop).pk
 
@@ -122,7 +125,9 @@ def test_connecting_with_relocation_leaves_one_location(connect, client_shop: Sh
     assert levels(inventory_item_ids=item.pk) == [(first_location(client_shop).pk, 10), (depot, 0)]
 
 
-def test_setting_with_disconnection_leaves_one_location(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_setting_with_disconnection_leaves_one_location(
+    connect: Connect, client_shop: Shop, item: InventoryItem
+) -> None:
     connect()
     depot = make_location(client_shop).pk
 
@@ -132,7 +137,9 @@ def test_setting_with_disconnection_leaves_one_location(connect, client_shop: Sh
     assert (depot, 3) in levels(inventory_item_ids=item.pk)
 
 
-def test_levels_of_unknown_items_and_bad_amounts_raise(connect, client_shop: Shop, item: InventoryItem) -> None:
+def test_levels_of_unknown_items_and_bad_amounts_raise(
+    connect: Connect, client_shop: Shop, item: InventoryItem
+) -> None:
     connect()
     here = first_location(client_shop).pk
 

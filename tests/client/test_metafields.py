@@ -3,6 +3,7 @@
 import pytest
 import shopify
 
+from tests.client.conftest import Connect
 from tests.client.test_catalog import BAG
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
@@ -13,7 +14,7 @@ def field(**values: object) -> shopify.Metafield:
 
 
 @pytest.mark.parametrize("kind", ["Product", "CustomCollection", "Variant"])
-def test_metafields_are_added_changed_and_deleted(connect, kind: str) -> None:
+def test_metafields_are_added_changed_and_deleted(connect: Connect, kind: str) -> None:
     connect()
     product = shopify.Product.create(BAG)
     owner = {
@@ -43,7 +44,7 @@ def test_metafields_are_added_changed_and_deleted(connect, kind: str) -> None:
     assert owner.metafields() == []
 
 
-def test_metafields_of_an_image_are_found_by_their_owner(connect) -> None:
+def test_metafields_of_an_image_are_found_by_their_owner(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
     image = product.images[0]
@@ -56,7 +57,7 @@ def test_metafields_of_an_image_are_found_by_their_owner(connect) -> None:
     assert [(row.id, row.value) for row in found] == [(made.id, "print")]
 
 
-def test_metafields_of_the_shop_are_its_own(connect) -> None:
+def test_metafields_of_the_shop_are_its_own(connect: Connect) -> None:
     connect()
     shopify.Product.create(BAG).add_metafield(field(value="cold"))
     shop = shopify.Shop.current()
@@ -66,7 +67,7 @@ def test_metafields_of_the_shop_are_its_own(connect) -> None:
     assert [row.value for row in shop.metafields()] == ["warm"]
 
 
-def test_a_metafield_whose_value_does_not_fit_its_type_is_refused(connect) -> None:
+def test_a_metafield_whose_value_does_not_fit_its_type_is_refused(connect: Connect) -> None:
     connect()
     product = shopify.Product.create(BAG)
 

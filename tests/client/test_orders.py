@@ -6,6 +6,8 @@ import pytest
 import shopify
 from pyactiveresource.connection import ForbiddenAccess, ResourceInvalid, ResourceNotFound
 
+from tests.client.conftest import Connect
+
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 ORDER = {
@@ -30,7 +32,7 @@ def make(**values: object) -> shopify.Order:
     return made
 
 
-def test_an_order_is_made_and_found(connect) -> None:
+def test_an_order_is_made_and_found(connect: Connect) -> None:
     connect()
 
     made = make(**PAID)
@@ -49,7 +51,7 @@ def test_an_order_is_made_and_found(connect) -> None:
     assert found.to_dict() == {name: value for name, value in made.to_dict().items() if name != "transactions"}
 
 
-def test_a_found_order_is_changed_and_saved_whole(connect) -> None:
+def test_a_found_order_is_changed_and_saved_whole(connect: Connect) -> None:
     connect()
     made = make(**PAID)
 
@@ -67,7 +69,7 @@ def test_a_found_order_is_changed_and_saved_whole(connect) -> None:
     assert (again.total_price, again.financial_status) == ("24.00", "paid")
 
 
-def test_totals_that_do_not_add_up_are_refused(connect) -> None:
+def test_totals_that_do_not_add_up_are_refused(connect: Connect) -> None:
     connect()
 
     order = shopify.Order.create({**ORDER, "total_price": "1.00"})
@@ -77,7 +79,7 @@ def test_totals_that_do_not_add_up_are_refused(connect) -> None:
     assert shopify.Order.count(status="any") == 0
 
 
-def test_orders_are_listed_counted_and_narrowed(connect) -> None:
+def test_orders_are_listed_counted_and_narrowed(connect: Connect) -> None:
     connect()
     paid, pending = make(**PAID), make(customer={"email": "ben@example.com"})
 
@@ -89,7 +91,7 @@ def test_orders_are_listed_counted_and_narrowed(connect) -> None:
     assert [order.name for order in shopify.Customer.find(pending.customer.id).orders()] == ["#1002"]
 
 
-def test_an_order_is_closed_and_opened(connect) -> None:
+def test_an_order_is_closed_and_opened(connect: Connect) -> None:
     connect()
     order = make()
 
@@ -104,7 +106,7 @@ def test_an_order_is_closed_and_opened(connect) -> None:
     assert [found.id for found in shopify.Order.find(status="open")] == [order.id]
 
 
-def test_an_order_is_cancelled_with_the_clients_parameters(connect) -> None:
+def test_an_order_is_cancelled_with_the_clients_parameters(connect: Connect) -> None:
     connect()
     order = make()
 
@@ -116,7 +118,7 @@ def test_an_order_is_cancelled_with_the_clients_parameters(connect) -> None:
     assert shopify.Order.count(status="cancelled") == 1
 
 
-def test_an_unknown_reason_to_cancel_is_refused(connect) -> None:
+def test_an_unknown_reason_to_cancel_is_refused(connect: Connect) -> None:
     connect()
     order = make()
 
@@ -125,7 +127,7 @@ def test_an_unknown_reason_to_cancel_is_refused(connect) -> None:
     assert shopify.Order.find(order.id).cancelled_at is None
 
 
-def test_a_cancelled_order_cannot_be_cancelled_again(connect) -> None:
+def test_a_cancelled_order_cannot_be_cancelled_again(connect: Connect) -> None:
     connect()
     order = make()
     order.cancel()
@@ -134,7 +136,7 @@ def test_a_cancelled_order_cannot_be_cancelled_again(connect) -> None:
         order.cancel()
 
 
-def test_an_order_is_deleted(connect) -> None:
+def test_an_order_is_deleted(connect: Connect) -> None:
     connect()
     order = make()
 
@@ -145,7 +147,7 @@ def test_an_order_is_deleted(connect) -> None:
         shopify.Order.find(order.id)
 
 
-def test_transactions_are_made_listed_and_found(connect) -> None:
+def test_transactions_are_made_listed_and_found(connect: Connect) -> None:
     connect()
     order = make()
 
@@ -166,7 +168,7 @@ def test_transactions_are_made_listed_and_found(connect) -> None:
 @pytest.mark.parametrize(
     ("amounts", "captured", "status"), [((), "24.00", "paid"), (("9.50",), "9.50", "partially_paid")]
 )
-def test_an_authorization_is_captured(connect, amounts: tuple[str, ...], captured: str, status: str) -> None:
+def test_an_authorization_is_captured(connect: Connect, amounts: tuple[str, ...], captured: str, status: str) -> None:
     connect()
     order = make(**AUTHORIZED)
 
@@ -178,7 +180,7 @@ def test_an_authorization_is_captured(connect, amounts: tuple[str, ...], capture
     assert order.financial_status == status
 
 
-def test_more_than_was_authorized_cannot_be_captured(connect) -> None:
+def test_more_than_was_authorized_cannot_be_captured(connect: Connect) -> None:
     connect()
     order = make(**AUTHORIZED)
 
@@ -189,7 +191,7 @@ def test_more_than_was_authorized_cannot_be_captured(connect) -> None:
     assert len(order.transactions()) == 1
 
 
-def test_an_authorization_is_voided(connect) -> None:
+def test_an_authorization_is_voided(connect: Connect) -> None:
     connect()
     order = make(**AUTHORIZED)
 
@@ -200,7 +202,7 @@ def test_an_authorization_is_voided(connect) -> None:
     assert order.financial_status == "voided"
 
 
-def test_events_tell_what_happened_to_an_order(connect) -> None:
+def test_events_tell_what_happened_to_an_order(connect: Connect) -> None:
     connect()
     order = make()
     order.close()
@@ -216,7 +218,7 @@ def test_events_tell_what_happened_to_an_order(connect) -> None:
     assert shopify.Event.count() >= 2
 
 
-def test_events_of_a_product_are_its_own(connect) -> None:
+def test_events_of_a_product_are_its_own(connect: Connect) -> None:
     connect()
     product = shopify.Product.create({"title": "Mug"})
     make()
@@ -224,7 +226,7 @@ def test_events_of_a_product_are_its_own(connect) -> None:
     assert [(event.subject_id, event.verb) for event in product.events()] == [(product.id, "create")]
 
 
-def test_events_of_orders_need_the_scope_of_orders(connect) -> None:
+def test_events_of_orders_need_the_scope_of_orders(connect: Connect) -> None:
     connect("write_orders", "write_customers")
     order = make()
     connect("read_products")
@@ -234,7 +236,7 @@ def test_events_of_orders_need_the_scope_of_orders(connect) -> None:
     assert [event for event in shopify.Event.find() if event.subject_type == "Order"] == []
 
 
-def test_orders_have_metafields(connect) -> None:
+def test_orders_have_metafields(connect: Connect) -> None:
     connect()
     order = make()
 

@@ -9,7 +9,7 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 
-from tests.client.conftest import Server, end
+from tests.client.conftest import Connect, Server, end
 from tests.content.conftest import SMALL_THEME, Origin, zipped
 from tests.media.pictures import plain
 
@@ -60,7 +60,7 @@ def content(theme: shopify.Theme, key: str) -> bytes:
     return base64.b64decode(shopify.Asset.find(key, theme_id=theme.id).attachment)
 
 
-def test_a_theme_comes_from_an_archive_elsewhere(connect, worker: None, origin: Origin) -> None:
+def test_a_theme_comes_from_an_archive_elsewhere(connect: Connect, worker: None, origin: Origin) -> None:
     connect()
     before = main_theme()
 
@@ -75,7 +75,7 @@ def test_a_theme_comes_from_an_archive_elsewhere(connect, worker: None, origin: 
     assert shopify.Asset.find("templates/index.liquid", theme_id=made.id).value == "<h1>Hello</h1>"
 
 
-def test_an_archive_that_is_none_leaves_the_published_theme(connect, worker: None, origin: Origin) -> None:
+def test_an_archive_that_is_none_leaves_the_published_theme(connect: Connect, worker: None, origin: Origin) -> None:
     connect()
     before = main_theme()
 
@@ -86,7 +86,7 @@ def test_an_archive_that_is_none_leaves_the_published_theme(connect, worker: Non
     assert main_theme().id == before.id
 
 
-def test_themes_are_renamed_published_and_deleted(connect, worker: None) -> None:
+def test_themes_are_renamed_published_and_deleted(connect: Connect, worker: None) -> None:
     connect()
     before = main_theme()
 
@@ -104,7 +104,7 @@ def test_themes_are_renamed_published_and_deleted(connect, worker: None) -> None
         made.destroy()
 
 
-def test_a_role_that_no_theme_has_is_refused(connect) -> None:
+def test_a_role_that_no_theme_has_is_refused(connect: Connect) -> None:
     connect()
 
     theme = shopify.Theme.create({"name": "Dawn", "role": "star"})
@@ -113,7 +113,7 @@ def test_a_role_that_no_theme_has_is_refused(connect) -> None:
     assert theme.errors.on("role") == "is not included in the list"
 
 
-def test_text_assets_are_put_found_changed_and_deleted(connect) -> None:
+def test_text_assets_are_put_found_changed_and_deleted(connect: Connect) -> None:
     connect()
     theme = main_theme()
 
@@ -139,7 +139,7 @@ def test_text_assets_are_put_found_changed_and_deleted(connect) -> None:
 
 
 @pytest.mark.parametrize("data", [BYTES, PNG, b"\x00", "plain text é".encode()], ids=["all", "png", "nul", "text"])
-def test_binary_assets_come_back_byte_for_byte(connect, data: bytes) -> None:
+def test_binary_assets_come_back_byte_for_byte(connect: Connect, data: bytes) -> None:
     connect()
     theme = main_theme()
 
@@ -156,7 +156,7 @@ def test_binary_assets_come_back_byte_for_byte(connect, data: bytes) -> None:
     assert served == data
 
 
-def test_a_binary_asset_saved_whole_stays_what_it_is(connect) -> None:
+def test_a_binary_asset_saved_whole_stays_what_it_is(connect: Connect) -> None:
     connect()
     theme = main_theme()
     made = new_asset(theme, "assets/logo.png")
@@ -170,7 +170,7 @@ def test_a_binary_asset_saved_whole_stays_what_it_is(connect) -> None:
     assert content(theme, "assets/logo.png") == PNG
 
 
-def test_assets_are_copied_from_a_key_and_from_elsewhere(connect, origin: Origin) -> None:
+def test_assets_are_copied_from_a_key_and_from_elsewhere(connect: Connect, origin: Origin) -> None:
     connect()
     theme = main_theme()
     new_asset(theme, "assets/one.css", value="a { color: red }").save()
@@ -185,7 +185,7 @@ def test_assets_are_copied_from_a_key_and_from_elsewhere(connect, origin: Origin
 
 
 @pytest.mark.parametrize("key", ["layout/../x.liquid", "elsewhere/a.css", "plain"])
-def test_keys_that_no_theme_has_are_refused(connect, key: str) -> None:
+def test_keys_that_no_theme_has_are_refused(connect: Connect, key: str) -> None:
     connect()
     theme = main_theme()
 
@@ -195,7 +195,7 @@ def test_keys_that_no_theme_has_are_refused(connect, key: str) -> None:
     assert asset.errors.full_messages() == ["key is invalid"]
 
 
-def test_the_layout_cannot_be_deleted(connect) -> None:
+def test_the_layout_cannot_be_deleted(connect: Connect) -> None:
     connect()
     theme = main_theme()
     layout = shopify.Asset.find("layout/theme.liquid", theme_id=theme.id)

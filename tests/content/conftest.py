@@ -128,7 +128,7 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
     return buffer.getvalue()
 
 
-SMALL_THEME = {
+SMALL_THEME: dict[str, bytes | str] = {
     LAYOUT: "<html>{{ content_for_layout }}</html>",
     "templates/index.liquid": "<h1>Hello</h1>",
     "assets/logo.png": bytes(range(256)),

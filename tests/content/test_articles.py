@@ -2,12 +2,14 @@
 
 import base64
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import time_machine
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.models import Article, ArticleVersion, FileContent
 from apps.events.models import Event
@@ -25,12 +27,12 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def blog(api: ApiClient) -> dict[str, object]:
+def blog(api: ApiClient) -> dict[str, Any]:
     return make_blog(api)
 
 
 @pytest.fixture
-def articles(blog: dict[str, object]) -> str:
+def articles(blog: dict[str, Any]) -> str:
     return f"blogs/{blog['id']}/articles"
 
 
@@ -44,7 +46,7 @@ def local(url: str) -> str:
 
 
 def test_every_route_answers_in_the_shape_that_clients_know(
-    api: ApiClient, shop: Shop, blog: dict[str, object], articles: str
+    api: ApiClient, shop: Shop, blog: dict[str, Any], articles: str
 ) -> None:
     make_member(shop, first_name="Ada", last_name="Berg")
     body = {
@@ -95,7 +97,7 @@ def test_a_plain_article_is_published_now_by_the_shop_without_a_picture(api: Api
     ],
 )
 def test_publishing_follows_the_word_and_the_date(
-    api: ApiClient, articles: str, before: dict[str, object], change: dict[str, object], shown: str | None
+    api: ApiClient, articles: str, before: dict[str, Any], change: dict[str, Any], shown: str | None
 ) -> None:
     article = api.post(f"{articles}.json", {"article": {"title": "Hello", **before}}).json()["article"]
 
@@ -104,7 +106,7 @@ def test_publishing_follows_the_word_and_the_date(
     assert changed["published_at"] == shown
 
 
-def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, object], articles: str) -> None:
+def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
     now = timezone.now()
     visible = make_article(api, blog["id"])
     hidden = make_article(api, blog["id"], published=False)
@@ -122,7 +124,7 @@ def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, obje
     assert api.get(f"{articles}.json", published_at_min="soon").status_code == 400
 
 
-def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: dict[str, object], articles: str) -> None:
+def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
     one = make_article(api, blog["id"], author="Kim", tags="Bread, Snow")
     make_article(api, blog["id"], author="Lou", tags="snowman")
 
@@ -160,7 +162,7 @@ def test_tags_are_trimmed_unique_sorted_and_bounded(api: ApiClient, articles: st
     assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": "a" * 256}}).status_code == 422
 
 
-def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: dict[str, object]) -> None:
+def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: dict[str, Any]) -> None:
     other = make_blog(api, title="Other")
     make_article(api, blog["id"], author="Kim", tags="snow, bread")
     make_article(api, blog["id"], author="Ada", tags="snow")
@@ -173,7 +175,7 @@ def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: d
     assert api.get("articles/tags.json", limit=0).status_code == 400
 
 
-def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, object]) -> None:
+def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, Any]) -> None:
     other = make_blog(api, title="Other")
 
     handles = [make_article(api, number)["handle"] for number in (blog["id"], blog["id"], other["id"])]
@@ -205,7 +207,7 @@ def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, object
     ],
 )  # fmt: skip
 def test_create_refuses_what_does_not_fit_and_leaves_nothing(
-    api: ApiClient, shop: Shop, articles: str, fields: dict[str, object], errors: object
+    api: ApiClient, shop: Shop, articles: str, fields: dict[str, Any], errors: object
 ) -> None:
     with shop_scope(shop):
         contents = FileContent.objects.count()
@@ -272,7 +274,7 @@ def test_sending_an_article_back_whole_keeps_its_picture(api: ApiClient, article
     assert answered.json()["article"] == article | {"updated_at": answered.json()["article"]["updated_at"]}
 
 
-def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[str, object]) -> None:
+def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[str, Any]) -> None:
     other = make_blog(api, title="Other")
     article = make_article(api, other["id"])
     path = f"blogs/{blog['id']}/articles/{article['id']}.json"
@@ -318,7 +320,7 @@ def test_every_change_writes_one_event(api: ApiClient, shop: Shop, articles: str
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, blog: dict[str, object], articles: str, count: int, django_assert_num_queries: object
+    api: ApiClient, blog: dict[str, Any], articles: str, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(count):
         make_article(api, blog["id"], tags="a, b", image={"attachment": picture()})
@@ -330,7 +332,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 
 def test_metafields_of_a_body_are_stored_and_go_with_their_owner(
-    api: ApiClient, shop: Shop, blog: dict[str, object], articles: str
+    api: ApiClient, shop: Shop, blog: dict[str, Any], articles: str
 ) -> None:
     field = {"namespace": "reading", "key": "minutes", "value": "5", "type": "number_integer"}
     article = api.post(f"{articles}.json", {"article": {"title": "x", "metafields": [field]}}).json()["article"]

@@ -4,11 +4,13 @@ import base64
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.domain import assets, contents
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
@@ -16,36 +18,38 @@ from apps.events.models import Event
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.media.storage import content_storage
 from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith
+from tests.conftest import ApiClient, ClientWith, Response
 from tests.content.conftest import LAYOUT, Origin
 from tests.content.test_themes import create, main_theme
 from tests.wire_tables import assert_fits
+
+Put = Callable[..., Response]
 
 BINARY = bytes(range(256)) * 5
 
 
 @pytest.fixture
-def theme(api: ApiClient) -> dict[str, object]:
+def theme(api: ApiClient) -> dict[str, Any]:
     return main_theme(api)
 
 
 @pytest.fixture
-def path(theme: dict[str, object]) -> str:
+def path(theme: dict[str, Any]) -> str:
     return f"themes/{theme['id']}/assets.json"
 
 
 @pytest.fixture
-def put(api: ApiClient, path: str) -> Callable[..., object]:
+def put(api: ApiClient, path: str) -> Put:
     return lambda key, **fields: api.put(path, {"asset": {"key": key, **fields}})
 
 
-def read(api: ApiClient, path: str, key: str) -> dict[str, object]:
+def read(api: ApiClient, path: str, key: str) -> dict[str, Any]:
     response = api.get(path, **{"asset[key]": key})
     assert response.status_code == 200, response.content
     return response.json()["asset"]
 
 
-def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path: str, put: object) -> None:
+def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path: str, put: Put) -> None:
     assert_fits("asset", "PUT /themes/{id}/assets.json", put("assets/a.css", value="a{}").json())
     single = api.get(path, **{"asset[key]": LAYOUT}).json()
     assert_fits("asset", "GET /themes/{id}/assets.json", {**api.get(path).json(), **single})
@@ -54,9 +58,7 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path
     assert deleted.json() == {"message": "assets/a.css was successfully deleted"}
 
 
-def test_text_is_put_and_read_back(
-    api: ApiClient, theme: dict[str, object], path: str, put: Callable[..., object]
-) -> None:
+def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: str, put: Put) -> None:
     text = "<p>Grüße {{ '{' }}</p>\r\n"
 
     answer = put("templates/customers/login.liquid", value=text)
@@ -77,9 +79,7 @@ def test_text_is_put_and_read_back(
     assert all("value" not in listed for listed in api.get(path).json()["assets"])
 
 
-def test_binary_is_put_and_read_back_byte_for_byte_and_served(
-    api: ApiClient, path: str, put: Callable[..., object]
-) -> None:
+def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, path: str, put: Put) -> None:
     asset = put("assets/logo.png", attachment=base64.b64encode(BINARY).decode()).json()["asset"]
 
     shown = read(api, path, "assets/logo.png")
@@ -108,7 +108,7 @@ def test_binary_is_put_and_read_back_byte_for_byte_and_served(
         ("assets/theme.js", "application/javascript; charset=utf-8"),
     ],
 )
-def test_nothing_is_served_as_a_document_of_our_origin(put: Callable[..., object], key: str, kind: str) -> None:
+def test_nothing_is_served_as_a_document_of_our_origin(put: Put, key: str, kind: str) -> None:
     asset = put(key, value="<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").json()["asset"]
 
     served = Client().get(urlsplit(asset["public_url"]).path)
@@ -118,7 +118,7 @@ def test_nothing_is_served_as_a_document_of_our_origin(put: Callable[..., object
     assert {"sandbox", "default-src 'none'"} <= set(served["Content-Security-Policy"].split("; "))
 
 
-def test_files_outside_of_assets_are_not_public(theme: dict[str, object]) -> None:
+def test_files_outside_of_assets_are_not_public(theme: dict[str, Any]) -> None:
     base = f"/storefront/acme.example/themes/{theme['id']}"
 
     assert Client().get(f"{base}/assets/theme.css").status_code == 200
@@ -127,9 +127,7 @@ def test_files_outside_of_assets_are_not_public(theme: dict[str, object]) -> Non
     assert Client().get(f"/storefront/stranger.example/themes/{theme['id']}/assets/theme.css").status_code == 404
 
 
-def test_a_file_is_copied_by_source_key_and_fetched_by_src(
-    api: ApiClient, path: str, put: Callable[..., object], origin: Origin
-) -> None:
+def test_a_file_is_copied_by_source_key_and_fetched_by_src(api: ApiClient, path: str, put: Put, origin: Origin) -> None:
     copied = put("layout/alternate.liquid", source_key=LAYOUT)
     fetched = put("assets/photo.jpg", src=origin.offer("/a.jpg", BINARY))
 
@@ -200,7 +198,7 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
     ],
 )  # fmt: skip
 def test_content_that_does_not_belong_into_a_theme_is_refused(
-    shop: Shop, put: Callable[..., object], key: str, fields: dict[str, object], message: str
+    shop: Shop, put: Put, key: str, fields: dict[str, Any], message: str
 ) -> None:
     with shop_scope(shop):
         before = FileContent.objects.count()
@@ -216,7 +214,7 @@ def test_content_that_does_not_belong_into_a_theme_is_refused(
 @pytest.mark.parametrize(
     "text", ['{"a": }', "", "NaN", '{"a": -Infinity}', "[" * 100_000, "{} // more", "\ufeff{}"], ids=lambda t: t[:12]
 )
-def test_json_must_parse(put: Callable[..., object], text: str) -> None:
+def test_json_must_parse(put: Put, text: str) -> None:
     broken = put("config/settings_data.json", value=text)
 
     assert broken.status_code == 422
@@ -226,7 +224,7 @@ def test_json_must_parse(put: Callable[..., object], text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['/*\n * Made by hand.\n */\n{"sections": {}}', "1" * 5000, "1e999", "null"])
-def test_json_may_begin_with_a_comment_and_hold_any_number(put: Callable[..., object], text: str) -> None:
+def test_json_may_begin_with_a_comment_and_hold_any_number(put: Put, text: str) -> None:
     assert put("templates/index.json", value=text).status_code == 200
 
 
@@ -250,7 +248,7 @@ def test_fields_narrow_the_list_and_the_single_file(api: ApiClient, path: str) -
     assert sorted(bare) == ["checksum"]
 
 
-def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path: str, put: object) -> None:
+def test_a_file_of_another_theme_is_not_reached(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
     put("snippets/own.liquid", value="own")
     with shop_scope(shop):
         other = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
@@ -284,7 +282,7 @@ def test_marketplace_apps_need_a_second_scope_to_write(client_with: ClientWith, 
     assert holder.put(path, body).status_code == 200
 
 
-def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path: str, put: object) -> None:
+def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
     key = "snippets/note.liquid"
     put(key, value="one")
     put(key, value="two")
@@ -299,7 +297,7 @@ def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path:
     assert read(api, path, key)["value"] == "one"
 
 
-def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, object]) -> None:
+def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> None:
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         for number in range(assets.MAX_VERSIONS + 5):
@@ -311,11 +309,11 @@ def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, object]) ->
         assert contents.read(kept[0].content) == b"4"
 
 
-def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, object]) -> None:
+def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, Any]) -> None:
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         first, mine, theirs = (contents.store(text) for text in (b"first", b"mine", b"theirs"))
-        save = {"actor": "staff:1", "at": timezone.now()}
+        save: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
         assets.save_asset(row, "assets/n.txt", first, expected="", **save)
         assets.save_asset(row, "assets/n.txt", theirs, expected=first.md5, **save)
 
@@ -326,7 +324,7 @@ def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[st
 
 
 def test_a_save_moves_the_theme_and_records_it(
-    api: ApiClient, shop: Shop, theme: dict[str, object], path: str, put: object
+    api: ApiClient, shop: Shop, theme: dict[str, Any], path: str, put: Put
 ) -> None:
     before = api.get(path)
 
@@ -334,14 +332,12 @@ def test_a_save_moves_the_theme_and_records_it(
 
     assert api.get(path)["ETag"] != before["ETag"]
     with shop_scope(shop):
-        event = Event.objects.order_by("-id").first()
+        event = Event.objects.order_by("-id")[0]
     assert (event.topic, event.subject_id, event.message) == ("themes/update", theme["id"], "Saved assets/a.css")
     assert main_theme(api)["updated_at"] >= theme["updated_at"]
 
 
-def test_contents_are_cleared_when_nothing_refers_to_them(
-    api: ApiClient, shop: Shop, path: str, put: Callable[..., object]
-) -> None:
+def test_contents_are_cleared_when_nothing_refers_to_them(api: ApiClient, shop: Shop, path: str, put: Put) -> None:
     put("assets/kept.css", value="kept{}")
     later = timezone.now() + contents.GRACE + timedelta(minutes=1)
     with shop_scope(shop):
@@ -393,7 +389,7 @@ def test_a_content_is_stored_again_after_it_was_cleared(shop: Shop) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: object
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with shop_scope(shop):
         theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)

@@ -1,6 +1,9 @@
 """Blogs over REST."""
 
+from typing import Any
+
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.models import Article, Blog
 from apps.events.models import Event
@@ -10,13 +13,13 @@ from tests.conftest import ApiClient
 from tests.wire_tables import assert_fits
 
 
-def make_blog(api: ApiClient, **fields: object) -> dict[str, object]:
+def make_blog(api: ApiClient, **fields: object) -> dict[str, Any]:
     response = api.post("blogs.json", {"blog": {"title": "Field notes", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["blog"]
 
 
-def make_article(api: ApiClient, blog_id: object, **fields: object) -> dict[str, object]:
+def make_article(api: ApiClient, blog_id: object, **fields: object) -> dict[str, Any]:
     response = api.post(f"blogs/{blog_id}/articles.json", {"article": {"title": "First snow", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["article"]
@@ -156,7 +159,7 @@ def test_another_shops_blog_does_not_exist(api: ApiClient, foreign_api: ApiClien
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: object
+    api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(count):
         make_blog(api)

@@ -60,5 +60,6 @@ def test_a_storage_url_that_is_none_stops_the_start(url: str) -> None:
 def test_the_machines_own_credentials_serve_where_the_url_has_none() -> None:
     options = file_storages("s3://bucket", Path("/nowhere"))["contents"]["OPTIONS"]
 
+    assert isinstance(options, dict)
     assert options["bucket_name"] == "bucket"
     assert not {"access_key", "secret_key"} & options.keys()

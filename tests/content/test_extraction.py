@@ -42,7 +42,7 @@ def bomb(entries: int) -> bytes:
     return zipped({f"assets/{number}.bin": row for number in range(entries)})
 
 
-HOSTILE = {
+HOSTILE: dict[str, Callable[[], bytes]] = {
     "parent": lambda: make_zip(GOOD, Entry("../../x.liquid")),
     "absolute": lambda: make_zip(GOOD, Entry("/layout/x.liquid")),
     "drive": lambda: make_zip(GOOD, Entry("C:\\x.liquid")),

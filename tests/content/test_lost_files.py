@@ -145,6 +145,7 @@ def test_a_lost_copy_of_a_script_is_fetched_again(api: ApiClient, shop: Shop, se
         tag = make_tag(api, shop, src, cache=True)
         now = timezone.now()
         assert scripts.cached_script(tag, at=now) == b"hello()"
+        assert tag.copy.content is not None
         content_storage().delete(tag.copy.content.name)
         with pytest.raises(scripts.ScriptUnavailable):
             scripts.cached_script(tag, at=now + timedelta(minutes=1))

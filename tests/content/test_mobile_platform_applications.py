@@ -1,13 +1,16 @@
 """Mobile platform applications over REST, and the files that phones read."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.models import MobilePlatformApplication
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.wire_tables import assert_fits
 
 PRINT = ":".join(["0A"] * 32)
@@ -26,13 +29,13 @@ ANDROID = {
 }
 
 
-def create(api: ApiClient, body: dict[str, object]) -> dict[str, object]:
+def create(api: ApiClient, body: dict[str, Any]) -> dict[str, Any]:
     response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
     assert response.status_code == 201, response.content
     return response.json()["mobile_platform_application"]
 
 
-def change(api: ApiClient, app: dict[str, object], body: dict[str, object]) -> object:
+def change(api: ApiClient, app: dict[str, Any], body: dict[str, Any]) -> Response:
     return api.put(f"{ROUTE}/{app['id']}.json", {"mobile_platform_application": body})
 
 
@@ -94,7 +97,7 @@ def test_switches_are_also_taken_as_the_objects_of_the_overview(api: ApiClient) 
         (IOS | {"app_clip_application_id": "a b"}, "app_clip_application_id"),
     ],
 )
-def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: dict[str, object], field: str) -> None:
+def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: dict[str, Any], field: str) -> None:
     response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
 
     assert response.status_code == 422
@@ -182,7 +185,7 @@ def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: object
+    api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(count):
         create(api, IOS | {"application_id": f"app-{number}"})

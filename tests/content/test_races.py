@@ -4,11 +4,11 @@ Rule: reliability, M11.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.db import IntegrityError
-from django.http import HttpResponse
 from django.utils import timezone
 
 from apps.content.domain import articles, blogs, contents, themes
@@ -18,7 +18,7 @@ from apps.ground.errors import DomainError
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.races import at_once
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -34,6 +34,10 @@ def drafts(shop: Shop, count: int) -> list[Theme]:
 
 def publish(theme: Theme) -> Callable[[], Any]:
     return lambda: themes.publish(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
+
+
+def delete(theme: Theme) -> Callable[[], Any]:
+    return lambda: themes.delete_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
 def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> None:
@@ -73,7 +77,7 @@ def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_o
         results = at_once(
             shop,
             publish(draft),
-            lambda pk=draft.pk: themes.delete_theme(Theme.objects.get(pk=pk), actor="staff:1", at=timezone.now()),
+            delete(draft),
             refusals=(DomainError, Theme.DoesNotExist),
         )
         assert any(isinstance(result, DomainError | Theme.DoesNotExist) for result in results)
@@ -104,7 +108,7 @@ def api() -> ApiClient:
     return ApiClient(factories.make_token(installation), installation)
 
 
-def statuses(api: ApiClient, *requests: Callable[[], HttpResponse]) -> list[int]:
+def statuses(api: ApiClient, *requests: Callable[[], Response]) -> list[int]:
     return [answer.status_code for answer in at_once(api.installation.shop, *requests)]
 
 
@@ -122,9 +126,9 @@ def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: A
 
         first, deleted, second = statuses(
             api,
-            lambda path=path, body=body: api.post(path, body),
-            lambda pk=blog.pk: api.delete(f"blogs/{pk}.json"),
-            lambda path=path, body=body: api.post(path, body),
+            partial(api.post, path, body),
+            partial(api.delete, f"blogs/{blog.pk}.json"),
+            partial(api.post, path, body),
         )
 
         assert ({first, second} <= {201, 404}, deleted) == (True, 200)
@@ -143,9 +147,9 @@ def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -
 
         changed, *deleted = statuses(
             api,
-            lambda path=path: api.put(path, {"article": {"title": "Again", "tags": "b"}}),
-            lambda path=path: api.delete(path),
-            lambda path=path: api.delete(path),
+            partial(api.put, path, {"article": {"title": "Again", "tags": "b"}}),
+            partial(api.delete, path),
+            partial(api.delete, path),
         )
 
         assert changed in {200, 404}
@@ -161,11 +165,11 @@ def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient) -> 
 
         renamed, saved, removed, *deleted = statuses(
             api,
-            lambda path=path: api.put(path, {"theme": {"name": "Other"}}),
-            lambda files=files: api.put(files, {"asset": {"key": "assets/a.css", "value": "a{}"}}),
-            lambda files=files: api.delete(f"{files}?asset[key]=assets/theme.css"),
-            lambda path=path: api.delete(path),
-            lambda path=path: api.delete(path),
+            partial(api.put, path, {"theme": {"name": "Other"}}),
+            partial(api.put, files, {"asset": {"key": "assets/a.css", "value": "a{}"}}),
+            partial(api.delete, f"{files}?asset[key]=assets/theme.css"),
+            partial(api.delete, path),
+            partial(api.delete, path),
         )
 
         assert {renamed, saved, removed} <= {200, 404}
@@ -223,7 +227,7 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() ->
         def clear() -> int:
             return contents.clear_unused(timezone.now())
 
-        stored, _ = at_once(shop, lambda data=data: contents.store(data), clear)
+        stored, _ = at_once(shop, partial(contents.store, data), clear)
 
         with shop_scope(shop):
             assert contents.read(FileContent.objects.get(pk=stored.pk, stored=True)) == data

@@ -1,7 +1,10 @@
 """Script tags over REST: the app's own, checked, paged, recorded, gone with the app."""
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.models import ScriptTag
 from apps.events.models import Event
@@ -14,7 +17,7 @@ from tests.factories import ScriptTagFactory
 SRC = "https://scripts.example/a.js"
 
 
-def create(api: ApiClient, **fields: object) -> dict[str, object]:
+def create(api: ApiClient, **fields: object) -> dict[str, Any]:
     response = api.post("script_tags.json", {"script_tag": {"src": SRC, "event": "onload", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["script_tag"]
@@ -148,7 +151,7 @@ def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: object
+    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     ScriptTagFactory.create_batch(count, shop=shop, app=api.installation.app)
     api.get("shop.json")

@@ -26,6 +26,7 @@ def sources(**query: str) -> list[str]:
     assert response.status_code == 200
     assert response["Content-Type"] == "application/javascript; charset=utf-8"
     match = re.search(r"var sources = (\[.*?\]);", response.content.decode(), re.DOTALL)
+    assert match is not None
     return json.loads(match[1])
 
 

@@ -1,9 +1,11 @@
 """Themes over REST: creating from archives, publishing, deleting, the limit."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.content.domain import extraction, themes
 from apps.content.models import Asset, FileContent, Theme
@@ -19,17 +21,17 @@ from tests.wire_tables import assert_fits
 RunJobs = Callable[[], list[Job]]
 
 
-def main_theme(api: ApiClient) -> dict[str, object]:
+def main_theme(api: ApiClient) -> dict[str, Any]:
     return api.get("themes.json", role="main").json()["themes"][0]
 
 
-def create(api: ApiClient, **fields: object) -> dict[str, object]:
+def create(api: ApiClient, **fields: object) -> dict[str, Any]:
     response = api.post("themes.json", {"theme": {"name": "Dawn", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["theme"]
 
 
-def shown(api: ApiClient, theme: dict[str, object]) -> dict[str, object]:
+def shown(api: ApiClient, theme: dict[str, Any]) -> dict[str, Any]:
     return api.get(f"themes/{theme['id']}.json").json()["theme"]
 
 
@@ -318,7 +320,7 @@ def test_themes_are_listed_by_name(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: object
+    api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(count - 1):
         create(api)

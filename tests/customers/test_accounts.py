@@ -325,7 +325,7 @@ def test_an_invitation_says_what_was_used_and_is_sent(api: ApiClient, shop: Shop
         "Come in",
     )
     assert "We <3 you" in sent.body
-    url = re.search(rf"{settings.BASE_URL}(/account/activate/\S+)", sent.body)
+    url = re.search(rf"{settings.BASE_URL}(/account/activate/\S+)", str(sent.body))
     assert url is not None
     assert Client().post(url[1], PASSWORD).status_code == 200
 

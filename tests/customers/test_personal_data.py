@@ -19,7 +19,7 @@ from tests.customers.factories import make_address, make_customer
 from tests.customers.test_customers_api import create
 
 METAFIELD = {"namespace": "global", "key": "size", "type": "single_line_text_field", "value": "Marker-value"}
-MARKED = {
+MARKED: dict[str, Any] = {
     "first_name": "Marker-first",
     "last_name": "Marker-last",
     "email": "marker@example.com",
@@ -90,7 +90,8 @@ def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer)
 
     personal_data.redact(customer, actor="staff:1", at=timezone.now())
 
-    assert "arker" not in repr(list(Customer.objects.values_list()))
+    # The relation to the metafields, which goes to any kind of row, is unknown to the stubs.
+    assert "arker" not in repr(list(Customer.objects.values_list()))  # type: ignore[misc]
     assert not customer.addresses.exists()
 
 

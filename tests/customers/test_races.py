@@ -98,7 +98,7 @@ def test_the_guard_inside_the_update_is_what_stops_the_second(shop: Shop, monkey
     customer, _ = activation(shop)
     with shop_scope(shop):
         first, second = (Customer.objects.get(pk=customer.pk) for _ in range(2))
-        words = {"password": "password", "confirmation": "password", "at": timezone.now()}
+        words: dict[str, Any] = {"password": "password", "confirmation": "password", "at": timezone.now()}
         accounts.activate(first, **words)
 
         with pytest.raises(LinkDead):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
 def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    at_once(shop, *[lambda n=n: services.set_available(item, depot, n, **BY) for n in range(1, TWENTY + 1)])
+    at_once(shop, *[partial(services.set_available, item, depot, n, **BY) for n in range(1, TWENTY + 1)])
 
     with shop_scope(shop):
         last = StockMovement.objects.filter(item=item, location=depot).latest("id")
@@ -130,8 +131,8 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
     item, depot = make_item(shop), make_location(shop)
     put(item, depot, 5)
 
-    counts = [lambda n=n: services.set_available(item, depot, n, **BY) for n in range(10)]
-    at_once(shop, *[*counts, *[lambda: services.disconnect(item, depot, **BY)] * 10])
+    counts: list[Callable[[], object]] = [partial(services.set_available, item, depot, n, **BY) for n in range(10)]
+    at_once(shop, *counts, *[partial(services.disconnect, item, depot, **BY)] * 10)
 
     assert ledger_is_sound()
 

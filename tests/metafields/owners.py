@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from django.db.models import Model
-
+from apps.catalog.models import Variant
+from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
@@ -12,14 +12,14 @@ from tests.customers.factories import make_customer
 from tests.orders.factories import make_order
 
 
-def _only_variant() -> Model:
+def only_variant() -> Variant:
     return make_product().variants.get()
 
 
 # By ``owner_resource``, a row of the current shop.
-MAKERS: dict[str, Callable[[], Model]] = {
+MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "product": make_product,
-    "variant": _only_variant,
+    "variant": only_variant,
     "product_image": lambda: make_image(make_product()),
     "collection": make_custom,
     "customer": make_customer,
@@ -29,13 +29,13 @@ MAKERS: dict[str, Callable[[], Model]] = {
 }
 
 # By a further path, a row that goes by it.
-KINDS: dict[str, Callable[[], Model]] = {
+KINDS: dict[str, Callable[[], ShopOwned]] = {
     "custom_collections": make_custom,
     "smart_collections": lambda: make_smart("Cheap", ("variant_price", "less_than", "5")),
 }
 
 
-def make_owner(resource: str, shop: Shop) -> Model:
+def make_owner(resource: str, shop: Shop) -> ShopOwned:
     """A row that can own metafields."""
     with shop_scope(shop):
         return MAKERS[resource]()

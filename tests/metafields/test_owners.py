@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.catalog.models import ProductImage, Variant
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.metafields.domain import setting
@@ -16,7 +17,7 @@ from apps.metafields.domain.setting import BadMetafields
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
-from tests.metafields.owners import KINDS, MAKERS, make_owner
+from tests.metafields.owners import KINDS, MAKERS, make_owner, only_variant
 from tests.wire_tables import assert_fits, routes
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -89,7 +90,7 @@ def test_a_kind_of_owner_goes_by_its_own_path_too(api: ApiClient, shop: Shop, ki
 
 def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
-        variant, stranger = MAKERS["variant"](), MAKERS["product"]()
+        variant, stranger = only_variant(), MAKERS["product"]()
         setting.set_many(variant, [ROW], **BY)
 
     counted = api.get(f"products/{variant.product_id}/variants/{variant.pk}/metafields/count.json")
@@ -185,6 +186,8 @@ def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, sho
         for row in (variant, image):
             setting.set_many(row, [ROW], **BY)
 
+    assert isinstance(variant, Variant)
+    assert isinstance(image, ProductImage)
     for product_id in (variant.product_id, image.product_id):
         assert api.delete(f"products/{product_id}.json").status_code == 200
 

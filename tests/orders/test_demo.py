@@ -39,6 +39,7 @@ def test_export_hands_over_a_persons_orders(shop: Shop) -> None:
     make_order(shop, email="bob@example.com")
 
     with shop_scope(shop):
+        assert order.customer_id is not None
         exported = personal_data.export(Customer.objects.get(pk=order.customer_id))
 
     assert [item["name"] for item in exported["orders"]] == [order.name]

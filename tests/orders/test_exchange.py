@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Generator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -378,6 +379,7 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_pat
             kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
         imports.mark_importing(kept)
         begun = imports.run(kept)
+        assert isinstance(begun, Generator)
         for _ in range(3):
             next(begun)
         begun.close()
@@ -420,6 +422,7 @@ def test_customers_come_in_as_csv(shop: Shop, tmp_path: Path) -> None:
     assert said.startswith("Done: 1 new, 0 changed, 0 skipped, 0 failed")
     with shop_scope(shop):
         customer = Customer.objects.get()
+        assert customer.default_address is not None
         assert (customer.default_address.city, customer.default_address.country_code) == ("Lund", "SE")
         assert (customer.email_marketing_state, customer.tags) == ("subscribed", "=vip")
 

@@ -77,7 +77,7 @@ def test_an_order_adds_up(
     errors = pricing.price(order, lines, shipping, codes=codes)
 
     assert errors == {}
-    rows = [*lines, *shipping]
+    rows: list[LineItem | ShippingLine] = [*lines, *shipping]
     assert order.total_discounts == sum(Decimal(code["amount"]) for code in order.discount_codes)
     assert order.total_discounts == sum(row.discount for row in rows)
     assert order.total_tax == sum(Decimal(tax["price"]) for tax in order.tax_lines) == sum(row.tax for row in rows)

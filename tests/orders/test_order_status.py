@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -13,7 +12,7 @@ from apps.orders.domain import transitions
 from apps.orders.domain.order_status import url_of
 from apps.orders.models import Order
 from apps.shops.models import Shop
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.orders.factories import make_order
 
 ADDRESS = {
@@ -48,7 +47,7 @@ def page(order: Order, **parts: Any) -> Any:
     return Client().get(f"/orders/{where['shop_id']}/{where['token']}")
 
 
-def text_of(response: HttpResponse) -> str:
+def text_of(response: Response) -> str:
     return response.content.decode()
 
 

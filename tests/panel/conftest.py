@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.test import Client
 
 from apps.ground.tenancy import shop_scope
@@ -27,7 +29,7 @@ class Panel:
         return panel_url(self.shop, f"admin:{name}", *args)
 
     def get(self, name: str = "index", /, *args: object, **query: Any) -> Any:
-        answer = self.http.get(self.url(name, *args), query)
+        answer: Any = self.http.get(self.url(name, *args), query)
         if answer.streaming:
             # A server sends all; the test client leaves it open where nobody reads.
             answer.streaming_content = [b"".join(answer.streaming_content)]
@@ -64,6 +66,12 @@ def owner(panel_with: PanelWith) -> Panel:
 def operator(shop: Shop) -> Panel:
     """The operator of the installation, in the shop."""
     return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
+
+
+def streamed(answer: HttpResponseBase) -> bytes:
+    """All that an answer sends bit by bit."""
+    assert isinstance(answer, StreamingHttpResponse)
+    return answer.getvalue()
 
 
 def place_of(user: User, shop: Shop) -> Membership:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.db.models import Model
 from django.test import Client
 from django.urls import URLResolver
 
@@ -44,14 +45,14 @@ def routes(patterns: list[Any]) -> Iterator[str]:
             yield pattern.name
 
 
-Things = Callable[[Shop], dict[str, tuple[int, ...]]]
+Things = Callable[[Shop], dict[str, tuple[object, ...]]]
 
 
 @pytest.fixture
 def things_of() -> Things:
     """Makes one object of every kind in a shop; answers the arguments of their addresses."""
 
-    def make(shop: Shop) -> dict[str, tuple[int, ...]]:
+    def make(shop: Shop) -> dict[str, tuple[object, ...]]:
         installation = factories.make_installation(shop, ("read_products",))
         factories.make_token(installation)
         member = factories.make_member(shop)
@@ -97,7 +98,7 @@ def things_of() -> Things:
 
 def state() -> dict[str, Any]:
     """All that a forged request might have changed."""
-    models = (
+    models: tuple[type[Model], ...] = (
         Shop, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
     )  # fmt: skip
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models} | {

@@ -20,7 +20,7 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from tests import factories
 from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.panel.conftest import Panel, PanelWith, streamed
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith,
     page = panel.get("exchange_export_change", export.pk)
     file = panel.http.get(page.context["link"])
 
-    text = b"".join(file.streaming_content).decode()
+    text = streamed(file).decode()
     assert "#1001" in text
     assert "'=1+1" in text
     assert file["Content-Disposition"].startswith("attachment")
@@ -175,7 +175,7 @@ def export_the_log(panel: Panel, **fields: str) -> str:
     run(panel.shop, exports.EXPORT)
     with shop_scope(panel.shop):
         export = Export.objects.latest("pk")
-    return b"".join(panel.http.get(panel.url("exchange_export_file", export.pk, export.key)).streaming_content).decode()
+    return streamed(panel.http.get(panel.url("exchange_export_file", export.pk, export.key))).decode()
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_markup_in_data_stays_text(owner: Panel, shop: Shop) -> None:
         job = Job.objects.create(shop=shop, task=NASTY, state=Job.State.FAILED, error=NASTY)
         event = Event.objects.order_by("-id")[0]
     Shop.objects.filter(pk=shop.pk).update(name=NASTY)
-    pages = [(name, ()) for name in ["index", *LISTS]]
+    pages: list[tuple[str, tuple[int, ...]]] = [(name, ()) for name in ["index", *LISTS]]
     pages += [("shops_installation_change", (installation.pk,)), ("shops_installation_delete", (installation.pk,))]
     pages += [("jobs_job_change", (job.pk,)), ("events_event_change", (event.pk,)), ("shops_shop_history", (shop.pk,))]
     pages += [("staff_membership_change", (user.memberships(manager="_base_manager").get().pk,))]
