@@ -13,7 +13,7 @@ from django.db.models import Model
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.samples import Sample, World
 
 UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
@@ -55,7 +55,7 @@ class Arranged:
         with shop_scope(shop):
             self.arguments = sample.arrange(World(shop, api.installation))
 
-    def send(self, client: ApiClient | None = None, **changes: Any) -> Any:
+    def send(self, client: ApiClient | None = None, **changes: Any) -> Response:
         """Send the sample, or a variation of it."""
         http = (client or self.api).http
         path = changes.pop("path", self.sample.path(self.arguments))

@@ -15,7 +15,7 @@ import pytest
 from apps.api.resources.serializers import writable
 from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, UNFIT_FILTERS
 from tests.api.routes import Route, all_routes
-from tests.conftest import VERSION, ApiClient
+from tests.conftest import VERSION, ApiClient, Response
 from tests.each import Each
 from tests.samples import load_all
 
@@ -30,7 +30,7 @@ def ids(route: Route) -> str:
     return route.name
 
 
-def assert_refusal(response: Any, *statuses: int) -> None:
+def assert_refusal(response: Response, *statuses: int) -> None:
     assert response.status_code in statuses, (response.status_code, response.content[:300])
     assert response["Content-Type"] == "application/json; charset=utf-8"
     assert response["X-Request-Id"]
@@ -38,7 +38,7 @@ def assert_refusal(response: Any, *statuses: int) -> None:
     assert response.json()["errors"]
 
 
-def assert_no_defect(response: Any) -> None:
+def assert_no_defect(response: Response) -> None:
     assert response.status_code < 500, (response.status_code, response.content[:300])
 
 

@@ -9,10 +9,10 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, make_custom, make_product, make_smart
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
+def errors_of(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 
@@ -123,7 +123,7 @@ def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) 
     made = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
     path = f"custom_collections/{made['id']}.json"
 
-    def put(**fields: Any) -> Any:
+    def put(**fields: Any) -> Response:
         return api.put(path, {"custom_collection": fields}).json()["custom_collection"]["image"]
 
     kept = put(title="K")
@@ -176,7 +176,7 @@ def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> Non
     first, second = make_product("A"), make_product("B")
     collection, smart = make_custom("Kitchen"), make_smart("Mugs", ("title", "contains", "mug"))
 
-    def post(product: Product, collection: Collection, **fields: Any) -> Any:
+    def post(product: Product, collection: Collection, **fields: Any) -> Response:
         body = {"product_id": product.pk, "collection_id": collection.pk, **fields}
         return api.post("collects.json", {"collect": body})
 

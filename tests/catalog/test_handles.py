@@ -5,7 +5,7 @@ from typing import Any
 from apps.catalog.models import Product
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 
 
 def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
     return response.json()["product"]
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
+def errors_of(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 

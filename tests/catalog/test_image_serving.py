@@ -11,7 +11,7 @@ from apps.catalog.models import Product
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, make_product
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.media.pictures import animation, decode
 
 GIF_WITH_SCRIPT = animation(2) + b"<script>alert(1)</script>"
@@ -24,7 +24,7 @@ def product(shop: Shop) -> Product:
         return make_product()
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+def post(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/images.json", {"image": fields})
 
 

@@ -13,7 +13,7 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.media.pictures import animation, blank_png, plain
 from tests.outgoing.servers import Server, answer
 
@@ -25,7 +25,7 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("1.00", "2.00"))
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+def post(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/images.json", {"image": fields})
 
 

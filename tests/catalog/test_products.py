@@ -13,7 +13,7 @@ from apps.inventory.models import InventoryItem
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 
 OPTIONS = [{"name": "Colour", "values": ["Blue", "Black"]}, {"name": "Size", "values": ["155", "159"]}]
 
@@ -24,7 +24,7 @@ def create(api: ApiClient, **fields: Any) -> dict[str, Any]:
     return response.json()["product"]
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
+def errors_of(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 

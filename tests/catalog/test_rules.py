@@ -7,12 +7,12 @@ import pytest
 from apps.catalog.models import Collection, Variant
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product, make_smart
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 
 RULE = {"column": "title", "relation": "contains", "condition": "mug"}
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
+def errors_of(response: Response) -> dict[str, list[str]]:
     assert response.status_code == 422, response.content
     return response.json()["errors"]
 

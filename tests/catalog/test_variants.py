@@ -12,7 +12,7 @@ from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.inventory.factories import first_location
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("3.00", "1.00", "2.00"))
 
 
-def post(api: ApiClient, product: Product, **fields: Any) -> Any:
+def post(api: ApiClient, product: Product, **fields: Any) -> Response:
     return api.post(f"products/{product.pk}/variants.json", {"variant": fields})
 
 

@@ -42,7 +42,7 @@ def order(shop: Shop) -> Order:
     )
 
 
-def page(order: Order, **parts: Any) -> Any:
+def page(order: Order, **parts: Any) -> Response:
     where = {"shop_id": order.shop_id, "token": order.token} | parts
     return Client().get(f"/orders/{where['shop_id']}/{where['token']}")
 

@@ -13,6 +13,7 @@ from apps.panel.addresses import panel_url
 from apps.shops.models import Shop
 from apps.staff.models import Membership, User
 from tests import factories
+from tests.conftest import Response
 
 PASSWORD = "correct horse battery"
 
@@ -28,14 +29,12 @@ class Panel:
     def url(self, name: str = "index", /, *args: object) -> str:
         return panel_url(self.shop, f"admin:{name}", *args)
 
-    def get(self, name: str = "index", /, *args: object, **query: Any) -> Any:
-        answer: Any = self.http.get(self.url(name, *args), query)
-        if answer.streaming:
-            # A server sends all; the test client leaves it open where nobody reads.
-            answer.streaming_content = [b"".join(answer.streaming_content)]
+    def get(self, name: str = "index", /, *args: object, **query: Any) -> Response:
+        answer = self.http.get(self.url(name, *args), query)
+        _send_all(answer)
         return answer
 
-    def post(self, name: str, /, *args: object, **data: Any) -> Any:
+    def post(self, name: str, /, *args: object, **data: Any) -> Response:
         return self.http.post(self.url(name, *args), data)
 
     def form_key(self, name: str, /, *args: object) -> str:
@@ -66,6 +65,12 @@ def owner(panel_with: PanelWith) -> Panel:
 def operator(shop: Shop) -> Panel:
     """The operator of the installation, in the shop."""
     return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
+
+
+def _send_all(answer: HttpResponseBase) -> None:
+    """A server sends all; the test client leaves an answer open where nobody reads."""
+    if isinstance(answer, StreamingHttpResponse):
+        answer.streaming_content = [answer.getvalue()]
 
 
 def streamed(answer: HttpResponseBase) -> bytes:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from tests.conftest import Response
 from tests.panel.conftest import Panel
 
 GRID = "inventory_inventoryitem_changelist"
 
 
-def messages_of(response: Any) -> str:
+def messages_of(response: Response) -> str:
     return " ".join(str(message) for message in response.context["messages"])
 
 
@@ -15,5 +16,5 @@ def cell(item: Any, place: Any, wanted: Any, seen: Any = "") -> dict[str, str]:
     return {f"cell-{item.pk}-{place.pk}": str(wanted), f"seen-{item.pk}-{place.pk}": str(seen)}
 
 
-def save(panel: Panel, reason: str = "count", **cells: str) -> Any:
+def save(panel: Panel, reason: str = "count", **cells: str) -> Response:
     return panel.http.post(panel.url(GRID), {"reason": reason, **cells}, follow=True)

@@ -17,7 +17,7 @@ from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
 from tests.media.pictures import plain
-from tests.panel.conftest import Panel, PanelWith
+from tests.panel.conftest import Panel, PanelWith, streamed
 
 PRINT = ":".join(["AB"] * 32)
 NO_METAFIELDS = {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
@@ -279,7 +279,7 @@ def test_a_theme_is_downloaded_as_an_archive(panel_with: PanelWith, other_shop: 
     stranger = panel_with("themes", shop=other_shop).get("content_theme_download", draft.pk)
     answer = panel_with("themes").get("content_theme_download", draft.pk)
 
-    data = b"".join(answer.streaming_content)
+    data = streamed(answer)
     answer.close()
     assert (clerk.status_code, stranger.status_code) == (403, 404)
     assert answer["Content-Disposition"] == f'attachment; filename="theme-{draft.pk}.zip"'

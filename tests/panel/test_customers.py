@@ -14,6 +14,7 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
+from tests.conftest import Response
 from tests.customers.factories import make_address, make_customer
 from tests.panel.conftest import Panel, PanelWith
 
@@ -72,7 +73,7 @@ def row_of(address: Address, **changes: str) -> dict[str, str]:
     return {"id": str(address.pk), **sent, "country_code": address.country_code, **changes}
 
 
-def messages_of(response: Any) -> str:
+def messages_of(response: Response) -> str:
     return " ".join(str(message) for message in response.context["messages"])
 
 

@@ -1,7 +1,6 @@
 """The lists' page sizes, and the views that people keep of a list."""
 
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -10,6 +9,7 @@ from apps.jobs.models import Job
 from apps.shops.models import Shop
 from apps.staff.models import Membership, SavedView
 from tests import factories
+from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
 from tests.races import at_once
 
@@ -17,7 +17,7 @@ LIST = "jobs_job_changelist"
 FAILED = "state__exact=failed"
 
 
-def keep(panel: Panel, name: str = "Broken", query: str = FAILED, **data: str) -> Any:
+def keep(panel: Panel, name: str = "Broken", query: str = FAILED, **data: str) -> Response:
     return panel.post("save_view", screen="jobs.job", query=query, name=name, **data)
 
 
@@ -26,7 +26,7 @@ def views(shop: Shop) -> list[tuple[str, str]]:
         return list(SavedView.objects.order_by("name", "id").values_list("name", "query"))
 
 
-def tabs(page: Any) -> list[tuple[str, bool]]:
+def tabs(page: Response) -> list[tuple[str, bool]]:
     return [(tab.view.name, tab.current) for tab in page.context["cl"].saved_views]
 
 

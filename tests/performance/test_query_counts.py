@@ -10,7 +10,7 @@ from apps.api.rows import rendering
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.api.routes import Route, all_routes
-from tests.conftest import ApiClient
+from tests.conftest import ApiClient, Response
 from tests.performance.growth import FIXED, QUERIES, growth_of
 from tests.samples import World, load_all
 
@@ -23,7 +23,7 @@ LISTS = [
 ]
 
 
-def listed(response: Any) -> list[Any]:
+def listed(response: Response) -> list[Any]:
     """The rows of an answer, under whatever name."""
     assert response.status_code == 200, response.content[:300]
     (rows,) = response.json().values()

@@ -33,7 +33,7 @@ def parent(world: World) -> dict[str, Any]:
 
 def one_variant(world: World) -> dict[str, Any]:
     product = make_product(prices=("1.00", "2.00"))
-    return {"product_id": product.pk, "id": product.variants.earliest("pk").pk}
+    return {"product_id": product.pk, "id": product.variants.all()[0].pk}
 
 
 def one_image(world: World) -> dict[str, Any]:
