@@ -17,7 +17,7 @@ from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
 from apps.ground.constraints import breach_of, lacks_reference
-from apps.ground.errors import DomainError
+from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import NOT_FOUND
 
 logger = logging.getLogger(__name__)
@@ -134,6 +134,7 @@ def _integrity_response(exc: IntegrityError) -> HttpResponse:
 # The first kind that fits answers.
 _ANSWERS: tuple[tuple[Kinds, Callable[[Any], HttpResponse]], ...] = (
     (ApiError, lambda exc: error_response(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
+    (Gone, lambda exc: error_response(NOT_FOUND, 404)),
     (DomainError, lambda exc: error_response(exc.errors, exc.status, headers=exc.headers)),
     (ModelValidationError, lambda exc: error_response(_messages_of(exc), 422)),
     (IntegrityError, _integrity_response),

@@ -6,7 +6,6 @@ makes one domain call, and renders.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
@@ -27,6 +26,7 @@ from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, 
 from apps.api.rows.plans import Plan, Values, plan_for
 from apps.api.rows.rendering import render_many
 from apps.api.shapes import Attrs
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.rows import ShopOwned
 
@@ -285,18 +285,3 @@ class ShopViewSet(ApiView, Generic[M]):
         record_event(f"{self.plural}/delete", instance, actor=self.actor, at=self.at)
         if not instance.delete()[0]:
             raise Http404
-
-
-def changes_of(instance: ShopOwned, attrs: Attrs) -> dict[str, list[object]]:
-    """``{field: [before, after]}`` of what an update changes, as JSON values."""
-    return {
-        name: [_plain(getattr(instance, name)), _plain(value)]
-        for name, value in attrs.items()
-        if getattr(instance, name) != value
-    }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if isinstance(value, bool | int | float | str | type(None) | list | dict) else str(value)

@@ -15,8 +15,8 @@ from django.db import IntegrityError
 from django.db.models import CheckConstraint, Model, UniqueConstraint
 from django.db.models.constraints import BaseConstraint
 
-TAKEN = "has already been taken"
-INVALID = "is invalid"
+from apps.ground.phrases import INVALID, TAKEN
+
 _DEFAULT = BaseConstraint.default_violation_error_message
 
 

@@ -6,6 +6,8 @@ a status and a body, the panel into a message on the form.
 
 from collections.abc import Iterable, Mapping
 
+from apps.ground.phrases import NOT_FOUND
+
 
 class DomainError(Exception):
     """Something the rules do not allow.
@@ -47,10 +49,14 @@ class DomainError(Exception):
 
 
 class Gone(DomainError):
-    """The row was deleted meanwhile."""
+    """The row was deleted meanwhile; like one that never was, it is not found."""
 
     code = "gone"
     status = 404
+
+    def __init__(self) -> None:
+        """There is nothing to explain."""
+        super().__init__(NOT_FOUND)
 
 
 class TransitionRefused(DomainError):

@@ -2,7 +2,7 @@
 
 import binascii
 
-_MIB = 1024 * 1024
+from apps.ground.phrases import BLANK, larger_than
 
 
 class AttachmentRefused(ValueError):
@@ -27,27 +27,18 @@ def decode_attachment(text: object, max_bytes: int) -> bytes:
         AttachmentRefused: It is not a string, empty, a data URL, or not strict Base64.
     """
     if not isinstance(text, str):
-        message = "must be a Base64 string"
-        raise AttachmentRefused(message)
+        raise AttachmentRefused("must be a Base64 string")
     if text[:5].lower() == "data:":
-        message = "must be plain Base64, without a data: prefix"
-        raise AttachmentRefused(message)
+        raise AttachmentRefused("must be plain Base64, without a data: prefix")
     length = len(text) - text.count("\n") - text.count("\r")
     if not length:
-        message = "can't be blank"
-        raise AttachmentRefused(message)
+        raise AttachmentRefused(BLANK)
     padding = text[-4:].count("=")
     if length * 3 // 4 - padding > max_bytes:
-        message = f"is larger than {_size(max_bytes)}"
-        raise AttachmentTooLarge(message)
+        raise AttachmentTooLarge(f"is {larger_than(max_bytes)}")
 
     compact = text if length == len(text) else text.replace("\r", "").replace("\n", "")
     try:
         return binascii.a2b_base64(compact, strict_mode=True)
     except ValueError as error:
-        message = "is not valid Base64"
-        raise AttachmentRefused(message) from error
-
-
-def _size(max_bytes: int) -> str:
-    return f"{max_bytes // _MIB} MiB" if max_bytes % _MIB == 0 else f"{max_bytes} bytes"
+        raise AttachmentRefused("is not valid Base64") from error

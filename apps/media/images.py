@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from PIL import Image
 
+from apps.ground.phrases import INVALID, larger_than
 from apps.media.gif import GifRefused, GifStructure, read_structure
 
 MAX_BYTES = 20 * 1024 * 1024
@@ -25,10 +26,9 @@ MAX_FRAMES = 250
 # one made of millions of empty chunks would hold the process for several seconds.
 MAX_READS = 500_000
 
-INVALID = "is invalid"
-TOO_MANY_BYTES = "is larger than 20 MiB"
-TOO_MANY_PIXELS = "is larger than 25 megapixels"
-TOO_MANY_FRAMES = "has more than 250 frames"
+TOO_MANY_BYTES = f"is {larger_than(MAX_BYTES)}"
+TOO_MANY_PIXELS = f"is larger than {MAX_PIXELS // 10**6} megapixels"
+TOO_MANY_FRAMES = f"has more than {MAX_FRAMES} frames"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 # Set once and not around each call: `catch_warnings` is not safe among threads.

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
+from apps.ground.phrases import size_of
+
 MIB = 1024 * 1024
 CHUNK = 64 * 1024
 MAX_NAME = 255
@@ -169,13 +171,6 @@ def shown(name: str) -> str:
     return f"“{text}…”" if len(name) > len(text) else f"“{text}”"
 
 
-def shown_size(size: int) -> str:
-    """Write a number of bytes in the largest binary unit that fits exactly."""
-    if size % MIB == 0:
-        return f"{size // MIB} MiB"
-    return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size} bytes"
-
-
 class _Meter:
     """The running count of bytes really unpacked, over all entries."""
 
@@ -209,7 +204,7 @@ def _refusing() -> Iterator[None]:
 def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:
     """Bound the directory before zipfile builds an object for each of its entries; return where it starts."""
     size = file.seek(0, 2)
-    refuse_if(size > packed_bytes, f"The archive is larger than {shown_size(packed_bytes)}.")
+    refuse_if(size > packed_bytes, f"The archive is larger than {size_of(packed_bytes)}.")
     tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
     file.seek(tail_start)
     tail = file.read()
@@ -295,4 +290,4 @@ def _wrong_size(name: str) -> str:
 
 
 def _too_much(limit: int) -> str:
-    return f"The archive unpacks to more than {shown_size(limit)}."
+    return f"The archive unpacks to more than {size_of(limit)}."

@@ -4,13 +4,15 @@ from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """Registers the owner that is always there: the shop."""
+    """Gives every owner its topics, and registers the one that is always there: the shop."""
 
     name = "apps.metafields"
 
     def ready(self) -> None:
         """Let shops own metafields."""
-        from apps.metafields.domain.owners import register_owner
+        from apps.metafields import topics
+        from apps.metafields.domain.owners import on_registration, register_owner
         from apps.shops.models import Shop
 
+        on_registration(topics.register_for)
         register_owner("", "shop", Shop, scope=None)

@@ -24,7 +24,8 @@ import idna
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from .host_lists import NAME, NUMBER, IPAddress, allowed_hosts, refused_hosts
+from apps.ground.phrases import NOT_A_URL
+from apps.outgoing.host_lists import NAME, NUMBER, IPAddress, allowed_hosts, refused_hosts
 
 URL_MAX_LENGTH = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -198,9 +199,9 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - refuses what is not a port number
     except ValueError:
-        raise UrlRefused("is not a valid URL") from None
+        raise UrlRefused(NOT_A_URL) from None
     if len(url) > URL_MAX_LENGTH or _UNSAFE.search(url):
-        raise UrlRefused("is not a valid URL")
+        raise UrlRefused(NOT_A_URL)
     if "@" in parts.netloc:
         raise UrlRefused("must not contain a user name or password")
     if "#" in url:
@@ -221,11 +222,11 @@ def _canonical_host(host: str) -> str | IPAddress:
         if NUMBER.fullmatch(host):
             return IPv4Address(host)
     except idna.IDNAError:
-        raise UrlRefused("is not a valid URL") from None
+        raise UrlRefused(NOT_A_URL) from None
     except ValueError:
         raise AddressRefused from None
     if not NAME.fullmatch(host):
-        raise UrlRefused("is not a valid URL")
+        raise UrlRefused(NOT_A_URL)
     return host
 
 

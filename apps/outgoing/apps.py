@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from .host_lists import allowed_hosts, refused_hosts
+from apps.outgoing.host_lists import allowed_hosts, refused_hosts
 
 
 class OutgoingConfig(AppConfig):

@@ -18,9 +18,9 @@ from urllib.parse import quote, urldefrag, urljoin
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
-from .addresses import AddressRefused, Target, UrlRefused, vet_url
-from .connections import HEADER_BYTES, Meter, connection_to
-from .errors import BadAnswer, BadStatus, FetchRefused, TimedOut, TooLarge, Unreachable
+from apps.outgoing.addresses import AddressRefused, Target, UrlRefused, vet_url
+from apps.outgoing.connections import HEADER_BYTES, Meter, connection_to
+from apps.outgoing.errors import BadAnswer, BadStatus, FetchRefused, TimedOut, TooLarge, Unreachable
 
 KIB = 1024
 MIB = 1024 * KIB

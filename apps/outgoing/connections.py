@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from .addresses import Target, resolve
-from .errors import BadAnswer, TimedOut
+from apps.outgoing.addresses import Target, resolve
+from apps.outgoing.errors import BadAnswer, TimedOut
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

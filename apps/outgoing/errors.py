@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-UNITS = ((2**20, "MiB"), (2**10, "KiB"))
+from apps.ground.phrases import larger_than
 
 
 class FetchFailed(Exception):
@@ -54,5 +54,4 @@ class TooLarge(FetchFailed):
     code = "too_large"
 
     def __init__(self, limit: int) -> None:
-        size = next((f"{limit // unit} {name}" for unit, name in UNITS if limit % unit == 0), f"{limit} bytes")
-        super().__init__(f"larger than {size}")
+        super().__init__(larger_than(limit))

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedi
 from django.utils import timezone
 
 from apps.events.domain.context import cause
+from apps.ground.errors import Gone
 from apps.ground.tenancy import shop_scope
 from apps.panel.addresses import PANEL_URLS, inside
 from apps.panel.error_pages import second_factor_required
@@ -40,6 +41,11 @@ class ShopMiddleware:
         if found := _INCOMPLETE.match(request.path_info):
             return HttpResponseRedirect(f"/s/{found['handle']}/admin/")
         return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
+        """A row that went while a page worked with it is not found, like one that never was."""
+        if isinstance(exception, Gone):
+            raise Http404 from exception
 
     def _enter(self, request: HttpRequest, handle: str, rest: str) -> HttpResponseBase:
         if not isinstance(request.user, User):

@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import BooleanField, DecimalField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.sql.compiler import SQLCompiler
 
+from apps.ground.phrases import NOT_A_DATE, NOT_A_NUMBER, NOT_IN_LIST
 from apps.query.nodes import Comparator, Kind, Term
 from apps.query.values import interval, number
 
@@ -123,7 +124,7 @@ class Choice:
         fits = str.startswith if term.kind is Kind.PREFIX else str.__eq__
         chosen = [choice for choice in self.choices if fits(choice.casefold(), term.value.casefold())]
         if term.comparator is not Comparator.EQUAL or not chosen:
-            raise MisfitError(term, "is not included in the list")
+            raise MisfitError(term, NOT_IN_LIST)
         return Q(**{f"{self.lookup}__in": chosen})
 
 
@@ -163,7 +164,7 @@ class Number(Integer):
         """
         value = number(term.value)
         if value is None:
-            raise MisfitError(term, "is not a number")
+            raise MisfitError(term, NOT_A_NUMBER)
         return Value(value, output_field=DecimalField(max_digits=80, decimal_places=40))
 
 
@@ -190,7 +191,7 @@ class Day(Integer):
                 return date.fromisoformat(term.value)
         except ValueError:
             pass
-        raise MisfitError(term, "is not a date")
+        raise MisfitError(term, NOT_A_DATE)
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ class Moment(Integer):
         try:
             start, end = interval(term.value, zone)
         except ValueError:
-            raise MisfitError(term, "is not a date") from None
+            raise MisfitError(term, NOT_A_DATE) from None
         from_start, from_end = Q(**{f"{self.lookup}__gte": start}), Q(**{f"{self.lookup}__gte": end})
         before_start, before_end = Q(**{f"{self.lookup}__lt": start}), Q(**{f"{self.lookup}__lt": end})
         return {

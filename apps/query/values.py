@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 
+from apps.ground.phrases import NOT_A_DATE
+
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
 _ISO = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
@@ -41,7 +43,7 @@ def interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
         # "-0000" says that the zone is unknown; left naive, it would mean the machine's zone.
         return _span(start if start.tzinfo else start.replace(tzinfo=UTC), timedelta(seconds=1))
     if not (found := _ISO.fullmatch(text)) or (found["fraction"] and not found["second"]):
-        message = f"{text!r} is not a date"
+        message = f"{text!r} {NOT_A_DATE}"
         raise ValueError(message)
     offset = (found["zone"] or "").strip().replace("UTC", "Z")
     start = datetime.fromisoformat(

@@ -151,7 +151,7 @@ def _too_many() -> TooManyImages:
 def _row(image: ProductImage) -> ProductImage:
     row: ProductImage | None = ProductImage.objects.filter(pk=image.pk).first()
     if row is None:
-        raise Gone("Not Found")
+        raise Gone
     return row
 
 

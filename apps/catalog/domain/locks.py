@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.db.models import Q
 
 from apps.catalog.models import Collection, Product
-from apps.ground.errors import Gone
+from apps.ground.locks import locked
 from apps.inventory.models import InventoryItem, InventoryLevel
 
 
@@ -19,10 +19,7 @@ def lock_product(product_id: int) -> Product:
     Raises:
         Gone: It was deleted.
     """
-    product: Product | None = Product.objects.select_for_update(no_key=True).filter(pk=product_id).first()
-    if product is None:
-        raise Gone("Not Found")
-    return product
+    return locked(Product, product_id, no_key=True)
 
 
 def lock_collection(collection_id: int) -> Collection:
@@ -31,10 +28,7 @@ def lock_collection(collection_id: int) -> Collection:
     Raises:
         Gone: It was deleted.
     """
-    collection: Collection | None = Collection.objects.select_for_update(no_key=True).filter(pk=collection_id).first()
-    if collection is None:
-        raise Gone("Not Found")
-    return collection
+    return locked(Collection, collection_id, no_key=True)
 
 
 def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = (), going: bool = False) -> None:

@@ -1,8 +1,6 @@
 """Products: made, changed and deleted together with their options, variants, images and tags."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
@@ -12,6 +10,7 @@ from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.pictures import delete_later
 from apps.catalog.domain.tags import write_tags
 from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.handles import handle_of, save_with_handle
 from apps.ground.tenancy import current_shop
@@ -70,7 +69,7 @@ def update_product(product: Product, attrs: Attrs, parts: Parts, *, actor: str, 
     if parts.variants is not None:
         lock_stock(product_id=product.pk, going=True)
     row = lock_product(product.pk)
-    changes = changes_between(row, attrs)
+    changes = changes_of(row, attrs)
     for name, value in attrs.items():
         setattr(row, name, value)
     if row.handle:
@@ -104,16 +103,3 @@ def delete_product(product: Product, *, actor: str, at: datetime) -> None:
     delete_later(row.shop_id, list(ProductImage.objects.filter(product=row).values_list("key", flat=True)))
     row.delete()
     inventory.delete_items(items, actor=actor, at=at)
-
-
-def changes_between(row: Any, attrs: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """``{field: [before, after]}`` of what an update changes, as JSON values."""
-    return {
-        name: [_plain(getattr(row, name)), _plain(value)]
-        for name, value in attrs.items()
-        if getattr(row, name) != value
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, bool | int | str | list | type(None)) else str(value)

@@ -78,7 +78,7 @@ def update_variant(variant: Variant, wanted: VariantInput, *, actor: str, at: da
     current = list(Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id"))
     changed = next((row for row in current if row.pk == variant.pk), None)
     if changed is None:
-        raise Gone("Not Found")
+        raise Gone
     _assign(changed, wanted)
     variants = arranged(current, [(changed, wanted.attrs.get("position"), None)])
     _check_images(product, [wanted], prefix="")

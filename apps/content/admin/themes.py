@@ -21,7 +21,7 @@ from apps.content.admin.code import ThemeCode
 from apps.content.domain import contents, extraction, themes
 from apps.content.domain.scripts import is_vintage
 from apps.content.models import Theme
-from apps.ground.errors import DomainError
+from apps.ground.errors import DomainError, Gone
 from apps.jobs.models import Job
 from apps.media.zips import MIB
 from apps.outgoing.addresses import UrlRefused, vet_url
@@ -248,10 +248,10 @@ class ThemeAdmin(ThemeCode):
         name = theme.name
         try:
             service(theme, actor=self.actor(request), at=timezone.now())
+        except (Gone, Theme.DoesNotExist):
+            raise Http404 from None
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
-        except Theme.DoesNotExist:
-            raise Http404 from None
         else:
             self.message_user(request, f"Done: {name}.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))

@@ -11,11 +11,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Max
 
-from apps.content.domain.changes import changes_of
 from apps.content.domain.handles import free_handle, handle_of
 from apps.content.domain.pictures import Picture
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
@@ -47,10 +48,10 @@ def create_article(
         at: When.
 
     Raises:
-        Blog.DoesNotExist: The blog is gone.
+        Gone: The blog is gone.
         IntegrityError: Another article of the blog has the handle.
     """
-    blog = _locked_blog(blog_id)
+    blog = locked(Blog, blog_id, no_key=True)
     article = Article(shop=current_shop(), blog=blog, created_at=at)
     _write_author(article, attrs.pop("author", None))
     handle = handle_of(attrs.pop("handle", None) or "")
@@ -93,7 +94,7 @@ def update_article(
     Raises:
         IntegrityError: Another article of the blog has the handle.
     """
-    blog = _locked_blog(article.blog_id)
+    blog = locked(Blog, article.blog_id, no_key=True)
     if "handle" in attrs:
         attrs["handle"] = handle_of(attrs["handle"] or "") or article.handle
     changes = changes_of(article, attrs)
@@ -130,9 +131,9 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     """Delete an article.
 
     Raises:
-        Article.DoesNotExist: Somebody else deleted it a moment ago.
+        Gone, Article.DoesNotExist: Somebody else deleted it a moment ago.
     """
-    blog = _locked_blog(article.blog_id)
+    blog = locked(Blog, article.blog_id, no_key=True)
     article.refresh_from_db()
     record_deletion(article, actor=actor, at=at)
     had_tags = bool(article.tags)
@@ -163,11 +164,6 @@ def tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool 
     counted = rows.values("key").annotate(used=Count("id"), shown=Max("name"))
     ordered = counted.order_by("-used", "key") if popular else counted.order_by("key")
     return list(ordered.values_list("shown", flat=True)[:limit])
-
-
-def _locked_blog(blog_id: int) -> Blog:
-    blog: Blog = Blog.objects.select_for_update(no_key=True).get(pk=blog_id)
-    return blog
 
 
 def _keep_version(article: Article, *, actor: str, at: datetime) -> None:

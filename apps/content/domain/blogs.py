@@ -7,14 +7,15 @@ from typing import Any
 from django.db import transaction
 
 from apps.content.domain import articles
-from apps.content.domain.changes import changes_of
 from apps.content.domain.handles import free_handle, handle_of
 from apps.content.models import Article, ArticleTag, Blog
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
-from apps.shops.models import Shop
+from apps.shops.domain.locks import lock_shop
 
 
 @transaction.atomic
@@ -28,7 +29,7 @@ def create_blog(attrs: dict[str, Any], *, further: Sequence[Draft] = (), actor: 
     handle = handle_of(attrs.pop("handle", None) or "")
     if not handle:
         # One at a time per shop, so that no other takes the free handle meanwhile.
-        Shop.objects.select_for_update(no_key=True).get(pk=shop.pk)
+        lock_shop()
         handle = free_handle(Blog.objects.all(), attrs["title"], fallback="blog")
     blog: Blog = Blog.objects.create(shop=shop, handle=handle, **attrs)
     record_event("blogs/create", blog, actor=actor, at=at)
@@ -58,10 +59,10 @@ def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
     """Delete a blog with its articles.
 
     Raises:
-        Blog.DoesNotExist: Somebody else deleted it a moment ago.
+        Gone: Somebody else deleted it a moment ago.
     """
     # Nobody writes into it from here on.
-    Blog.objects.select_for_update().get(pk=blog.pk)
+    locked(Blog, blog.pk)
     for article in Article.objects.filter(blog=blog).order_by("id"):
         articles.record_deletion(article, actor=actor, at=at)
     record_event("blogs/delete", blog, actor=actor, at=at)

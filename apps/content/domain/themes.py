@@ -13,9 +13,9 @@ from apps.content.domain import contents
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.tenancy import current_shop
+from apps.ground.locks import locked
 from apps.jobs.domain.queue import enqueue
-from apps.shops.models import Shop
+from apps.shops.domain.locks import lock_shop
 
 MAX_THEMES = 20
 EXTRACT = "content.extract_theme"
@@ -77,7 +77,7 @@ def create_theme(
     Raises:
         TooManyThemes: The shop has 20.
     """
-    shop = _locked_shop()
+    shop = lock_shop()
     _check_room()
     asked = role == Theme.Role.MAIN
     theme: Theme = Theme.objects.create(
@@ -101,7 +101,7 @@ def complete(theme_id: int, files: dict[str, FileContent], *, actor: str, at: da
     Returns:
         Whether it was still waiting for them.
     """
-    shop = _locked_shop()
+    shop = lock_shop()
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(
         processing=False, previewable=True, failure="", upload=None
     )
@@ -169,7 +169,7 @@ def publish(theme: Theme, *, actor: str, at: datetime) -> None:
     Raises:
         NotPublishable: It is a demo or development theme, or it failed.
     """
-    _locked_shop()
+    lock_shop()
     theme.refresh_from_db()
     if theme.role not in PUBLISHABLE:
         raise NotPublishable(f"A {theme.role} theme cannot be published")
@@ -194,7 +194,7 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
         TooManyThemes: The shop has 20.
         NotCopyable: It has no files yet.
     """
-    shop = _locked_shop()
+    shop = lock_shop()
     _check_room()
     theme.refresh_from_db()
     if not theme.previewable:
@@ -223,9 +223,9 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
     Raises:
         NotDeletable: It is processing, or it is the published one.
     """
-    _locked_shop()
+    lock_shop()
     # Whoever changes its files locks the theme first, so that neither waits for what the other holds.
-    Theme.objects.select_for_update().get(pk=theme.pk)
+    locked(Theme, theme.pk)
     theme.refresh_from_db()
     if theme.processing:
         raise NotDeletable("A theme cannot be deleted while its files are being copied.")
@@ -233,11 +233,6 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
         raise NotDeletable("The published theme cannot be deleted.")
     record_event("themes/delete", theme, actor=actor, at=at)
     theme.delete()
-
-
-def _locked_shop() -> Shop:
-    shop: Shop = Shop.objects.select_for_update(no_key=True).get(pk=current_shop().pk)
-    return shop
 
 
 def _check_room() -> None:

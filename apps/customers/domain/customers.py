@@ -16,7 +16,7 @@ from apps.customers.domain.search import search_text
 from apps.customers.domain.touching import companies_of, lock
 from apps.customers.domain.validation import CustomerRefused, clean
 from apps.customers.models import Address, ConsentChange, Customer
-from apps.events.domain.personal import hidden
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground import sql
 from apps.ground.errors import DomainError
@@ -152,7 +152,8 @@ def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str,
     if errors:
         raise CustomerRefused(errors)
     before = {name: getattr(customer, name) for name in COLUMNS}
-    changed = [name for name in COLUMNS if name in cleaned and cleaned[name] != before[name]]
+    changes = changes_of(customer, {name: cleaned[name] for name in COLUMNS if name in cleaned}, personal=PERSONAL)
+    changed = list(changes)
     for name in changed:
         setattr(customer, name, cleaned[name])
     columns = [*changed, *_renew_contacts(customer, changed)]
@@ -166,7 +167,6 @@ def update_customer(customer: Customer, attrs: Mapping[str, Any], *, actor: str,
     for channel in noted:
         consents.note(customer, channel, actor=actor, at=at)
     metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at)
-    changes = {name: _for_audit(name, before[name], getattr(customer, name)) for name in changed}
     record_event("customers/update", customer, actor=actor, at=at, changes=changes)
     return customer
 
@@ -198,11 +198,6 @@ def _reset_consents(customer: Customer, before: Mapping[str, Any], changed: list
             consents.put(customer, channel, Consent())
             reset.append(channel)
     return reset
-
-
-def _for_audit(name: str, before: Any, after: Any) -> list[Any]:
-    """Before and after as the audit trail may keep them."""
-    return hidden(before, after) if name in PERSONAL else [before, after]
 
 
 @transaction.atomic

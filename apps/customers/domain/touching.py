@@ -2,22 +2,18 @@
 
 from collections.abc import Collection
 
-from django.http import Http404
-
 from apps.customers.domain.search import search_text
 from apps.customers.models import Address, Customer
+from apps.ground.locks import locked
 
 
 def lock(customer: Customer) -> Customer:
-    """The customer as it is now, locked until the transaction ends; on SQLite writers wait for each other anyway.
+    """The customer as it is now, locked until the transaction ends.
 
     Raises:
-        Http404: It was deleted meanwhile.
+        Gone: It was deleted meanwhile.
     """
-    locked: Customer | None = Customer.objects.select_for_update().filter(pk=customer.pk).first()
-    if locked is None:
-        raise Http404
-    return locked
+    return locked(Customer, customer.pk)
 
 
 def touch(customer: Customer, *, without: Collection[int] = ()) -> None:

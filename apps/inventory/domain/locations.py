@@ -10,12 +10,14 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.tenancy import current_shop
+from apps.ground.locks import locked
 from apps.inventory.domain.stock import disconnect, lock_items
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.shops.domain.countries import complete
+from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 
 # Says, in sentences, what stands in the way of a location's deactivation.
@@ -60,7 +62,8 @@ def open_location(*, actor: str, at: datetime, **fields: Any) -> Location:
         UnknownCountry: The country is none.
         ValidationError: A value does not fit its field.
     """
-    shop = _locked_shop()
+    # Against other changes of which locations are active.
+    shop = lock_shop()
     _refuse_beyond_limit()
     location = Location(shop=shop, created_at=at, **_completed(fields))
     location.full_clean()
@@ -90,13 +93,13 @@ def change_location(
     """
     if location.legacy and not by_service:
         raise ServiceLocation("The location belongs to a fulfillment service.")
-    before = Location.objects.select_for_update().get(pk=location.pk)
+    before = locked(Location, location.pk)
     given = dict(fields)
     if given.keys() & {"country", "country_code", "province", "province_code"}:
         if not given.keys() & {"country", "country_code"}:
             given["country_code"] = before.country_code
         given = _completed(given)
-    changes = {name: [getattr(before, name), value] for name, value in given.items() if getattr(before, name) != value}
+    changes = changes_of(before, given)
     for name, value in given.items():
         setattr(location, name, value)
     if changes:
@@ -126,9 +129,9 @@ def deactivate(location: Location, *, actor: str, at: datetime) -> Location:
     Raises:
         StillNeeded: Something stands in the way, or it is inactive already.
     """
-    shop = _locked_shop()
+    shop = lock_shop()
     # Waits for stock that is being moved here, and lets later movements wait: they lock the row for sharing.
-    row = Location.objects.select_for_update().get(pk=location.pk)
+    row = locked(Location, location.pk)
     if not row.active:
         raise StillNeeded("The location is not active.")
     if found := objections(row):
@@ -149,7 +152,7 @@ def activate(location: Location, *, actor: str, at: datetime) -> Location:
         LimitReached: The shop has as many active locations as it can have.
         TransitionRefused: It is active already.
     """
-    _locked_shop()
+    lock_shop()
     if Location.objects.get(pk=location.pk).active:
         raise TransitionRefused("The location is active.")
     _refuse_beyond_limit()
@@ -207,14 +210,6 @@ def _completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         "province": region.province,
         "province_code": region.province_code,
     }
-
-
-def _locked_shop() -> Shop:
-    """The current shop, locked against other changes of which locations are active.
-
-    Rows that refer to the shop can be inserted meanwhile.
-    """
-    return Shop.objects.select_for_update(no_key=True).get(pk=current_shop().pk)
 
 
 def _refuse_beyond_limit() -> None:

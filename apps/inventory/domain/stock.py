@@ -6,11 +6,11 @@ that change together go through one call of ``apps.inventory.domain.movements.ap
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
 
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
 from apps.ground.tenancy import current_shop
@@ -228,7 +228,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
     wanted = set(item_ids)
     held = InventoryItem.objects.select_for_update(no_key=True).filter(pk__in=wanted).order_by("pk")
     if len(held.values_list("pk", flat=True)) < len(wanted):
-        raise Gone("Not Found")
+        raise Gone
 
 
 @transaction.atomic
@@ -256,15 +256,14 @@ def create_items(rows: Sequence[Mapping[str, Any]], *, actor: str, at: datetime)
 @transaction.atomic
 def update_item(item: InventoryItem, attrs: Mapping[str, Any], *, actor: str, at: datetime) -> InventoryItem:
     """Change an item in place; what shows its data, such as its variant, is told."""
-    changes = {name: [getattr(item, name), value] for name, value in attrs.items() if getattr(item, name) != value}
+    changes = changes_of(item, attrs)
     if not changes:
         return item
     for name, value in attrs.items():
         setattr(item, name, value)
     item.save(update_fields=list(changes))
     tell_items([item.pk])
-    shown = {name: [_plain(before), _plain(after)] for name, (before, after) in changes.items()}
-    record_event("inventory_items/update", item, actor=actor, at=at, changes=shown)
+    record_event("inventory_items/update", item, actor=actor, at=at, changes=changes)
     return item
 
 
@@ -291,7 +290,3 @@ def _level(item: InventoryItem, location: Location) -> InventoryLevel:
     if level is None:
         raise NotStocked("The item is not stocked at this location.")
     return level
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Decimal) else value

@@ -12,18 +12,15 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.access import ScopeMissing
 from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, Render, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.rows.plans import plan_for
 from apps.api.shapes import Attrs
 from apps.api.viewsets import ShopViewSet
 from apps.ground.phrases import NOT_IN_LIST
-from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting, types
 from apps.metafields.domain.owners import Owner, all_owners, owner_named
 from apps.metafields.models import Metafield
@@ -64,12 +61,6 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
 
     class Meta:
         model = Metafield
-
-
-def payload(instance: Model, version: str) -> Attrs:
-    """A metafield as its topics carry it."""
-    shown: Attrs = plan_for(MetafieldSerializer, version).read_one(instance.pk, Context(current_shop(), version))
-    return shown
 
 
 class MetafieldFilter(ResourceFilter):

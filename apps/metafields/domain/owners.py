@@ -4,19 +4,15 @@ A registered model takes the metafields of its rows along when they are deleted,
 collector asks the private field that is planted here, as it asks a ``GenericRelation``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.db.models.fields.mixins import FieldCacheMixin
 
-from apps.events.domain import topics
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
-
-VERBS = {"create": "created", "update": "changed", "delete": "deleted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +51,10 @@ class Owner:
 
 
 _owners: dict[str, Owner] = {}
+_followers: list[Callable[[Owner], None]] = []
 
 
-class _MetafieldsOfRow(FieldCacheMixin, models.Field[Any, Any]):
+class _MetafieldsOfRow(FieldCacheMixin, models.Field[None, None]):
     """Lets a model's rows take their metafields along; it has no column and shows nothing."""
 
     one_to_many = True
@@ -76,7 +73,7 @@ class _MetafieldsOfRow(FieldCacheMixin, models.Field[Any, Any]):
         return self.name
 
     def get_attname_column(self) -> tuple[str, None]:
-        """No column."""
+        """A name in Python, and no column."""
         return self.get_attname(), None
 
     def bulk_related_objects(self, objects: Iterable[Model], using: str) -> QuerySet[Metafield]:
@@ -84,6 +81,11 @@ class _MetafieldsOfRow(FieldCacheMixin, models.Field[Any, Any]):
         ids = [row.pk for row in objects]
         manager = Metafield._base_manager.using(using)
         return manager.filter(owner_resource=self.resource, owner_id__in=ids)
+
+
+def on_registration(follow: Callable[[Owner], None]) -> None:
+    """Have a function called with every kind of owner that is registered from now on."""
+    _followers.append(follow)
 
 
 def register_owner(
@@ -114,25 +116,8 @@ def register_owner(
     _owners[resource] = owner = Owner(path, resource, model, scope, gid or model.__name__, kinds or {}, below, personal)
     if model is not Shop:
         _MetafieldsOfRow(resource).contribute_to_class(model, "metafields_", private_only=True)
-    _register_topics(owner)
-
-
-def _register_topics(owner: Owner) -> None:
-    def render(instance: Model, version: str) -> dict[str, Any]:
-        from apps.metafields.api.metafields import payload
-
-        return payload(instance, version)
-
-    def render_deleted(instance: Model, version: str) -> dict[str, Any]:
-        return {"id": instance.pk}
-
-    for verb, words in VERBS.items():
-        topics.register(
-            f"{owner.topics}/{verb}",
-            scope=owner.scope_to("read") or "",
-            render=render_deleted if verb == "delete" else render,
-            label=f"{owner.resource.replace('_', ' ').capitalize()} metafield {words}",
-        )
+    for follow in _followers:
+        follow(owner)
 
 
 def all_owners() -> tuple[Owner, ...]:

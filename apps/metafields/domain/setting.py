@@ -1,32 +1,34 @@
 """Setting and removing the metafields of an owner."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
-from apps.api.resources.fields import TextField
-from apps.api.resources.members import check_members
-from apps.events.domain.personal import hidden
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import types
 from apps.metafields.domain.owners import Owner, owner_named, owner_of
 from apps.metafields.models import Metafield
 
-BLANK = "can't be blank"
+Attrs = dict[str, Any]
+Errors = dict[str, list[str]]
+
 MAX_AT_ONCE = 250
-_NAMES = {
-    "namespace": TextField(max_length=20),
-    "key": TextField(max_length=30),
-    "type": TextField(max_length=50),
-    "description": TextField(max_length=255, required=False, allow_null=True, allow_blank=True),
+_MAX_LENGTHS = {
+    field.name: field.max_length for field in Metafield._meta.concrete_fields if field.editable and field.max_length
 }
+_OPTIONAL = "description"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BadMetafields(DomainError):
@@ -54,7 +56,7 @@ class Draft:
     description: str | None = None
 
 
-def check(data: Mapping[str, Any], instance: Metafield | None = None) -> tuple[dict[str, Any], dict[str, list[str]]]:
+def check(data: Mapping[str, object], instance: Metafield | None = None) -> tuple[Attrs, Errors]:
     """Check one metafield as it came.
 
     Args:
@@ -64,10 +66,10 @@ def check(data: Mapping[str, Any], instance: Metafield | None = None) -> tuple[d
     Returns:
         The columns to set, and the messages by member.
     """
-    values, errors = check_members(_NAMES, data, partial=instance is not None)
+    values, errors = _check_texts(data, partial=instance is not None)
     kind = values.get("type", instance.type if instance else None)
     if kind is not None and not types.is_type(kind):
-        errors["type"] = ["is not included in the list"]
+        errors["type"] = [NOT_IN_LIST]
     if instance is not None and not data.keys() & {"type", "value"}:
         return values, errors
     value = data.get("value", instance.value if instance else None)
@@ -81,7 +83,36 @@ def check(data: Mapping[str, Any], instance: Metafield | None = None) -> tuple[d
     return values, errors
 
 
-def check_many(rows: Any, *, prefix: str = "metafields") -> list[Draft]:
+def _check_texts(data: Mapping[str, object], *, partial: bool) -> tuple[Attrs, Errors]:
+    values: Attrs = {}
+    errors: Errors = {}
+    for name, limit in _MAX_LENGTHS.items():
+        if name in data:
+            value = data[name]
+            if name == _OPTIONAL and (value is None or value == ""):
+                values[name] = value
+            elif messages := _faults(value, limit, optional=name == _OPTIONAL):
+                errors[name] = messages
+            else:
+                values[name] = str(value)
+        elif not partial and name != _OPTIONAL:
+            errors[name] = [BLANK]
+    return values, errors
+
+
+def _faults(value: object, limit: int, *, optional: bool) -> list[str]:
+    """What keeps a value from being a text of at most ``limit`` characters; numbers are taken as their digits."""
+    if value is None or (isinstance(value, str) and not optional and not value.strip()):
+        return [BLANK]
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        return [INVALID]
+    if isinstance(value, Decimal) and abs(value.adjusted()) > types.MAX_EXPONENT:
+        return [INVALID]
+    text = str(value)
+    return [*([too_long(limit)] if len(text) > limit else []), *([INVALID] if _UNSTORABLE.search(text) else [])]
+
+
+def check_many(rows: object, *, prefix: str = "metafields") -> list[Draft]:
     """Check a list of metafields as it came in the body of their owner.
 
     Raises:
@@ -90,12 +121,12 @@ def check_many(rows: Any, *, prefix: str = "metafields") -> list[Draft]:
     if rows is None:
         return []
     if not isinstance(rows, list) or len(rows) > MAX_AT_ONCE:
-        raise BadMetafields({prefix: ["is invalid"]})
+        raise BadMetafields({prefix: [INVALID]})
     drafts = []
-    failed: dict[str, list[str]] = {}
+    failed: Errors = {}
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            failed[f"{prefix}.{index}"] = ["is invalid"]
+            failed[f"{prefix}.{index}"] = [INVALID]
             continue
         values, errors = check(row)
         failed |= {f"{prefix}.{index}.{name}": messages for name, messages in errors.items()}
@@ -106,7 +137,7 @@ def check_many(rows: Any, *, prefix: str = "metafields") -> list[Draft]:
     return drafts
 
 
-def set_many(owner: Model, rows: Any, *, actor: str, at: datetime, prefix: str = "metafields") -> list[Metafield]:
+def set_many(owner: Model, rows: object, *, actor: str, at: datetime, prefix: str = "metafields") -> list[Metafield]:
     """Give an owner metafields: those it has under the same namespace and key are changed, the others made.
 
     Args:
@@ -119,7 +150,7 @@ def set_many(owner: Model, rows: Any, *, actor: str, at: datetime, prefix: str =
     Raises:
         BadMetafields: As ``check_many``.
     """
-    drafts = _drafts(rows or [], prefix)
+    drafts = _drafts(rows, prefix) if rows else []
     # Most bodies bring none: no transaction, which within the caller's would be a savepoint to set and to release.
     return _set_drafts(owner, drafts, actor=actor, at=at) if drafts else []
 
@@ -143,13 +174,14 @@ def _set_drafts(owner: Model, drafts: list[Draft], *, actor: str, at: datetime) 
     return done
 
 
-def _drafts(rows: Any, prefix: str) -> list[Draft]:
-    ready = isinstance(rows, list) and all(isinstance(row, Draft) for row in rows)
-    return list(rows) if ready else check_many(rows, prefix=prefix)
+def _drafts(rows: object, prefix: str) -> list[Draft]:
+    if isinstance(rows, list) and all(isinstance(row, Draft) for row in rows):
+        return rows
+    return check_many(rows, prefix=prefix)
 
 
 @transaction.atomic
-def create(kind: Owner, owner_id: int, values: Mapping[str, Any], *, actor: str, at: datetime) -> Metafield:
+def create(kind: Owner, owner_id: int, values: Attrs, *, actor: str, at: datetime) -> Metafield:
     """Give an owner a metafield; ``values`` are checked columns.
 
     Raises:
@@ -162,25 +194,22 @@ def create(kind: Owner, owner_id: int, values: Mapping[str, Any], *, actor: str,
     except IntegrityError as error:
         if breach_of(error) is None:
             raise
-        raise NameTaken("has already been taken") from error
+        raise NameTaken(TAKEN) from error
     record_event(f"{kind.topics}/create", metafield, actor=actor, at=at)
     return metafield
 
 
 @transaction.atomic
-def update(metafield: Metafield, values: Mapping[str, Any], *, actor: str, at: datetime) -> None:
+def update(metafield: Metafield, values: Attrs, *, actor: str, at: datetime) -> None:
     """Change a metafield in place; ``values`` are checked columns. Nothing happens where nothing differs."""
-    changes = {
-        name: [getattr(metafield, name), value] for name, value in values.items() if getattr(metafield, name) != value
-    }
+    kind = _kind_of(metafield)
+    changes = changes_of(metafield, values, personal=values if kind.personal else ())
     if not changes:
         return
     for name, value in values.items():
         setattr(metafield, name, value)
     metafield.save(update_fields=list(changes))
-    kind = _kind_of(metafield)
-    kept = {name: hidden(*change) for name, change in changes.items()} if kind.personal else changes
-    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=kept)
+    record_event(f"{kind.topics}/update", metafield, actor=actor, at=at, changes=changes)
 
 
 @transaction.atomic

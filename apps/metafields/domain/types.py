@@ -9,23 +9,28 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
+from apps.ground.phrases import BLANK, INVALID, NOT_BOOLEAN, between, too_long
 from apps.ground.strict_json import BadJson, parse_json
 from apps.metafields.domain.owners import owner_named
 
 MAX_LENGTH = 65_535
 MAX_JSON = 524_288
 MAX_ITEMS = 128
+MAX_URL = 2048
 LARGEST_INTEGER = 2**53 - 1
+# Beyond it the digits of a number as text could fill the memory.
+MAX_EXPONENT = 30
+MAX_DIGITS = 13
+MAX_DECIMALS = 9
 
-Read = Callable[[Any], Any]
+Read = Callable[[object], object]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,16}", re.ASCII)
-_DECIMAL = re.compile(r"-?[0-9]{1,13}(\.[0-9]{1,9})?", re.ASCII)
+_DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MOMENT = re.compile(
@@ -43,7 +48,7 @@ def is_type(name: str) -> bool:
     return _reader(name) is not None
 
 
-def read(name: str, value: Any) -> str:
+def read(name: str, value: object) -> str:
     """The text that is kept of a value.
 
     Raises:
@@ -76,12 +81,12 @@ def _reader(name: str) -> Read | None:
     return None
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: object) -> str:
     """What is kept: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else _dumped(value)
 
 
-def _dumped(value: Any) -> str:
+def _dumped(value: object) -> str:
     """JSON without loss: numbers keep their digits, which no float would do."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_dumped(key)}:{_dumped(item)}" for key, item in value.items()) + "}"
@@ -90,53 +95,53 @@ def _dumped(value: Any) -> str:
     return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
-def _text(value: Any, *, limit: int = MAX_LENGTH) -> str:
+def _text(value: object, *, limit: int = MAX_LENGTH) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise Unfit("must be a text")
     text = str(value)
     if not text:
-        raise Unfit("can't be blank")
+        raise Unfit(BLANK)
     if len(text) > limit:
-        raise Unfit(f"is too long (maximum is {limit} characters)")
+        raise Unfit(too_long(limit))
     if "\x00" in text:
-        raise Unfit("is invalid")
+        raise Unfit(INVALID)
     return text
 
 
-def _single_line(value: Any) -> str:
+def _single_line(value: object) -> str:
     text = _text(value)
     if "\n" in text or "\r" in text:
         raise Unfit("must be a single line of text")
     return text
 
 
-def _integer(value: Any) -> int:
+def _integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str) or not _INTEGER.fullmatch(str(value)):
         raise Unfit("must be a whole number")
     number = int(value)
     if abs(number) > LARGEST_INTEGER:
-        raise Unfit(f"must be between -{LARGEST_INTEGER} and {LARGEST_INTEGER}")
+        raise Unfit(between(-LARGEST_INTEGER, LARGEST_INTEGER))
     return number
 
 
-def _decimal(value: Any) -> str:
-    if isinstance(value, Decimal) and abs(value.adjusted()) > 30:
+def _decimal(value: object) -> str:
+    if isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT:
         raise Unfit("must be a number")
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         raise Unfit("must be a number")
     text = format(value, "f") if isinstance(value, Decimal) else str(value)
     if not _DECIMAL.fullmatch(text):
-        raise Unfit("must be a number of at most 13 digits and 9 decimals")
+        raise Unfit(f"must be a number of at most {MAX_DIGITS} digits and {MAX_DECIMALS} decimals")
     return text
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     if not isinstance(value, bool | str) or value not in {True, False, "true", "false"}:
-        raise Unfit("must be true or false")
+        raise Unfit(NOT_BOOLEAN)
     return value in {True, "true"}
 
 
-def _date(value: Any) -> str:
+def _date(value: object) -> str:
     if not isinstance(value, str) or not _DAY.fullmatch(value):
         raise Unfit("must be a date as YYYY-MM-DD")
     try:
@@ -145,7 +150,7 @@ def _date(value: Any) -> str:
         raise Unfit("must be a date as YYYY-MM-DD") from None
 
 
-def _moment(value: Any) -> str:
+def _moment(value: object) -> str:
     message = "must be a date and time as YYYY-MM-DDTHH:MM:SS, with or without an offset"
     if not isinstance(value, str) or not _MOMENT.fullmatch(value):
         raise Unfit(message)
@@ -155,16 +160,16 @@ def _moment(value: Any) -> str:
         raise Unfit(message) from None
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """A document as text is kept byte for byte."""
     text = value if isinstance(value, str) else _dumped(value)
     if len(text) > MAX_JSON:
-        raise Unfit(f"is too long (maximum is {MAX_JSON} characters)")
+        raise Unfit(too_long(MAX_JSON))
     parsed(text)
     return text
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> object:
     """The value of a JSON text, which must be there and hold nothing that could not be stored.
 
     Raises:
@@ -179,8 +184,8 @@ def parsed(text: str) -> Any:
         raise Unfit("must be valid JSON") from None
 
 
-def _url(value: Any) -> str:
-    text = _text(value, limit=2048)
+def _url(value: object) -> str:
+    text = _text(value, limit=MAX_URL)
     try:
         _is_url(text)
     except ValidationError:
@@ -188,13 +193,13 @@ def _url(value: Any) -> str:
     return text
 
 
-def _color(value: Any) -> str:
+def _color(value: object) -> str:
     if not isinstance(value, str) or not _COLOR.fullmatch(value):
         raise Unfit("must be a color as #RRGGBB")
     return value
 
 
-def _reference(resource: str, value: Any) -> str:
+def _reference(resource: str, value: object) -> str:
     """The global id of a row of this shop."""
     owner = owner_named(resource)
     assert owner is not None
@@ -208,7 +213,7 @@ def _reference(resource: str, value: Any) -> str:
 
 
 def _list_of(element: Read) -> Read:
-    def read_list(value: Any) -> list[Any]:
+    def read_list(value: object) -> list[object]:
         items = parsed(value) if isinstance(value, str) else value
         if not isinstance(items, list):
             raise Unfit("must be a list")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.events.domain.personal import hidden
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
@@ -86,7 +86,7 @@ def update_order(
     order = lock(order)
     before = order.customer_id
     changed = {name: cleaned[name] for name in COLUMNS if name in cleaned and cleaned[name] != getattr(order, name)}
-    changes = {name: _for_audit(name, getattr(order, name), value) for name, value in changed.items()}
+    changes = changes_of(order, changed, personal=PERSONAL)
     for name, value in changed.items():
         setattr(order, name, value)
     if customer is not UNSET and customer != before:
@@ -114,11 +114,6 @@ def _give_to(order: Order, customer_id: int | None) -> None:
 def _known(*customer_ids: int | None) -> list[int]:
     """Ids in the order in which rows are locked."""
     return sorted({pk for pk in customer_ids if pk is not None})
-
-
-def _for_audit(name: str, before: Any, after: Any) -> list[Any]:
-    """Before and after as the audit trail may keep them."""
-    return hidden(before, after) if name in PERSONAL else [before, after]
 
 
 @transaction.atomic

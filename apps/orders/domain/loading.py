@@ -1,22 +1,18 @@
 """An order and its parts, as they are now."""
 
-from django.http import Http404
-
+from apps.ground.locks import locked
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 
 def lock(order: Order) -> Order:
-    """The order as it is now, locked until the transaction ends; on SQLite writers wait for each other anyway.
+    """The order as it is now, locked until the transaction ends.
 
     Everybody locks in this order: the order, its customer, the shop's counter, stock, products.
 
     Raises:
-        Http404: It was deleted meanwhile.
+        Gone: It was deleted meanwhile.
     """
-    found: Order | None = Order.objects.select_for_update(of=("self",)).filter(pk=order.pk).first()
-    if found is None:
-        raise Http404
-    return found
+    return locked(Order, order.pk)
 
 
 def lines_of(order: Order) -> list[LineItem]:

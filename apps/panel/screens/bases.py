@@ -35,8 +35,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from apps.events.domain.changes import changes_in
 from apps.events.domain.recording import record_event
-from apps.events.domain.wording import changes_of, sentence
+from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
@@ -214,7 +215,7 @@ class PanelAdmin(ThemedAdmin):
         """Save what hangs on the row, then record what happened to all of it."""
         super().save_related(request, form, formsets, change)
         if self.topics and (not change or form.has_changed() or any(f.has_changed() for f in formsets)):
-            self.record(request, "update" if change else "create", form.instance, changes_of(form))
+            self.record(request, "update" if change else "create", form.instance, changes_in(form))
 
     def record(self, request: HttpRequest, verb: str, instance: models.Model, changes: Any = None) -> None:
         """Record ``<topics>/<verb>`` for this person, now."""

@@ -15,6 +15,7 @@ import pycountry
 from babel import Locale, UnknownLocaleError
 
 from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK
 
 _ENGLISH = Locale("en")
 
@@ -108,7 +109,7 @@ def complete(
     """
     named = next((found for word in (country_code, country) if word and (found := find_country(word))), None)
     if named is None:
-        raise UnknownCountry("is not valid" if country or country_code else "can't be blank")
+        raise UnknownCountry("is not valid" if country or country_code else BLANK)
     for word in (province_code, province):
         if word and (part := find_province(named.code, word)):
             return Region(named, part.name, part.code)

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from apps.ground.errors import DomainError
+from apps.ground.phrases import TAKEN
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.records import record
 from apps.shops.models import TOKEN_PREFIX, AccessToken, App, Installation, Shop, new_token, token_digest
@@ -74,7 +75,7 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
         ValidationError: A value does not fit its field.
     """
     if Shop.objects.filter(domain=domain).exists():
-        raise DomainTaken("has already been taken")
+        raise DomainTaken(TAKEN)
     shop = Shop(domain=domain, name=name, email=email, handle=_free_handle(domain), created_at=at, **settings)
     shop.full_clean()
     _check_codes(shop)

@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django_scopes import ScopedManager
 
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
 from apps.shops.models.scopes import expand
 from apps.shops.models.secrets import SecretField
@@ -61,7 +62,7 @@ class Installation(ShopOwned):
                 fields=("shop", "app"),
                 condition=Q(uninstalled_at=None),
                 name="shops_installation_one_active_per_shop_and_app",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
             ),
         )
 

@@ -11,8 +11,8 @@ from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.domain.inputs import Attrs
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.pictures import Picture, delete_later
-from apps.catalog.domain.products import changes_between
 from apps.catalog.models import Collection, CustomCollection, ManualPlace
+from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.handles import handle_of, save_with_handle
@@ -95,7 +95,7 @@ def update_collection(
         ProductNotFound: A product that is to be put in does not exist.
     """
     row = lock_collection(collection.pk)
-    changes = changes_between(row, attrs)
+    changes = changes_of(row, attrs)
     for name, value in attrs.items():
         setattr(row, name, value)
     _set_picture(row, parts, at)
