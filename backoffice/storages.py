@@ -1,7 +1,6 @@
 """File storages out of ``STORAGE_URL``: a local folder, or a bucket of an S3-compatible service."""
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -9,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 _OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
 
 
-def file_storages(url: str, folder: Path) -> dict[str, dict[str, Any]]:
+def file_storages(url: str, folder: Path) -> dict[str, dict[str, object]]:
     """The settings of the storages ``default`` and ``contents``; in the latter a name is the digest of its file.
 
     Args:
@@ -24,13 +23,13 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, Any]]:
         local = {"location": str(folder)}
         return {
             "default": {"BACKEND": "apps.media.storage.WholeFiles", "OPTIONS": local},
-            "contents": {"BACKEND": "apps.content.domain.storage.ContentFolder", "OPTIONS": local},
+            "contents": {"BACKEND": "apps.media.storage.ContentFolder", "OPTIONS": local},
         }
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query))
     if parts.scheme != "s3" or not parts.hostname or given.keys() - _OPTIONS.keys():
         raise ImproperlyConfigured("STORAGE_URL must be s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…")
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "bucket_name": parts.hostname,
         "location": parts.path.strip("/"),
         "default_acl": None,

@@ -110,17 +110,17 @@ def open_shop() -> tuple[int, str]:
     """The benchmark's shop, made at the first call, and a fresh access token."""
     from django.utils import timezone
 
-    from apps.shops.domain import installing
+    from apps.shops.domain import installing, opening, tokens
     from apps.shops.models import Shop
     from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
-    shop = Shop.objects.filter(domain=DOMAIN).first() or installing.create_shop(
+    shop = Shop.objects.filter(domain=DOMAIN).first() or opening.create_shop(
         domain=DOMAIN, name="Bench", email="bench@example.com", actor="system", at=now
     )
     app = installing.create_app(name="Bench")
     installation = installing.install(app, shop, scopes=sorted(SCOPES), actor="system", at=now)
-    return shop.pk, installing.issue_token(installation, actor="system", at=now)
+    return shop.pk, tokens.issue_token(installation, actor="system", at=now)
 
 
 def grow(customers: int) -> dict[str, Any]:

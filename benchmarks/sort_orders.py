@@ -28,15 +28,15 @@ def main() -> None:
     from apps.catalog.domain.collections.membership import ORDERS
     from apps.catalog.models import Collection
     from apps.ground.tenancy import shop_scope
-    from apps.shops.domain import installing
+    from apps.shops.domain import installing, opening, tokens
 
     now = timezone.now()
     domain = f"collections-{time.time_ns()}.example"
-    shop = installing.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
+    shop = opening.create_shop(domain=domain, name="Collections", email="a@bench.example", actor="system", at=now)
     installation = installing.install(
         installing.create_app(name="Bench"), shop, scopes="read_products", actor="system", at=now
     )
-    token = installing.issue_token(installation, actor="system", at=now)
+    token = tokens.issue_token(installation, actor="system", at=now)
     client = Client(headers={"X-Platform-Access-Token": token})
     with shop_scope(shop):
         lifecycle = fill_collections(shop, PRODUCTS)

@@ -69,7 +69,7 @@ def main() -> int:
     from apps.content.domain import extraction, themes
     from apps.content.models import Asset, FileContent, Theme
     from apps.ground.tenancy import shop_scope
-    from apps.shops.domain.installing import create_shop
+    from apps.shops.domain.opening import create_shop
 
     call_command("migrate", verbosity=0)
     shop = create_shop(

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import installing
+from apps.shops.domain import installing, opening, tokens
 from apps.shops.models import App, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
@@ -20,7 +20,7 @@ def make_shop(**settings: Any) -> Shop:
     """A shop as ``create_shop`` opens it."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
-    return installing.create_shop(actor="system", at=timezone.now(), **values)
+    return opening.create_shop(actor="system", at=timezone.now(), **values)
 
 
 def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Installation:
@@ -31,7 +31,7 @@ def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Insta
 
 def make_token(installation: Installation) -> str:
     """An access token of an installation."""
-    return installing.issue_token(installation, actor="system", at=timezone.now())
+    return tokens.issue_token(installation, actor="system", at=timezone.now())
 
 
 class UserFactory(factory.django.DjangoModelFactory):

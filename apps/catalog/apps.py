@@ -19,7 +19,7 @@ class CatalogConfig(AppConfig):
         from apps.jobs.domain import housekeeping
         from apps.metafields.domain.owners import register_owner
         from apps.shops.domain.demo_store import register
-        from apps.shops.domain.installing import starter
+        from apps.shops.domain.opening import starter
 
         topics.register_all()
         register("products", demo.make)

@@ -16,7 +16,8 @@ class ContentConfig(AppConfig):
         from apps.content.models import Article, Blog
         from apps.metafields.domain.owners import register_owner
         from apps.shops.domain.demo_store import register
-        from apps.shops.domain.installing import on_uninstall, starter
+        from apps.shops.domain.installing import on_uninstall
+        from apps.shops.domain.opening import starter
 
         register_owner("blogs", "blog", Blog, scope="content")
         register_owner("articles", "article", Article, scope="content", below="blogs/<blog_id>/articles")

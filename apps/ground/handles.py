@@ -1,14 +1,18 @@
-"""Handles: the readable part of an address, made from a title and unique in the shop.
+"""Handles: the readable part of an address, made from a title and unique among its like; a taken one is numbered.
 
-The database tells whether a handle is taken; a taken one is numbered. The free number is found by doubling and halving,
-so a thousand products of one title cost a dozen lookups each, not a thousand.
+``save_with_handle`` lets the database tell whether a handle is taken, and finds the free number by doubling and
+halving, so a thousand products of one title cost a dozen lookups each. ``free_handle`` fills gaps in the numbers, for
+callers who keep others from adding rows meanwhile. Rule: decisions, Conventions (Handles).
 """
 
+import re
 import secrets
 from collections.abc import Callable, Collection
 
 from django.db import IntegrityError, models, transaction
 from slugify import slugify
+
+from apps.ground.rows import M
 
 MAX_LENGTH = 255
 MAX_STEM = 240
@@ -16,14 +20,37 @@ _ROUNDS = 25
 _POWERS = tuple(2**exponent for exponent in range(32))
 
 
-def handle_of(text: str, fallback: str) -> str:
-    """The handle of a title: transliterated, in lower case, with hyphens; ``fallback`` where nothing is left."""
+def handle_of(text: str) -> str:
+    """A text as a handle, cut to the length that handles may have; blank where nothing is left."""
+    return as_handle(text)[:MAX_LENGTH].strip("-")
+
+
+def stem_of(text: str, fallback: str) -> str:
+    """The handle of a title with room for a number behind it; ``fallback`` where nothing is left."""
     return as_handle(text)[:MAX_STEM].strip("-") or fallback
 
 
 def as_handle(text: str) -> str:
-    """A text in the form that handles have, however long it becomes; blank where nothing is left."""
+    """A text transliterated, in lower case, with hyphens, however long it becomes; blank where nothing is left."""
     return slugify(text[:1000], entities=False, decimal=False, hexadecimal=False)
+
+
+def free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> str:
+    """A handle out of a text that none of the rows has; numbered where it is taken.
+
+    Args:
+        rows: The rows among which it is to be unique; the caller keeps others from adding to them meanwhile.
+        text: The title.
+        fallback: What is used where the title has no letter or digit.
+    """
+    base = handle_of(text) or fallback
+    stem = base[: MAX_LENGTH - 12].strip("-")
+    pattern = re.compile(rf"{re.escape(stem)}-([1-9][0-9]{{0,9}})")
+    taken = set(rows.filter(handle__startswith=stem).values_list("handle", flat=True))
+    if base not in taken:
+        return base
+    numbers = {int(match[1]) for handle in taken if (match := pattern.fullmatch(handle))}
+    return f"{stem}-{next(number for number in range(1, len(numbers) + 2) if number not in numbers)}"
 
 
 def save_with_handle(instance: models.Model, base: str, *, update_fields: Collection[str] | None = None) -> None:

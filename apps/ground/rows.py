@@ -65,7 +65,7 @@ if TYPE_CHECKING:
             """The rows of the scope's shop."""
 
 
-def shop_manager(queryset: type[models.QuerySet[Any, Any]], manager: type[Any] = models.Manager) -> Any:
+def shop_manager(queryset: type[models.QuerySet[M]], manager: type[models.Manager[M]] = models.Manager) -> Any:
     """A manager that works inside of a shop's scope only."""
     return ScopedManager(shop="shop", _manager_class=manager.from_queryset(queryset))
 
@@ -86,7 +86,14 @@ class Timestamped(models.Model):
             kwargs["update_fields"] = {*fields, *({"updated_at", "version"} & own)}
         super().save(**kwargs)
 
-    def _do_insert(self, manager: Any, using: str | None, fields: Any, returning_fields: Any, raw: bool) -> Any:
+    def _do_insert(
+        self,
+        manager: models.Manager[Self],
+        using: str | None,
+        fields: Sequence[sql.AnyField],
+        returning_fields: Sequence[sql.AnyField],
+        raw: bool,
+    ) -> sql.Rows:
         """Insert with a statement written once per model; the ORM would write it anew for each row."""
         rows = None if raw or not returning_fields else sql.insert(self, fields, returning_fields)
         if rows is None:

@@ -5,15 +5,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, CharField, DateField, DateTimeField, Field, Model, TextField, UUIDField
 
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+    from psycopg.adapt import AdaptersMap
+    from psycopg.rows import TupleRow
 
-def execute(sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+# Tuples of whatever the columns are, and values of whatever the driver takes.
+Rows = list[Any]
+Parameters = Sequence[Any]
+AnyField = Field[Any, Any]
+
+
+def execute(sql: str, parameters: Parameters) -> Rows:
     """Run a query and fetch all rows.
 
     On PostgreSQL the server binds the parameters and keeps the plan, unlike with the cursor that Django makes.
@@ -35,7 +46,7 @@ def execute(sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _server_cursor(raw: Any) -> Any:
+def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
     """A cursor that binds on the server, and reads moments with psycopg's compiled loader.
 
     The loader that Django puts in its place takes seven times as long; both give the same moments in UTC.
@@ -47,10 +58,10 @@ def _server_cursor(raw: Any) -> Any:
     return cursor
 
 
-_ADAPTERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_ADAPTERS: "WeakKeyDictionary[Connection[TupleRow], AdaptersMap]" = WeakKeyDictionary()
 
 
-def _adapters(raw: Any) -> Any:
+def _adapters(raw: "Connection[TupleRow]") -> "AdaptersMap":
     """The connection's adapters with the compiled loader of moments, made once per connection."""
     found = _ADAPTERS.get(raw)
     if found is None:
@@ -67,9 +78,7 @@ def _adapters(raw: Any) -> Any:
     return found
 
 
-def insert(
-    instance: Model, fields: Sequence[Field[Any, Any]], returning: Sequence[Field[Any, Any]]
-) -> list[tuple[Any, ...]] | None:
+def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
     """Insert one row with a statement that is written once per model.
 
     Returns:
@@ -83,7 +92,7 @@ def insert(
     if statement is None:
         return None
     here = connections[DEFAULT_DB_ALIAS]
-    values = []
+    values: list[object] = []
     for name, move, plain, prepare in statement.columns:
         value = getattr(instance, name) if move is None else move(instance, True)
         if type(value) in plain and (type(value) is not datetime or value.tzinfo):
@@ -95,7 +104,12 @@ def insert(
     return execute(statement.text, values)
 
 
-Column = tuple[str, Callable[[Model, bool], Any] | None, frozenset[type], Callable[[Any, Any], Any]]
+Column = tuple[
+    str,
+    Callable[[Model, bool], object] | None,
+    frozenset[type],
+    Callable[[object, BaseDatabaseWrapper], object],
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +126,7 @@ class _Insert:
     columns: tuple[Column, ...]
 
     @classmethod
-    def of(
-        cls, model: type[Model], fields: Sequence[Field[Any, Any]], returning: Sequence[Field[Any, Any]]
-    ) -> "_Insert | None":
+    def of(cls, model: type[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> "_Insert | None":
         """The statement; None where a field writes SQL of its own."""
         if any(hasattr(field, "get_placeholder") for field in fields):
             return None
@@ -129,17 +141,17 @@ class _Insert:
         )
 
 
-_INSERTS: dict[tuple[Any, ...], _Insert | None] = {}
+_INSERTS: dict[tuple[object, ...], _Insert | None] = {}
 
 
-def _moving(field: Field[Any, Any]) -> Callable[[Model, bool], Any] | None:
+def _moving(field: AnyField) -> Callable[[Model, bool], object] | None:
     """What gives the value of a field that changes with each save."""
     if isinstance(field, DateField) and not (field.auto_now or field.auto_now_add):
         return None
     return None if type(field).pre_save is Field.pre_save else field.pre_save
 
 
-def _plain(field: Field[Any, Any]) -> frozenset[type]:
+def _plain(field: AnyField) -> frozenset[type]:
     """The types of a field's values that the driver takes as they are."""
     kinds = {CharField: str, TextField: str, BooleanField: bool}
     if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":

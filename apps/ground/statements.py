@@ -9,19 +9,27 @@ argument like the others, and each run fills in the shop of its own scope. A sta
 
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.apps import apps
 from django.db import connection
-from django.db.models import Field, ForeignObject, QuerySet
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Expression, Field, ForeignObject, QuerySet
 from django.db.models.lookups import Lookup
+from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
 
-from apps.ground.sql import execute
+from apps.ground.rows import M
+from apps.ground.sql import Rows, execute
 from apps.ground.tenancy import current_shop
 
 _SHOP = -(2**62)
 _FIRST = _SHOP + 1
+
+# A row.
+R = TypeVar("R")
+# Where it comes from (-1 for the shop, an argument's index, or None for a constant), what adapts it, and the constant.
+Parameter = tuple[int | None, Callable[[Any], object], object]
 
 
 class Ids(list[int]):
@@ -31,33 +39,35 @@ class Ids(list[int]):
 # Foreign keys do not take over the lookups of plain fields.
 @ForeignObject.register_lookup
 @Field.register_lookup
-class AnyOf(Lookup[Any]):
+class AnyOf(Lookup[Ids]):
     """``column__any=Ids([...])``: equals one of the ids, with a statement that is the same for any number of them."""
 
     lookup_name = "any"
     prepare_rhs = False
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         """SQLite has no arrays: the ids travel as a JSON text."""
         left, parameters = self.process_lhs(compiler, connection)
-        return f"{left} IN (SELECT value FROM json_each(%s))", [*parameters, self.rhs]  # noqa: S608 - a column's own SQL
+        return f"{left} IN (SELECT value FROM json_each(%s))", (*parameters, self.rhs)  # noqa: S608 - a column's own SQL
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, tuple[str | int, ...]]:
         """PostgreSQL takes them as an array."""
         left, parameters = self.process_lhs(compiler, connection)
-        return f"{left} = ANY(%s::bigint[])", [*parameters, self.rhs]
+        return f"{left} = ANY(%s::bigint[])", (*parameters, self.rhs)
 
-    def get_db_prep_lookup(self, value: Any, connection: Any) -> Any:
+    def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         """The list itself; it is adapted when the statement runs."""
-        return "%s", [value]
+        return "%s", (value,)
 
 
-def bind_ids(ids: Sequence[int]) -> Any:
+def bind_ids(ids: Sequence[int]) -> list[int] | str:
     """The ids in the form in which the database takes them for ``any``."""
     return list(ids) if connection.vendor == "postgresql" else "[" + ",".join(map(str, ids)) + "]"
 
 
-class Statement:
+class Statement(Generic[R]):
     """One query, compiled at its first run.
 
     Args:
@@ -65,14 +75,14 @@ class Statement:
         kinds: The arguments in order: ``int`` for a number, ``list`` for ids given to ``any``.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
+    def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:
         """Remember how to build it; nothing is compiled yet."""
         self._build = build
         self._kinds = kinds
         self._lock = Lock()
-        self._compiled: _Compiled | None = None
+        self._compiled: _Compiled[R] | None = None
 
-    def fetch(self, *arguments: Any) -> Sequence[tuple[Any, ...]]:
+    def fetch(self, *arguments: object) -> Sequence[R]:
         """Run it with these arguments in the current shop; all rows."""
         compiled = self._compiled
         if compiled is None:
@@ -86,8 +96,8 @@ class Statement:
         rows = execute(compiled.sql, values)
         return compiled.convert(rows)
 
-    def _compile(self) -> "_Compiled":
-        sentinels: list[Any] = [
+    def _compile(self) -> "_Compiled[R]":
+        sentinels: list[Ids | int] = [
             Ids([_FIRST + index]) if kind is list else _FIRST + index for index, kind in enumerate(self._kinds)
         ]
         with scope(shop=apps.get_model("shops.Shop")(pk=_SHOP)):
@@ -98,7 +108,7 @@ class Statement:
         return _Compiled(sql, [_slot(value, sentinels) for value in parameters], compiler, selected)
 
 
-def _slot(value: Any, sentinels: list[Any]) -> tuple[int | None, Callable[[Any], Any], Any]:
+def _slot(value: object, sentinels: Sequence[Ids | int]) -> Parameter:
     """Where a parameter comes from: -1 for the shop, the argument's index, or None for a constant."""
     if isinstance(value, Ids):
         return value[0] - _FIRST, bind_ids, None
@@ -113,17 +123,20 @@ def _slot(value: Any, sentinels: list[Any]) -> tuple[int | None, Callable[[Any],
     return None, int, value
 
 
-class _Compiled:
+class _Compiled(Generic[R]):
     """A query's text, where its parameters come from, and how its rows become Python values."""
 
-    def __init__(self, sql: str, parameters: list[Any], compiler: Any, selected: list[Any]) -> None:
+    def __init__(
+        self, sql: str, parameters: list[Parameter], compiler: SQLCompiler, selected: list[Expression]
+    ) -> None:
         self.sql = sql
         self.parameters = parameters
         self._compiler = compiler
         self._converters = compiler.get_converters(selected)
 
-    def convert(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    def convert(self, rows: Rows) -> Sequence[R]:
         """The rows with the columns' own converters applied."""
         if not self._converters:
             return rows
-        return [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
+        converted: Rows = [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
+        return converted

@@ -13,7 +13,7 @@ class InventoryConfig(AppConfig):
         from apps.inventory import demo, topics
         from apps.inventory.domain import locations
         from apps.shops.domain.demo_store import register
-        from apps.shops.domain.installing import starter
+        from apps.shops.domain.opening import starter
 
         topics.register_all()
         starter("location", locations.open_first)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from slugify import slugify
 
-from apps.media.images import ImageFormat
+from apps.media.pictures import ImageFormat
 
 MAX_STEM = 100
 MAX_NAME = 255

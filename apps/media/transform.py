@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from apps.media.images import ImageFormat, OpenedImage, check_pixels, open_image, refusing
 from apps.media.names import Crop, Transformation
+from apps.media.pictures import ImageFormat, OpenedImage, check_pixels, open_image, refusing
 
 # An animation beyond these becomes a still of its first frame: the work must fit in a request.
 MAX_ANIMATION_PIXELS_IN = 100_000_000
@@ -38,7 +38,7 @@ def transform(data: bytes, transformation: Transformation) -> bytes:
     gone. Animated GIFs stay animated unless that would be too much work. Of other formats the first picture counts.
 
     Args:
-        data: An image as `apps.media.images.identify` accepts it.
+        data: An image as `apps.media.pictures.identify` accepts it.
         transformation: What is wished for.
 
     Raises:
@@ -122,7 +122,7 @@ def _resamplable(picture: Image.Image) -> Image.Image:
 
 def _strip(picture: Image.Image) -> None:
     """Forget what Pillow would write along by itself, such as JPEG comments; keep what the pixels mean."""
-    kept: dict[str | tuple[int, int], Any] = {
+    kept: dict[str | tuple[int, int], object] = {
         key: value for key, value in picture.info.items() if key == "transparency" and picture.mode != "RGBA"
     }
     picture.info = kept

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
-from apps.ground.phrases import size_of
+from apps.ground.phrases import larger_than, size_of
 
 MIB = 1024 * 1024
 CHUNK = 64 * 1024
@@ -204,7 +204,7 @@ def _refusing() -> Iterator[None]:
 def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:
     """Bound the directory before zipfile builds an object for each of its entries; return where it starts."""
     size = file.seek(0, 2)
-    refuse_if(size > packed_bytes, f"The archive is larger than {size_of(packed_bytes)}.")
+    refuse_if(size > packed_bytes, f"The archive is {larger_than(packed_bytes)}.")
     tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
     file.seek(tail_start)
     tail = file.read()

@@ -48,8 +48,6 @@ class Limits:
     connect_seconds: float = 5.0
 
 
-IMAGE = Limits(max_bytes=20 * MIB, total_seconds=10)
-THEME = Limits(max_bytes=50 * MIB, total_seconds=30)
 CALLBACK = Limits(max_bytes=64 * KIB, total_seconds=5, connect_seconds=1)
 
 

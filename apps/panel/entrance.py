@@ -16,7 +16,7 @@ from apps.ground.errors import DomainError
 from apps.panel.addresses import panel_prefix
 from apps.panel.error_pages import second_factor_required
 from apps.panel.once import posted
-from apps.shops.domain import installing
+from apps.shops.domain import opening
 from apps.shops.models import Shop
 from apps.staff.domain.access import shops_of, staff_only, two_factor_still_due
 from apps.staff.domain.actors import actor_of
@@ -89,7 +89,7 @@ def new_shop(request: HttpRequest) -> HttpResponse:
 def _open(form: NewShopForm, user: User) -> Shop | None:
     values: dict[str, Any] = form.cleaned_data
     try:
-        return installing.create_shop(actor=actor_of(user), at=timezone.now(), **values)
+        return opening.create_shop(actor=actor_of(user), at=timezone.now(), **values)
     except DomainError as refusal:
         for field, texts in refusal.errors.items():
             form.add_error(field if field in form.fields else None, texts)

@@ -25,9 +25,8 @@ from functools import reduce
 from itertools import product
 from math import prod
 from operator import or_
-from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from apps.query.fields import MisfitError, SearchField
 from apps.query.nodes import And, Kind, Node, Not, Or, Term, terms_of
@@ -67,7 +66,7 @@ class SearchFields:
 
     fields: Mapping[str, SearchField]
     bare: tuple[str, ...] = ()
-    rows: Callable[[], QuerySet[Any]] | None = None
+    rows: Callable[[], QuerySet[Model]] | None = None
 
     def compile(self, node: Node, *, zone: tzinfo) -> Q:
         """Compile a query to a condition for ``QuerySet.filter``.

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, tzinfo
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from django.db import connection
-from django.db.models import BooleanField, DecimalField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BooleanField, DecimalField, Exists, F, Func, Model, OuterRef, Q, QuerySet, Value
 from django.db.models.sql.compiler import SQLCompiler
 
 from apps.ground.phrases import NOT_A_DATE, NOT_A_NUMBER, NOT_IN_LIST
@@ -225,7 +226,7 @@ class Related:
         field: What is compared there.
     """
 
-    rows: Callable[[], QuerySet[Any]]
+    rows: Callable[[], QuerySet[Model]]
     link: str
     field: SearchField
     is_related: ClassVar[bool] = True
@@ -257,8 +258,8 @@ class _AnyLookup(Func):
         self.lookups = lookups
 
     def as_sql(
-        self, compiler: SQLCompiler, connection: Any, *_arguments: Any, **_context: Any
-    ) -> tuple[str, tuple[Any, ...]]:
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_arguments: object, **_context: object
+    ) -> tuple[str, tuple[str | int, ...]]:
         (column,) = self.get_source_expressions()
         column_sql, parameters = compiler.compile(column)
         alternatives, values = [], [*parameters]

@@ -1,7 +1,5 @@
 """What happens to shops, installations and tokens."""
 
-from typing import Any
-
 from django.db.models import Model
 
 from apps.api.context import Context
@@ -12,13 +10,13 @@ from apps.shops.api.resources import ShopSerializer
 from apps.shops.models import AccessToken, Installation, Shop
 
 
-def _shop_payload(instance: Model, version: str) -> dict[str, Any]:
+def _shop_payload(instance: Model, version: str) -> dict[str, object]:
     shop = instance if isinstance(instance, Shop) else current_shop()
-    shown: dict[str, Any] = plan_for(ShopSerializer, version).read_one(shop.pk, Context(shop, version))
+    shown: dict[str, object] = plan_for(ShopSerializer, version).read_one(shop.pk, Context(shop, version))
     return shown
 
 
-def _scopes_payload(instance: Model, version: str) -> dict[str, Any]:
+def _scopes_payload(instance: Model, version: str) -> dict[str, object]:
     installation = instance.installation if isinstance(instance, AccessToken) else instance
     assert isinstance(installation, Installation)
     return {"id": installation.pk, "app": installation.app.name, "current": list(installation.scopes)}

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain import installing
+from apps.shops.domain import installing, tokens
 from apps.shops.models import AccessToken, Installation, Shop
 from apps.shops.models.scopes import SCOPES, expand
 from tests import factories
@@ -53,10 +53,8 @@ def bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
     installing.uninstall(gone, actor="system", at=timezone.now())
     expired = factories.make_token(api.installation)
     with shop_scope(shop):
-        installing.revoke_token(
-            AccessToken.objects.get(digest=installing.token_digest(revoked)), actor="x", at=timezone.now()
-        )
-        AccessToken.objects.filter(digest=installing.token_digest(expired)).update(expires_at=timezone.now())
+        tokens.revoke_token(AccessToken.objects.get(digest=tokens.token_digest(revoked)), actor="x", at=timezone.now())
+        AccessToken.objects.filter(digest=tokens.token_digest(expired)).update(expires_at=timezone.now())
     return {
         "no header": None,
         "empty": "",

@@ -11,7 +11,7 @@ from apps.inventory.models import InventoryItem, Location
 from apps.jobs.models import Job
 from apps.metafields.domain.setting import set_many
 from apps.metafields.models import Metafield
-from apps.shops.domain import installing
+from apps.shops.domain import tokens
 from apps.shops.models import AccessToken, Installation, Shop
 from apps.staff.models import Membership, SavedView
 from tests import factories
@@ -29,7 +29,7 @@ def furnish(shop: Shop) -> Installation:
         factories.make_token(installation)
     with shop_scope(shop):
         _, middle, oldest = AccessToken.objects.filter(installation=installation).order_by("-id")
-        installing.revoke_token(oldest, actor="system", at=now)
+        tokens.revoke_token(oldest, actor="system", at=now)
         AccessToken.objects.filter(pk=middle.pk).update(expires_at=now + timedelta(days=1), last_used_at=now)
         for _ in range(3):
             factories.ScriptTagFactory.create(shop=shop, app=installation.app)

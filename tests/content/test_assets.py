@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.domain import assets, contents
-from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.models import Event
 from apps.ground.tenancy import every_shop, shop_scope
+from apps.media.storage import content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.content.conftest import LAYOUT, Origin

@@ -9,11 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.domain import contents, extraction, themes
-from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, Theme
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
+from apps.media.storage import content_storage
 from backoffice.storages import file_storages
 from tests import factories
 from tests.content.conftest import SMALL_THEME, zipped

@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from apps.content.domain import contents, extraction, themes
-from apps.content.domain.storage import ContentFolder, content_storage
 from apps.content.models import Asset, FileContent, Theme
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
+from apps.media.storage import ContentFolder, content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped

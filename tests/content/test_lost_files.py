@@ -13,10 +13,10 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.domain import assets, contents, extraction, scripts, themes
-from apps.content.domain.storage import ContentFolder, content_storage
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
+from apps.media.storage import ContentFolder, content_storage
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient

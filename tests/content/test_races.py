@@ -51,7 +51,7 @@ def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> Non
 
 def test_without_the_lock_the_index_still_allows_one_published_theme_only(monkeypatch: Any) -> None:
     shop = factories.make_shop()
-    monkeypatch.setattr(themes, "_locked_shop", lambda: shop)
+    monkeypatch.setattr(themes, "lock_shop", lambda: shop)
     refused = 0
 
     for _ in range(ROUNDS):

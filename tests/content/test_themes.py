@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.content.domain import extraction, themes
-from apps.content.domain.storage import content_storage
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
+from apps.media.storage import content_storage
 from apps.shops.models import Shop
 from tests.conftest import ApiClient, ClientWith
 from tests.content.conftest import LAYOUT, SMALL_THEME, Origin, zipped

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
-from apps.media.images import MAX_BYTES, MAX_FRAMES, ImageFormat, ImageInfo, ImageRefused, identify, open_image
+from apps.media.pictures import MAX_BYTES, MAX_FRAMES, ImageFormat, ImageInfo, ImageRefused, identify, open_image
 from tests.media.pictures import animation, blank_png, chunk, decode, encode, oriented, plain
 
 
@@ -117,7 +117,7 @@ def test_identify_accepts_exactly_25_megapixels() -> None:
 def test_importing_the_module_makes_all_of_pillow_strict() -> None:
     program = """
 import io, sys
-import apps.media.images
+import apps.media.pictures
 from PIL import Image
 try:
     Image.open(io.BytesIO(sys.stdin.buffer.read()))

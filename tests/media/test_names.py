@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.media.images import ImageFormat
 from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normalise_filename, parse_transformation
+from apps.media.pictures import ImageFormat
 
 
 @pytest.mark.parametrize(

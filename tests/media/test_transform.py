@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from apps.media import transform as transform_module
-from apps.media.images import ImageRefused, identify
 from apps.media.names import Crop, Transformation
+from apps.media.pictures import ImageRefused, identify
 from apps.media.transform import transform
 from tests.media.pictures import animation, decode, encode, oriented, plain, quarters
 

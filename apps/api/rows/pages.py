@@ -77,7 +77,7 @@ def _rows(fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str,
 @lru_cache(maxsize=4096)
 def _statement(
     model: type[ShopOwned], order: Order, direction: str | None, limit: int, columns: tuple[str, ...]
-) -> Statement:
+) -> Statement[Values]:
     """The page of a resource in one order, direction and size."""
     turned = direction == "previous"
     descending = order[0].startswith("-") != turned
@@ -93,7 +93,7 @@ def _statement(
 
 
 @lru_cache(maxsize=1024)
-def _key_statement(model: type[ShopOwned], versions: tuple[str, ...]) -> Statement:
+def _key_statement(model: type[ShopOwned], versions: tuple[str, ...]) -> Statement[Values]:
     return Statement(lambda pk: model.objects.filter(pk=pk).values_list("pk", *versions), int)
 
 

@@ -115,7 +115,7 @@ class Child:
         names = columns if parent_path in columns else (*columns, parent_path)
         self.parent_place = names.index(parent_path)
 
-        def build(ids: Ids) -> QuerySet[Model, tuple[object, ...]]:
+        def build(ids: Ids) -> QuerySet[Model, tuple[Any, ...]]:
             queryset = _all_rows(model).filter(**{f"{parent_path}__any": ids}, **self.rows.where)
             if self.rows.limit is not None:
                 rank = Window(RowNumber(), partition_by=F(parent_path), order_by=self.rows.order)

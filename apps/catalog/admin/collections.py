@@ -17,7 +17,8 @@ from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.models import Collection, CustomCollection
-from apps.media.images import MAX_BYTES
+from apps.ground.phrases import size_of
+from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ShopOwnedAdmin
@@ -31,7 +32,9 @@ class CollectionForm(PanelForm):
     """A collection; without a handle it gets one from its title."""
 
     published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
-    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text="PNG, GIF or JPEG, at most 20 MiB.")
+    picture = forms.FileField(
+        required=False, widget=ThemedFileInput, help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)}."
+    )
     remove_picture = forms.BooleanField(required=False)
 
     class Meta:
@@ -66,7 +69,7 @@ class CollectionForm(PanelForm):
         """Small enough; whether it is a picture is the service's to say."""
         file = self.cleaned_data["picture"]
         if file and file.size > MAX_BYTES:
-            raise ValidationError("The picture is larger than 20 MiB.")
+            raise ValidationError(f"The picture {TOO_MANY_BYTES}.")
         return file
 
     def attrs(self) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from apps.catalog.domain.inputs import ImageInput, Parts
 from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Product, ProductImage
 from apps.ground.errors import DomainError
-from apps.media.images import MAX_BYTES
+from apps.media.intake import PictureRefused
+from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.staff.domain.access import require
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
@@ -60,7 +61,7 @@ class ProductImagesPage:
         try:
             for file in files:
                 if file.size > MAX_BYTES:
-                    raise pictures.PictureRefused(f"{file.name} is larger than 20 MiB.", field="base")
+                    raise PictureRefused(f"{file.name} {TOO_MANY_BYTES}.", field="base")
                 taken.append(pictures.store(product.shop_id, file.read(), file.name))
             with transaction.atomic():
                 for picture in taken:

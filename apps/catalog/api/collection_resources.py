@@ -28,9 +28,10 @@ from apps.catalog.api.resources import settle_publication
 from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
 from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.rules import COLUMNS, RELATIONS, RulesRefused, check_rules
-from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
+from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, SmartCollection
 from apps.ground.phrases import BLANK, INVALID
+from apps.media.intake import PictureRefused
 
 
 def _image(  # noqa: PLR0917 - the columns of one row

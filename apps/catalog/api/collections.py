@@ -32,9 +32,10 @@ from apps.catalog.api.uploads import TakesPictures, has_picture
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.membership import ORDERS, products_of, smart_collections_with, with_order
 from apps.catalog.domain.inputs import Attrs
-from apps.catalog.domain.pictures import Picture, PictureRefused, address_of
+from apps.catalog.domain.pictures import Picture, address_of
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
 from apps.ground.phrases import INVALID, NOT_IN_LIST, at_most_ids
+from apps.media.intake import PictureRefused
 
 
 class CountsProducts(ShopViewSet[Collection]):

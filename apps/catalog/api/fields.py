@@ -16,11 +16,8 @@ from apps.api.context import Context
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
 from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.ground.handles import MAX_LENGTH, as_handle
-from apps.ground.phrases import too_long, too_many
+from apps.ground.markup import refusal_of
 from apps.ground.tenancy import current_shop
-
-MAX_HTML_BYTES = 512 * 1024
-MAX_HTML_TAGS = 10_000
 
 
 @lru_cache(maxsize=256)
@@ -144,10 +141,8 @@ class HtmlField(TextField):
     def to_internal_value(self, data: object) -> str:
         """The text, if it is small enough."""
         text = super().to_internal_value(data)
-        if len(text) > MAX_HTML_BYTES or len(text.encode(errors="replace")) > MAX_HTML_BYTES:
-            raise serializers.ValidationError(too_long(MAX_HTML_BYTES // 1024, "KB"))
-        if text.count("<") > MAX_HTML_TAGS:
-            raise serializers.ValidationError(too_many("tags", MAX_HTML_TAGS))
+        if refusal := refusal_of(text):
+            raise serializers.ValidationError(refusal)
         return text
 
 

@@ -12,8 +12,9 @@ from apps.catalog.api.uploads import TakesPictures
 from apps.catalog.domain import products
 from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.domain.inputs import Attrs, Parts
-from apps.catalog.domain.pictures import Picture, PictureRefused
+from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Collection, Product
+from apps.media.intake import PictureRefused
 
 # All pictures of one body together may take as long as this.
 DOWNLOAD_SECONDS = 30.0

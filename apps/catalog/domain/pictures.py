@@ -1,4 +1,4 @@
-"""Picture files: taken in from outside, kept in storage, named by a key that nobody can guess.
+"""Picture files: kept in storage, named by a key that nobody can guess.
 
 A file never changes and a key is never used twice, so what is served under it may be cached for good. The storage may
 be far away, so files are written before the transaction that refers to them; a face that fails afterwards discards
@@ -9,30 +9,14 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 
-from apps.ground.errors import DomainError
-from apps.media.attachments import AttachmentRefused, decode_attachment
-from apps.media.gif import read_structure
-from apps.media.images import MAX_BYTES, ImageFormat, ImageRefused, identify
-from apps.media.names import normalise_filename
+from apps.media import intake
 from apps.media.storage import names_in
-from apps.outgoing.client import IMAGE, Limits, fetch
-from apps.outgoing.errors import FetchFailed
-
-MAX_URL = 2048
-
-
-class PictureRefused(DomainError):
-    """The picture could not be had, or is none that the product keeps."""
-
-    code = "picture_refused"
-    field = "image"
 
 
 @dataclass(slots=True)
@@ -56,51 +40,13 @@ class Picture:
     kept: bool = False
 
 
-def take(
-    shop_id: int,
-    *,
-    attachment: object = None,
-    src: object = None,
-    filename: object = None,
-    seconds: float = IMAGE.total_seconds,
-) -> Picture:
-    """Take a picture from a body in, either attached or by its address, and store it.
-
-    Args:
-        shop_id: Whose it will be.
-        attachment: Base64.
-        src: An address to download it from.
-        filename: What the client calls it; else the address or a neutral name says.
-        seconds: How long a download may take.
+def take(shop_id: int, *, attachment: object, src: object, filename: object, seconds: float) -> Picture:
+    """Take the picture of a body in, and store it; see ``intake.from_body``.
 
     Raises:
         PictureRefused: There is none, there are two, or it cannot be had, read or kept.
     """
-    if attachment is not None and src is not None:
-        raise PictureRefused("cannot have both an attachment and a src")
-    if filename is not None and not isinstance(filename, str):
-        raise PictureRefused("is invalid", field="filename")
-    if attachment is not None:
-        return store(shop_id, _decoded(attachment), filename or "")
-    if not isinstance(src, str) or not 0 < len(src) <= MAX_URL:
-        raise PictureRefused("is invalid" if src else "can't be blank", field="src" if src else "image")
-    return store(shop_id, _downloaded(src, seconds), filename or unquote(urlsplit(src).path))
-
-
-def _decoded(attachment: object) -> bytes:
-    try:
-        return decode_attachment(attachment, MAX_BYTES)
-    except AttachmentRefused as error:
-        raise PictureRefused(str(error), field="attachment") from error
-
-
-def _downloaded(src: str, seconds: float) -> bytes:
-    limits = Limits(max_bytes=MAX_BYTES, total_seconds=min(seconds, IMAGE.total_seconds))
-    try:
-        with fetch(src, limits=limits) as download:
-            return download.file.read()
-    except FetchFailed as error:
-        raise PictureRefused(f"Could not download image: {error}") from error
+    return _kept(shop_id, intake.from_body(attachment=attachment, src=src, filename=filename, seconds=seconds))
 
 
 def store(shop_id: int, data: bytes, name: str) -> Picture:
@@ -109,15 +55,12 @@ def store(shop_id: int, data: bytes, name: str) -> Picture:
     Raises:
         PictureRefused: It is no PNG, GIF or JPEG, is damaged, or exceeds a limit.
     """
-    try:
-        info = identify(data)
-    except ImageRefused as error:
-        raise PictureRefused(str(error)) from error
-    if info.format is ImageFormat.GIF:
-        # What follows the last frame is no picture, whatever else it is.
-        data = read_structure(data).clean(data)
-    picture = Picture(shop_id, secrets.token_hex(16), normalise_filename(name, info.format), info.width, info.height)
-    default_storage.save(path_of(picture.shop_id, picture.key, picture.name), ContentFile(data))
+    return _kept(shop_id, intake.from_upload(data, name))
+
+
+def _kept(shop_id: int, taken: intake.TakenPicture) -> Picture:
+    picture = Picture(shop_id, secrets.token_hex(16), taken.name, taken.width, taken.height)
+    default_storage.save(path_of(shop_id, picture.key, picture.name), ContentFile(taken.data))
     return picture
 
 

@@ -12,7 +12,7 @@ from apps.catalog.domain.tags import write_tags
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
-from apps.ground.handles import handle_of, save_with_handle
+from apps.ground.handles import save_with_handle, stem_of
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import setting as metafields
@@ -43,7 +43,7 @@ def create_product(attrs: Attrs, parts: Parts, *, actor: str, at: datetime) -> P
     if product.handle:
         product.save(force_insert=True)
     else:
-        save_with_handle(product, handle_of(product.title, FALLBACK_HANDLE))
+        save_with_handle(product, stem_of(product.title, FALLBACK_HANDLE))
     if product.tags:
         write_tags(product)
     variants.replace(product, parts.variants, parts.options, actor=actor, at=at)
@@ -75,7 +75,7 @@ def update_product(product: Product, attrs: Attrs, parts: Parts, *, actor: str, 
     if row.handle:
         row.save(update_fields=[*attrs])
     else:
-        save_with_handle(row, handle_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, "handle"])
+        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, "handle"])
     if "tags" in changes:
         write_tags(row)
     if parts.images is not None:

@@ -3,15 +3,17 @@
 Both kinds share one table and so one range of ids, since ``/collections/{id}`` serves both.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django_scopes import ScopedManager
 
 from apps.catalog.models.products import Product, PublishedScope
-from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField
+from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager
+
+if TYPE_CHECKING:
+    from apps.ground.rows import ShopManager
 
 
 class Collection(ShopOwned):
@@ -72,24 +74,24 @@ class Collection(ShopOwned):
         return self.kind == self.Kind.SMART
 
 
-class _CustomManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+class _CustomManager(models.Manager["CustomCollection"]):
     """Collections that people fill."""
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> "models.QuerySet[CustomCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.CUSTOM)
 
 
-class _SmartManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+class _SmartManager(models.Manager["SmartCollection"]):
     """Collections that rules fill."""
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> "models.QuerySet[SmartCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.SMART)
 
 
 class CustomCollection(Collection):
     """A collection whose products are put in by hand, one ``Collect`` each."""
 
-    objects: ClassVar[Any] = ScopedManager(shop="shop", _manager_class=_CustomManager)
+    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _CustomManager)
 
     class Meta:
         proxy = True
@@ -98,7 +100,7 @@ class CustomCollection(Collection):
 class SmartCollection(Collection):
     """A collection of the products that fit its rules, as they are at the moment of reading."""
 
-    objects: ClassVar[Any] = ScopedManager(shop="shop", _manager_class=_SmartManager)
+    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _SmartManager)
 
     class Meta:
         proxy = True

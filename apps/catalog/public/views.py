@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from apps.catalog.domain.pictures import path_of, sizes_of
-from apps.media.images import ImageRefused
 from apps.media.names import Transformation, parse_transformation
+from apps.media.pictures import ImageRefused
 from apps.media.renditions import rendition
 from apps.media.storage import read_file
 from apps.media.transform import transform

@@ -15,9 +15,12 @@ from apps.api.resources.fields import TagsField
 from apps.content.admin.editing import as_before
 from apps.content.domain import articles, blogs
 from apps.content.domain.addresses import article_image_url
-from apps.content.domain.markup import harmless, refusal_of
-from apps.content.domain.pictures import Picture, PictureRefused, store_picture
+from apps.content.domain.pictures import Picture, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
+from apps.ground.markup import harmless, refusal_of
+from apps.ground.phrases import size_of
+from apps.media.intake import PictureRefused
+from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ShopOwnedAdmin
@@ -111,7 +114,9 @@ class ArticleForm(PanelForm):
         help_text="What the picture shows, for people who cannot see it.",
     )
     picture = forms.FileField(
-        required=False, widget=ThemedFileInput(), help_text="PNG, GIF or JPEG, at most 20 MiB and 25 megapixels."
+        required=False,
+        widget=ThemedFileInput(),
+        help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)} and {MAX_MEGAPIXELS} megapixels.",
     )
     remove_picture = forms.BooleanField(required=False)
 

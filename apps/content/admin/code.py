@@ -20,6 +20,7 @@ from apps.content.domain.contents import StorageFailed
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
+from apps.ground.phrases import larger_than
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
@@ -145,7 +146,7 @@ class ThemeCode(ShopOwnedAdmin):
         try:
             assets.check_key(key)
             if upload is not None and upload.size is not None and upload.size > DEFAULT.binary_bytes:
-                raise assets.AssetRefused(f"{key} is larger than 20 MiB")
+                raise assets.AssetRefused(f"{key} is {larger_than(DEFAULT.binary_bytes)}")
             if upload is None and "text" not in request.POST and current is not None and expected:
                 raise assets.AssetRefused(f"choose the file that shall take the place of {key}")
             before = _now(current).text or ""

@@ -19,11 +19,12 @@ from django.utils import timezone
 
 from apps.content.admin.code import ThemeCode
 from apps.content.domain import contents, extraction, themes
+from apps.content.domain.archive import DEFAULT
 from apps.content.domain.scripts import is_vintage
 from apps.content.models import Theme
 from apps.ground.errors import DomainError, Gone
+from apps.ground.phrases import larger_than, size_of
 from apps.jobs.models import Job
-from apps.media.zips import MIB
 from apps.outgoing.addresses import UrlRefused, vet_url
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
@@ -33,7 +34,6 @@ from apps.staff.domain.permissions import grant
 grant("themes", "vacd", "content.theme", "content.asset")
 
 VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
-MAX_UPLOAD = 50 * MIB
 WHEN_READY = "Its files are still being copied. As soon as they are there, customers will see this theme."
 CONFIRMED = {
     "publish": "Customers will see this theme at once. The theme that is published now becomes a draft.",
@@ -46,7 +46,10 @@ class ThemeForm(forms.Form):
 
     name = forms.CharField(max_length=255)
     archive = forms.FileField(
-        label="ZIP archive", required=False, help_text="At most 50 MiB, 250 MiB and 10,000 files unpacked."
+        label="ZIP archive",
+        required=False,
+        help_text=f"At most {size_of(DEFAULT.packed_bytes)}, {size_of(DEFAULT.unpacked_bytes)} and "
+        f"{DEFAULT.entries:,} files unpacked.",
     )
     src = forms.CharField(
         label="Or its address",
@@ -78,8 +81,8 @@ class ThemeForm(forms.Form):
     def clean_archive(self) -> Any:
         """An archive within the limit."""
         archive = self.cleaned_data["archive"]
-        if archive is not None and archive.size > MAX_UPLOAD:
-            raise forms.ValidationError("The archive is larger than 50 MiB.")
+        if archive is not None and archive.size > DEFAULT.packed_bytes:
+            raise forms.ValidationError(f"The archive is {larger_than(DEFAULT.packed_bytes)}.")
         return archive
 
 

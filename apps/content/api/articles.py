@@ -17,9 +17,9 @@ from apps.api.shapes import Attrs, Data, Errors, Shown
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
 from apps.content.domain.addresses import article_image_url
-from apps.content.domain.markup import refusal_of
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
+from apps.ground.markup import refusal_of
 from apps.ground.phrases import INVALID, too_long
 from apps.metafields.domain.setting import Draft, check_many
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from apps.ground.phrases import size_of
+from apps.ground.phrases import larger_than
 from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, refuse_if, shown
 
 __all__ = [
@@ -121,7 +121,7 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
         bad_key = not KEY.fullmatch(key)
         refuse_if(bad_key, f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {shown(key)}")
         limit = limits.asset_bytes(key)
-        refuse_if(entry.size > limit, f"{shown(key)} is larger than {size_of(limit)}.")
+        refuse_if(entry.size > limit, f"{shown(key)} is {larger_than(limit)}.")
         assets.append(entry)
     refuse_if(not assets, "The archive holds no theme files.")
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)

@@ -11,11 +11,11 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Max
 
-from apps.content.domain.handles import free_handle, handle_of
 from apps.content.domain.pictures import Picture
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.handles import free_handle, handle_of
 from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields

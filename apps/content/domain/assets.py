@@ -17,7 +17,7 @@ from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import size_of
+from apps.ground.phrases import larger_than
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
@@ -84,7 +84,7 @@ def check_content(key: str, data: bytes) -> None:
     """
     limit = DEFAULT.asset_bytes(key)
     if len(data) > limit:
-        raise AssetRefused(f"{key} is larger than {size_of(limit)}")
+        raise AssetRefused(f"{key} is {larger_than(limit)}")
     if not is_text(key):
         return
     try:

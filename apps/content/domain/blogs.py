@@ -7,10 +7,10 @@ from typing import Any
 from django.db import transaction
 
 from apps.content.domain import articles
-from apps.content.domain.handles import free_handle, handle_of
 from apps.content.models import Article, ArticleTag, Blog
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
+from apps.ground.handles import free_handle, handle_of
 from apps.ground.locks import locked
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields

@@ -18,10 +18,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from apps.content.domain.storage import FAILURES, content_storage
 from apps.content.models import FileContent
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
+from apps.media.storage import FAILURES, content_storage
 
 logger = logging.getLogger(__name__)
 

@@ -16,16 +16,17 @@ from typing import IO, Any, BinaryIO, cast
 from django.utils import timezone
 
 from apps.content.domain import contents, themes
-from apps.content.domain.archive import ArchiveRefused, open_theme
+from apps.content.domain.archive import DEFAULT, ArchiveRefused, open_theme
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.jobs.domain.queue import GiveUp, report_progress
 from apps.jobs.models import Job
-from apps.outgoing.client import THEME, fetch
+from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.models import Shop
 
 STARTER = Path(__file__).parent / "starter_theme"
+DOWNLOAD = Limits(max_bytes=DEFAULT.packed_bytes, total_seconds=30)
 BATCH_FILES = 100
 BATCH_BYTES = 2 * 1024 * 1024
 
@@ -147,5 +148,5 @@ def _archive(theme: Theme) -> Iterator[BinaryIO]:
         with contents.open_content(theme.upload) as file:
             yield cast("BinaryIO", file)
         return
-    with fetch(theme.src, limits=THEME) as download:
+    with fetch(theme.src, limits=DOWNLOAD) as download:
         yield cast("BinaryIO", download.file)

@@ -19,8 +19,8 @@ from apps.content.domain import contents, mobile, pictures, scripts
 from apps.content.domain.media_types import served_type
 from apps.content.models import Article, Asset, FileContent, ScriptTag
 from apps.ground.tenancy import shop_scope
-from apps.media.images import ImageRefused
 from apps.media.names import parse_transformation
+from apps.media.pictures import ImageRefused
 from apps.shops.models import Shop
 
 SHORT = timedelta(minutes=1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 from django.db.models import Model
@@ -35,7 +34,7 @@ def record_event(
     *,
     actor: str,
     at: datetime,
-    changes: Mapping[str, Any] | None = None,
+    changes: Mapping[str, object] | None = None,
     message: str = "",
 ) -> Event:
     """Write down that something happened, in the transaction of the change itself.

@@ -4,13 +4,12 @@ A topic is ``<resource>/<verb>``. Its ``render`` function gives the resource as 
 called only where somebody listens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Model
 
-Render = Callable[[Model, str], dict[str, Any]]
+Render = Callable[[Model, str], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)

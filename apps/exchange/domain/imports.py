@@ -21,6 +21,7 @@ from apps.exchange.domain.parsing import RawRow, UnreadableFile, rows_of
 from apps.exchange.kinds.rows import Outcome, source_key_of, take_in
 from apps.exchange.models import Format, Import, ImportedRow, Kind
 from apps.ground.errors import DomainError, TransitionRefused
+from apps.ground.phrases import too_large
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
@@ -81,7 +82,7 @@ def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
         digest.update(chunk)
         size += len(chunk)
         if size > MAX_BYTES:
-            raise FileRefused(f"is too large (maximum is {MAX_BYTES // 1024 // 1024} MB)")
+            raise FileRefused(too_large(MAX_BYTES))
     if not size:
         raise FileRefused("is empty")
     file.seek(0)

@@ -2,17 +2,19 @@
 
 import secrets
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django_scopes import ScopedManager
 
 from apps.customers.models import Customer
 from apps.ground.money import converted
-from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField
+from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager
 from apps.shops.models import App
+
+if TYPE_CHECKING:
+    from apps.ground.rows import ShopManager
 
 FIRST_NAME = 1001
 
@@ -232,17 +234,17 @@ class Order(ShopOwned):
         return self.current_total_price - self.net_payment
 
 
-class _OpenManager(models.Manager.from_queryset(TimestampedQuerySet)):  # type: ignore[misc]
+class _OpenManager(models.Manager["OpenOrder"]):
     """Orders that are neither closed nor cancelled."""
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> "models.QuerySet[OpenOrder]":
         return super().get_queryset().filter(status=Order.Status.OPEN)
 
 
 class OpenOrder(Order):
     """An open order: what lists show unless asked for others, by statements that are compiled once."""
 
-    objects = ScopedManager(shop="shop", _manager_class=_OpenManager)  # type: ignore[misc]
+    objects: "ClassVar[ShopManager[Self]]" = shop_manager(TimestampedQuerySet, _OpenManager)
 
     class Meta:
         proxy = True

@@ -19,6 +19,7 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.shops.admin import departures, scope_fields, tokens
 from apps.shops.domain import installing
+from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
 from apps.shops.models import AccessToken, App, Installation
 from apps.staff.domain.access import may, require
 
@@ -100,7 +101,7 @@ class InstallationAdmin(ShopOwnedAdmin):
             name=values["name"], distribution=App.Distribution.PRIVATE, application_url=values["application_url"]
         )
         installation = installing.install(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
-        token = installing.issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
+        token = issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
         return self._show_once(request, installation, token, secret=app.api_secret)
 
     def change_view(
@@ -161,7 +162,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         if refused := self._not_once(request, installation):
             return refused
-        token = installing.issue_token(installation, actor=self.actor(request), at=timezone.now())
+        token = issue_token(installation, actor=self.actor(request), at=timezone.now())
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -174,7 +175,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         if overlap is None:
             self.message_user(request, "Choose how long the old tokens shall live on.", messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        token = installing.rotate_tokens(installation, overlap=overlap, actor=self.actor(request), at=timezone.now())
+        token = rotate_tokens(installation, overlap=overlap, actor=self.actor(request), at=timezone.now())
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
@@ -187,7 +188,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
-                installing.revoke_token(token, actor=self.actor(request), at=timezone.now())
+                revoke_token(token, actor=self.actor(request), at=timezone.now())
                 self.message_user(request, f"The token {token.prefix}… is revoked.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", installation.pk))
             wrong = True

@@ -5,7 +5,7 @@ The events app plugs its ``record_event`` in when it starts; the dependency poin
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db.models import Model
 
@@ -20,7 +20,7 @@ class Recorder(Protocol):
         *,
         actor: str,
         at: datetime,
-        changes: Mapping[str, Any] | None = None,
+        changes: Mapping[str, object] | None = None,
     ) -> object:
         """Write the event row."""
 
@@ -33,7 +33,9 @@ def use_recorder(recorder: Recorder) -> None:
     _recorders[:] = [recorder]
 
 
-def record(topic: str, instance: Model, *, actor: str, at: datetime, changes: Mapping[str, Any] | None = None) -> None:
+def record(
+    topic: str, instance: Model, *, actor: str, at: datetime, changes: Mapping[str, object] | None = None
+) -> None:
     """Write down that something happened to a shop, an installation or a token."""
     for recorder in _recorders:
         recorder(topic, instance, actor=actor, at=at, changes=changes)

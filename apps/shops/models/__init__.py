@@ -3,7 +3,6 @@
 from apps.shops.models.apps import (
     TOKEN_PREFIX,
     AccessToken,
-    AccessTokenQuerySet,
     App,
     Installation,
     actor_of,
@@ -16,7 +15,6 @@ __all__ = [
     "DOMAIN",
     "TOKEN_PREFIX",
     "AccessToken",
-    "AccessTokenQuerySet",
     "App",
     "Installation",
     "Shop",

@@ -6,13 +6,10 @@ the shop granted. An ``AccessToken`` belongs to one installation and is stored a
 
 import hashlib
 import secrets
-from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
-from django_scopes import ScopedManager
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
@@ -75,18 +72,6 @@ class Installation(ShopOwned):
         return expand(self.scopes)
 
 
-class AccessTokenQuerySet(TimestampedQuerySet["AccessToken"]):
-    """Tokens by whether they open a door."""
-
-    def usable(self) -> "AccessTokenQuerySet":
-        """Neither revoked nor past their end, of apps that are still installed."""
-        return self.filter(
-            Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
-            revoked_at=None,
-            installation__uninstalled_at=None,
-        )
-
-
 class AccessToken(ShopOwned):
     """A key to one shop for one app; only its digest is kept."""
 
@@ -100,10 +85,6 @@ class AccessToken(ShopOwned):
     last_used_at = models.DateTimeField(null=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
-
-    objects: ClassVar[Any] = ScopedManager(
-        shop="shop", _manager_class=models.Manager.from_queryset(AccessTokenQuerySet)
-    )
 
     class Meta:
         ordering = ("-id",)

@@ -5,7 +5,6 @@ They are encrypted with a key derived from ``SECRET_KEY``; the fallback keys sti
 
 import base64
 import hashlib
-from typing import Any
 
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
@@ -24,10 +23,10 @@ class SecretField(models.TextField[str, str]):
     It cannot be searched: each encryption of a text differs.
     """
 
-    def get_prep_value(self, value: Any) -> Any:
+    def get_prep_value(self, value: object) -> object:
         """Encrypt on the way into the database."""
         return None if value is None else _keys().encrypt(str(value).encode()).decode()
 
-    def from_db_value(self, value: str | None, *_: Any) -> str | None:
+    def from_db_value(self, value: str | None, *_: object) -> str | None:
         """Decrypt on the way out."""
         return None if value is None else _keys().decrypt(value.encode()).decode()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.events.domain.context import cause
 from apps.events.domain.recording import record_event
-from apps.ground.remembering import is_first
+from apps.ground.caching import is_first
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.staff.models import Membership, User
 

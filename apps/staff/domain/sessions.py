@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from apps.ground.remembering import is_first
+from apps.ground.caching import is_first
 from apps.staff.models import User
 
 NOTED_EVERY_SECONDS = 300

@@ -15,7 +15,7 @@ from apps.catalog.models import Collection, CustomCollection, ManualPlace
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.handles import handle_of, save_with_handle
+from apps.ground.handles import save_with_handle, stem_of
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
@@ -78,7 +78,7 @@ def create_collection(
     if collection.handle:
         collection.save(force_insert=True)
     else:
-        save_with_handle(collection, handle_of(collection.title, FALLBACK_HANDLE))
+        save_with_handle(collection, stem_of(collection.title, FALLBACK_HANDLE))
     _finish(collection, parts, actor=actor, at=at)
     record_event("collections/create", collection, actor=actor, at=at)
     return collection
@@ -102,7 +102,7 @@ def update_collection(
     if row.handle:
         row.save(update_fields=[*attrs, *NO_PICTURE])
     else:
-        save_with_handle(row, handle_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, *NO_PICTURE, "handle"])
+        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, *NO_PICTURE, "handle"])
     _finish(row, parts, actor=actor, at=at)
     record_event("collections/update", row, actor=actor, at=at, changes=changes)
     return row

@@ -1,7 +1,6 @@
 """How the commands that people and scripts call print their result."""
 
 import json
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import OutputWrapper
@@ -12,7 +11,7 @@ def sentence(error: ValidationError) -> str:
     return "; ".join(f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items())
 
 
-def print_result(out: OutputWrapper, result: dict[str, Any], *, as_json: bool) -> None:
+def print_result(out: OutputWrapper, result: dict[str, object], *, as_json: bool) -> None:
     """One JSON object on one line, or a line per value for people."""
     if as_json:
         out.write(json.dumps(result))

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
-from apps.shops.domain import installing
+from apps.shops.domain import installing, tokens
 from apps.shops.management.commands._output import print_result, sentence
 from apps.shops.models import App, Shop
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     @transaction.atomic
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         """Make, install, issue, print."""
         shop = Shop.objects.filter(domain=options["shop"].lower()).first()
         if shop is None:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         try:
             app = installing.create_app(name=options["name"], distribution=options["distribution"])
             installation = installing.install(app, shop, scopes=options["scopes"], actor="system", at=now)
-            token = installing.issue_token(installation, actor="system", at=now)
+            token = tokens.issue_token(installation, actor="system", at=now)
         except DomainError as error:
             raise CommandError(error.sentence) from error
         except ValidationError as error:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
-from apps.shops.domain import installing
+from apps.shops.domain import opening
 from apps.shops.management.commands._output import print_result, sentence
 
 
@@ -28,11 +28,11 @@ class Command(BaseCommand):
         parser.add_argument("--plan", default="basic")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         """Open it and print its id, domain and handle."""
         domain = options["domain"].lower()
         try:
-            shop = installing.create_shop(
+            shop = opening.create_shop(
                 domain=domain,
                 name=options["name"] or domain.split(".")[0].replace("-", " ").title(),
                 email=options["email"] or "owner@example.com",

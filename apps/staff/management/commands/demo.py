@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import demo_store, installing
+from apps.shops.domain import demo_store, installing, opening, tokens
 from apps.shops.models import App, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             shop = Shop.objects.filter(domain=DOMAIN).first() or _make_shop(now)
             installation = _installation(shop, now)
             password = _login(shop)
-            token = installing.issue_token(installation, actor="system", at=now)
+            token = tokens.issue_token(installation, actor="system", at=now)
         result = {
             "base_url": settings.BASE_URL,
             "shop_domain": shop.domain,
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
 
 def _make_shop(at: datetime) -> Shop:
-    shop = installing.create_shop(
+    shop = opening.create_shop(
         domain=DOMAIN,
         name="Demo Store",
         email="hello@demo-store.localhost",

@@ -1,10 +1,12 @@
-"""The cache as a memory that may be away: then nothing is remembered, and nobody is turned away for it."""
+"""The cache, which may be away: then nothing is cached, and nobody is turned away for it."""
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar, cast
 
 from django.core.cache import cache
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -12,10 +14,10 @@ logger = logging.getLogger(__name__)
 AWAY = "The cache does not answer"
 
 
-def remembered(key: str, find: Callable[[], Any], seconds: int) -> Any:
-    """What is remembered under a key; found out, and remembered for so long, where nothing is."""
+def cached(key: str, find: Callable[[], T], seconds: int) -> T:
+    """The value that is cached under a key; where there is none it is found, and cached for so long."""
     try:
-        return cache.get_or_set(key, find, seconds)
+        return cast("T", cache.get_or_set(key, find, seconds))
     except Exception:
         logger.warning(AWAY, exc_info=True)
         return find()

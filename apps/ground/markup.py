@@ -5,16 +5,18 @@ The limits bound the sanitiser's work, which grows with the square of nested tag
 
 import nh3
 
+from apps.ground.phrases import too_long, too_many
+
 MAX_BYTES = 512 * 1024
 MAX_TAGS = 10_000
 
 
 def refusal_of(html: str) -> str | None:
     """Why a text of markup is not taken; None where it is."""
-    if len(html) > MAX_BYTES or len(html.encode()) > MAX_BYTES:
-        return "is too long (maximum is 512 KB)"
+    if len(html) > MAX_BYTES or len(html.encode(errors="replace")) > MAX_BYTES:
+        return too_long(MAX_BYTES // 1024, "KB")
     if html.count("<") > MAX_TAGS:
-        return "has too many tags (maximum is 10000)"
+        return too_many("tags", MAX_TAGS)
     return None
 
 

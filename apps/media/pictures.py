@@ -1,4 +1,4 @@
-"""Recognise an uploaded image by decoding it; names and declared types count for nothing.
+"""Recognise a picture by decoding it; names and declared types count for nothing.
 
 Importing this module lowers Pillow's own limit for the whole process and turns its decompression-bomb warning into an
 error, so that no other use of Pillow in the process is laxer than this one. It also silences Pillow's remarks about odd
@@ -20,14 +20,15 @@ from apps.ground.phrases import INVALID, larger_than
 from apps.media.gif import GifRefused, GifStructure, read_structure
 
 MAX_BYTES = 20 * 1024 * 1024
-MAX_PIXELS = 25_000_000
+MAX_MEGAPIXELS = 25
+MAX_PIXELS = MAX_MEGAPIXELS * 10**6
 MAX_FRAMES = 250
 # Pillow parses headers in Python, a few bytes at a time: an honest 20 MiB file needs well under 200,000 reads, while
 # one made of millions of empty chunks would hold the process for several seconds.
 MAX_READS = 500_000
 
 TOO_MANY_BYTES = f"is {larger_than(MAX_BYTES)}"
-TOO_MANY_PIXELS = f"is larger than {MAX_PIXELS // 10**6} megapixels"
+TOO_MANY_PIXELS = f"is larger than {MAX_MEGAPIXELS} megapixels"
 TOO_MANY_FRAMES = f"has more than {MAX_FRAMES} frames"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS

@@ -1,0 +1,99 @@
+"""Taking pictures in: attached as Base64, downloaded from an address, or uploaded; checked by their pixels."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, INVALID
+from apps.media.attachments import AttachmentRefused, decode_attachment
+from apps.media.gif import read_structure
+from apps.media.names import normalise_filename
+from apps.media.pictures import MAX_BYTES, ImageFormat, ImageRefused, identify
+from apps.outgoing.client import Limits, fetch
+from apps.outgoing.errors import FetchFailed
+
+MAX_URL = 2048
+MAX_SECONDS = 10.0
+
+
+class PictureRefused(DomainError):
+    """The picture could not be had, or is none that the product keeps."""
+
+    code = "picture_refused"
+    field = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenPicture:
+    """A picture that may be stored.
+
+    Attributes:
+        data: Its bytes.
+        name: Its file name, safe anywhere.
+        width: In pixels, as displayed.
+        height: In pixels, as displayed.
+    """
+
+    data: bytes
+    name: str
+    width: int
+    height: int
+
+
+def from_body(*, attachment: object, src: object, filename: object, seconds: float = MAX_SECONDS) -> TakenPicture:
+    """Take the picture of a body, which is either attached or named by its address.
+
+    Args:
+        attachment: Base64.
+        src: An address to download it from.
+        filename: What the client calls it; else the address or a neutral name says.
+        seconds: How long a download may take.
+
+    Raises:
+        PictureRefused: There is none, there are two, or it cannot be had, read or kept.
+    """
+    if attachment is not None and src is not None:
+        raise PictureRefused("cannot have both attachment and src")
+    if filename is not None and not isinstance(filename, str):
+        raise PictureRefused(INVALID, field="filename")
+    if attachment is not None:
+        return from_upload(_decoded(attachment), filename or "")
+    if not isinstance(src, str) or not 0 < len(src) <= MAX_URL:
+        raise PictureRefused(INVALID if src else BLANK, field="src" if src else "image")
+    return from_upload(_downloaded(src, seconds), filename or unquote(urlsplit(src).path))
+
+
+def from_upload(data: bytes, name: str) -> TakenPicture:
+    """Take the bytes of a picture.
+
+    Args:
+        data: The whole file.
+        name: What it was called.
+
+    Raises:
+        PictureRefused: It is no PNG, GIF or JPEG, is damaged, or exceeds a limit.
+    """
+    try:
+        info = identify(data)
+    except ImageRefused as error:
+        raise PictureRefused(str(error)) from error
+    if info.format is ImageFormat.GIF:
+        # What follows the last frame is no picture, whatever else it is.
+        data = read_structure(data).clean(data)
+    return TakenPicture(data, normalise_filename(name, info.format), info.width, info.height)
+
+
+def _decoded(attachment: object) -> bytes:
+    try:
+        return decode_attachment(attachment, MAX_BYTES)
+    except AttachmentRefused as error:
+        raise PictureRefused(str(error), field="attachment") from error
+
+
+def _downloaded(src: str, seconds: float) -> bytes:
+    limits = Limits(max_bytes=MAX_BYTES, total_seconds=min(seconds, MAX_SECONDS))
+    try:
+        with fetch(src, limits=limits) as download:
+            return download.file.read()
+    except FetchFailed as error:
+        raise PictureRefused(f"Could not download image: {error}") from error
