@@ -25,16 +25,10 @@ from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
-EXPORT = "customers.export_customer"
 WHY_KEPT = "Customers with orders stay: book-keeping needs them. Erase the personal data instead."
 
 grant("customers", "vacd", "customers.customer", "customers.address")
 grant("customers", "v", "customers.consentchange")
-
-# Further parts of a customer's form, added by the apps above, e.g. the orders.
-further_inlines: list[type[Any]] = []
-# Bulk actions of the list, added likewise, e.g. the export.
-further_actions: list[Any] = []
 
 
 @admin.register(Customer)
@@ -51,8 +45,8 @@ class CustomerAdmin(ShopOwnedAdmin):
     search_fields = ("search_text",)
     search_help_text = "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
     ordering = ("-id",)
-    actions = further_actions
     change_form_template = "panel/customers/customer.html"
+    inlines = (AddressInline, ConsentInline, MetafieldInline)
     fieldsets = (
         (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "verified_email")}),
         ("Notes", {"fields": ("tags", "note", "tax_exempt")}),
@@ -93,16 +87,11 @@ class CustomerAdmin(ShopOwnedAdmin):
         """Without deleting many: most customers have orders, and stay."""
         return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
 
-    def has_export_permission(self, request: HttpRequest) -> bool:
-        """Whether the person may take customers out."""
-        return may(request, EXPORT)
-
     # --- the form ---
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
-        """Addresses, consents and metafields, and what other apps add."""
-        inlines = [AddressInline, ConsentInline, MetafieldInline, *further_inlines]
-        return inlines if obj is not None else [AddressInline]
+        """Of a new customer only the addresses."""
+        return super().get_inlines(request, obj) if obj is not None else [AddressInline]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -70,7 +70,6 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
     search_help_text = "Search by what it was about, e.g. an order's name"
     ordering = ("-id",)
     list_filter_submit = True
-    list_before_template = "panel/exchange/audit_export.html"
     actions = None
     sortable_by = ()
 

@@ -12,7 +12,7 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
-from apps.customers.admin.customers import further_actions
+from apps.customers.models import Customer
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
 from apps.exchange.domain import exports, imports
@@ -23,6 +23,7 @@ from apps.orders.models import Order
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
 from apps.staff.domain.access import MissingPermission, may, require
@@ -50,7 +51,7 @@ for name in ("customers", "edit_orders"):
 grant("staff_audit_log_view", "v", "exchange.export")
 
 
-@admin.action(description="Export the chosen", permissions=["export"])
+@admin.action(description="Export the chosen")
 def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
     """Ask for a file of the chosen orders or customers, and lead to it."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
@@ -71,7 +72,9 @@ def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -
     return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
 
 
-further_actions.append(export_chosen)
+add_action(Order, export_chosen, permission=EXPORTS[ExportKind.ORDERS])
+add_action(Customer, export_chosen, permission=EXPORTS[ExportKind.CUSTOMERS])
+add_list_header(Event, "panel/exchange/audit_export.html")
 
 
 def _day() -> forms.DateInput:

@@ -9,11 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils import timezone
 
-from apps.customers.admin.customers import further_inlines
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
-from apps.exchange.admin.exchange import EXPORTS, export_chosen
-from apps.exchange.models import ExportKind
 from apps.ground.errors import DomainError
 from apps.ground.money import text_of
 from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
@@ -24,6 +21,7 @@ from apps.panel import home
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.extensions import add_inline
 from apps.panel.theme import display
 from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
@@ -54,7 +52,7 @@ class OrderAdmin(ShopOwnedAdmin):
     search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
-    actions = ("close_orders", export_chosen)
+    actions = ("close_orders",)
     fields = ("email", "phone", "po_number", "tags", "note")
 
     # --- the list ---
@@ -118,10 +116,6 @@ class OrderAdmin(ShopOwnedAdmin):
         skipped = queryset.count() - len(chosen)
         also = f" {skipped} were closed or cancelled already." if skipped else ""
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
-
-    def has_export_permission(self, request: HttpRequest) -> bool:
-        """Whether this person may take orders out as a file."""
-        return may(request, EXPORTS[ExportKind.ORDERS])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Orders are not written by hand."""
@@ -268,7 +262,7 @@ class OrderAdmin(ShopOwnedAdmin):
         return HttpResponseRedirect(self.url("change", order.pk))
 
 
-further_inlines.append(CustomersOrders)
+add_inline(Customer, CustomersOrders)
 
 
 def _open(request: HttpRequest) -> home.Figure:

@@ -25,6 +25,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import models, transaction
@@ -42,11 +43,13 @@ from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.panel.menu import Menu
 from apps.panel.screens import saved_views
+from apps.panel.screens.extensions import added_to
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.lists import PanelChangeList
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.theme import ThemedAdmin
 from apps.shops.models import Shop
+from apps.staff.domain.access import may
 from apps.staff.domain.actors import actor_of, names_of
 from apps.staff.models import User
 
@@ -168,6 +171,28 @@ class PanelAdmin(ThemedAdmin):
                 f"{type(self).__name__}: say with a queryset which {db_field.name} may be chosen."
             )
         return cast("ModelChoiceField[Any] | None", super().formfield_for_foreignkey(db_field, request, **kwargs))
+
+    # --- what apps above add ---
+
+    @property
+    def list_before_template(self) -> str:
+        """The template above the list."""
+        return added_to(self.model).list_header
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """The list's bulk actions, then the added ones that the person may use."""
+        actions: dict[str, Any] = super().get_actions(request)
+        if IS_POPUP_VAR in request.GET:
+            return actions
+        allowed = (
+            self.get_action(action) for action, permission in added_to(self.model).actions if may(request, permission)
+        )
+        return actions | {action[1]: action for action in allowed}
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
+        """The form's own inline rows, then, once the row is stored, the added ones."""
+        added = added_to(self.model).inlines if obj is not None else []
+        return [*super().get_inlines(request, obj), *added]
 
     # --- forms ---
 
