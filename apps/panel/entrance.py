@@ -1,6 +1,6 @@
 """The way into the panel: the entrance, the shop chooser, and the operator's page that opens a shop."""
 
-from typing import Any, cast
+from typing import cast
 from zoneinfo import available_timezones
 
 from django import forms
@@ -87,9 +87,8 @@ def new_shop(request: HttpRequest) -> HttpResponse:
 
 
 def _open(form: NewShopForm, user: User) -> Shop | None:
-    values: dict[str, Any] = form.cleaned_data
     try:
-        return installing.create_shop(actor=actor_of(user), at=timezone.now(), **values)
+        return installing.create_shop(actor=actor_of(user), at=timezone.now(), **form.cleaned_data)
     except DomainError as refusal:
         for field, texts in refusal.errors.items():
             form.add_error(field if field in form.fields else None, texts)

@@ -13,6 +13,7 @@ from apps.events.domain.context import cause
 from apps.ground.tenancy import shop_scope
 from apps.panel.addresses import PANEL_URLS, inside
 from apps.panel.error_pages import second_factor_required
+from apps.panel.requests import in_shop
 from apps.shops.models import Shop
 from apps.staff.domain.access import lacks_second_factor, shops_of, two_factor_still_due
 from apps.staff.domain.sessions import note_visit
@@ -34,7 +35,6 @@ class ShopMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Enter the shop that the path names, if it names one."""
-        request.shop = None  # type: ignore[attr-defined]
         if found := _PANEL.match(request.path_info):
             return self._enter(request, found["handle"], found["rest"])
         if found := _INCOMPLETE.match(request.path_info):
@@ -52,9 +52,9 @@ class ShopMiddleware:
             raise Http404("You work in no shop of this name.")
         _remember(request.user, shop)
         note_visit(request)
-        request.shop = shop  # type: ignore[attr-defined]
-        request.urlconf = PANEL_URLS
-        request.path_info = rest
+        request = in_shop(request)
+        request.shop, request.panel_refusal = shop, None
+        request.urlconf, request.path_info = PANEL_URLS, rest
         request_id = getattr(request, "request_id", "")
         address = request.META.get("REMOTE_ADDR") or None
         with (
@@ -66,7 +66,7 @@ class ShopMiddleware:
             day = two_factor_still_due(request.user, shop)
             if day and day <= timezone.localdate():
                 return second_factor_required(request, day)
-            request.two_factor_due = day  # type: ignore[attr-defined]
+            request.two_factor_due = day
             return self.get_response(request)
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 
@@ -20,14 +20,14 @@ from apps.catalog.models import Collection, CustomCollection
 from apps.media.images import MAX_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
-from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.requests import Context
 from apps.panel.screens.forms import PanelForm
-from apps.panel.theme import ThemedFileInput, display
+from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
 
-class CollectionForm(PanelForm):
+class CollectionForm(PanelForm[Collection]):
     """A collection; without a handle it gets one from its title."""
 
     published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
@@ -46,8 +46,8 @@ class CollectionForm(PanelForm):
             "image_alt",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """Whether it is published, and a hint for the handle."""
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
@@ -77,14 +77,14 @@ class CollectionForm(PanelForm):
         return given
 
 
-class CollectionAdmin(MembersPage, ShopOwnedAdmin):
+class CollectionAdmin(MembersPage):
     """What the screens of both kinds have in common."""
 
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
     list_display = ("banner", "title", "sorted_by", "published", "updated_at")
     list_display_links = ("banner", "title")
-    list_filter: tuple[str, ...] = ("sort_order",)
+    list_filter: ClassVar[tuple[str, ...]] = ("sort_order",)
     search_fields = ("title__icontains", "handle__istartswith")
     ordering = ("title", "id")
     change_form_template = "panel/catalog/collection.html"
@@ -112,7 +112,9 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
         members = self.action_url("<path:object_id>/products/", self.members_view, "products")
         return [members, *super().get_urls()]
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
         """With the picture and the number of products."""
         collection = self.get_object(request, object_id)
         context = dict(extra_context or {})
@@ -130,7 +132,7 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
         parts = CollectionParts(drops_picture=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
             parts.picture = pictures.store(self.shop(request).pk, file.read(), file.name)
-        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        by = self.by(request)
         try:
             if change:
                 lifecycle.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
@@ -141,14 +143,14 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
             pictures.discard([parts.picture] if parts.picture else [])
             raise
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Collection) -> None:
         """Through the service: the products stay."""
-        lifecycle.delete_collection(obj, actor=self.actor(request), at=timezone.now())
+        lifecycle.delete_collection(obj, **self.by(request))
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))
-_PICTURE = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
-_STORE = (
+_PICTURE: Fieldset = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
+_STORE: Fieldset = (
     "Online store",
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
 )

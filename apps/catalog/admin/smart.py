@@ -25,6 +25,7 @@ from apps.catalog.domain.collections.rules import (
 )
 from apps.catalog.models import Collection, Product, SmartCollection
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.staff.domain.access import require
 
 SHOWN = 12
@@ -138,8 +139,12 @@ class SmartCollectionAdmin(CollectionAdmin):
         return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> Any:
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Context | None = None,
+    ) -> HttpResponse:
         """With the address of the preview."""
         context = {"preview_url": self.url("preview"), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)

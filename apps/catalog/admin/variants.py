@@ -4,16 +4,17 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
 
 from apps.catalog.admin.fields import MoneyField
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.options import COLUMNS
-from apps.catalog.models import ProductImage, Variant
+from apps.catalog.models import Product, ProductImage, Variant
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm, ShopOwnedForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
@@ -26,7 +27,7 @@ COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields}
 ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode", "inventory_policy")
 
 
-class VariantFields(ShopOwnedForm):
+class VariantFields(ShopOwnedForm[Variant]):
     """What both forms of a variant have: its columns, and those of its inventory item."""
 
     price = MoneyField(initial=0)
@@ -38,8 +39,8 @@ class VariantFields(ShopOwnedForm):
         model = Variant
         fields = tuple(name for name in ROW_FIELDS if name not in ITEM_FIELDS)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """The item's columns, and narrow fields: the form is a row of a table."""
         if not self.instance._state.adding:
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
@@ -65,7 +66,7 @@ class VariantFields(ShopOwnedForm):
         )
 
 
-class VariantFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]):
     """The variants of a product; the product's form saves them together with it."""
 
     def wanted(self) -> list[VariantInput] | None:
@@ -83,7 +84,7 @@ class VariantFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
         self.deleted_objects: list[Any] = []
 
 
-class VariantInline(ShopOwnedTabularInline):
+class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     """The variants of a product that has not too many."""
 
     model = Variant
@@ -101,7 +102,7 @@ class VariantInline(ShopOwnedTabularInline):
             field.widget.attrs["aria-label"] = field.label or pretty_name(name)
         return made
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
         """With their items."""
         return Variant.rows().select_related("inventory_item").order_by(*self.ordering)
 
@@ -116,7 +117,7 @@ class VariantInline(ShopOwnedTabularInline):
         return variant.inventory_item.tracked
 
 
-class VariantForm(VariantFields, PanelForm):
+class VariantForm(VariantFields, PanelForm[Variant]):
     """One variant, with its picture and its weight in any unit."""
 
     class Meta(VariantFields.Meta):
@@ -134,7 +135,7 @@ class VariantForm(VariantFields, PanelForm):
 
 
 @admin.register(Variant)
-class VariantAdmin(ShopOwnedAdmin):
+class VariantAdmin(ShopOwnedAdmin[Variant]):
     """Variants one by one; they are made on the page of their product."""
 
     form = VariantForm
@@ -191,14 +192,12 @@ class VariantAdmin(ShopOwnedAdmin):
         if "image" in wanted.attrs:
             image = wanted.attrs.pop("image")
             wanted.attrs["image_id"] = image.pk if image else None
-        variants.update_variant(Variant.objects.get(pk=obj.pk), wanted, actor=self.actor(request), at=timezone.now())
+        variants.update_variant(Variant.objects.get(pk=obj.pk), wanted, **self.by(request))
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Variant) -> None:
         """Through the service: the last one stays."""
-        variants.delete_variant(obj, actor=self.actor(request), at=timezone.now())
+        variants.delete_variant(obj, **self.by(request))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponseRedirect:
         """Back to the product."""
-        from django.urls import reverse
-
         return HttpResponseRedirect(reverse("admin:catalog_product_change", args=(obj.product_id,)))

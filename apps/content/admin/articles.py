@@ -1,10 +1,11 @@
 """Blogs and articles as staff write them."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern
@@ -20,7 +21,9 @@ from apps.content.domain.pictures import Picture, PictureRefused, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
 from apps.staff.domain.access import may, require
@@ -47,10 +50,10 @@ class SuggestingInput(ThemedTextInput):
         """The field and its suggestions."""
         field = super().render(name, value, attrs, renderer)
         context = {"id": f"{self.kind}-known", "known": self.known}
-        return cast("SafeString", field + render_to_string("panel/articles/suggestions.html", context))
+        return field + render_to_string("panel/articles/suggestions.html", context)
 
 
-class BlogForm(PanelForm):
+class BlogForm(PanelForm[Blog]):
     """A blog; without a handle it gets one from its title."""
 
     handle = forms.SlugField(
@@ -59,7 +62,7 @@ class BlogForm(PanelForm):
 
 
 @admin.register(Blog)
-class BlogAdmin(ShopOwnedAdmin):
+class BlogAdmin(ShopOwnedAdmin[Blog]):
     """Blogs hold articles."""
 
     form = BlogForm
@@ -81,12 +84,12 @@ class BlogAdmin(ShopOwnedAdmin):
             made = blogs.create_blog({"title": obj.title} | attrs, actor=actor, at=now)
             obj.__dict__.update(made.__dict__)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Blog) -> None:
         """Delete it with its articles."""
-        blogs.delete_blog(obj, actor=self.actor(request), at=timezone.now())
+        blogs.delete_blog(obj, **self.by(request))
 
 
-class ArticleForm(PanelForm):
+class ArticleForm(PanelForm[Article]):
     """An article; its HTML is kept as it is typed."""
 
     handle = forms.SlugField(
@@ -115,8 +118,8 @@ class ArticleForm(PanelForm):
     )
     remove_picture = forms.BooleanField(required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """Suggestions of names and tags, and the time zone in which it is published."""
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
             self.fields["published_at"].help_text = f"Later than now schedules it, empty hides it. Time zone: {zone}."
@@ -156,11 +159,11 @@ class VisibilityFilter(admin.SimpleListFilter):
     title = "visibility"
     parameter_name = "visibility"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The three states."""
         return [("visible", "Visible"), ("scheduled", "Scheduled"), ("hidden", "Hidden")]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
         """The rows of the chosen state."""
         now = timezone.now()
         states: dict[str, dict[str, Any]] = {
@@ -172,7 +175,7 @@ class VisibilityFilter(admin.SimpleListFilter):
 
 
 @admin.register(Article)
-class ArticleAdmin(ShopOwnedAdmin):
+class ArticleAdmin(ShopOwnedAdmin[Article]):
     """Articles, written as HTML with a preview that runs nothing."""
 
     form = ArticleForm
@@ -196,7 +199,7 @@ class ArticleAdmin(ShopOwnedAdmin):
         *("image_alt", "handle", "template_suffix"),
     )
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
         """An article stays in its blog."""
         return ("blog",) if obj else ()
 
@@ -224,7 +227,7 @@ class ArticleAdmin(ShopOwnedAdmin):
             raise Http404(f"No version {version_id}")
         if request.method == "POST":
             require(request, "content.change_article")
-            articles.restore_version(version, actor=self.actor(request), at=timezone.now())
+            articles.restore_version(version, **self.by(request))
             self.message_user(request, "Restored the earlier text.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", article.pk))
         return self.page(
@@ -258,8 +261,8 @@ class ArticleAdmin(ShopOwnedAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
+        extra_context: Context | None = None,
+    ) -> HttpResponse:
         """Store the picture before the transaction of saving opens: a file knows no rollback."""
         upload = request.FILES.get("picture") if request.method == "POST" else None
         if upload is not None:
@@ -302,6 +305,6 @@ class ArticleAdmin(ShopOwnedAdmin):
         made = articles.create_article(form.cleaned_data["blog"].pk, attrs, picture=picture, actor=actor, at=now)
         obj.__dict__.update(made.__dict__)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Article) -> None:
         """Delete it."""
-        articles.delete_article(obj, actor=self.actor(request), at=timezone.now())
+        articles.delete_article(obj, **self.by(request))

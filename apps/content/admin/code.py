@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
-from django.utils import timezone
 
 from apps.content.admin.editing import as_before
 from apps.content.domain import assets, contents
@@ -115,7 +114,7 @@ def _address(theme_id: int, key: str = "") -> str:
     return reverse("admin:content_theme_code", args=(theme_id,)) + (f"?{urlencode({'key': key})}" if key else "")
 
 
-class ThemeCode(ShopOwnedAdmin):
+class ThemeCode(ShopOwnedAdmin[Theme]):
     """The pages of a theme's files."""
 
     def code_urls(self) -> Iterable[URLPattern]:
@@ -152,7 +151,7 @@ class ThemeCode(ShopOwnedAdmin):
             data = upload.read() if upload is not None else as_before(before, typed).encode()
             assets.check_content(key, data)
             content = contents.store(data)
-            assets.save_asset(theme, key, content, actor=self.actor(request), at=timezone.now(), expected=expected)
+            assets.save_asset(theme, key, content, **self.by(request), expected=expected)
         except assets.EditConflict:
             if not expected:
                 return self._show(request, theme, key, refusal=f"{key} exists already")
@@ -229,7 +228,7 @@ class ThemeCode(ShopOwnedAdmin):
             return HttpResponseNotAllowed(["POST"])
         key = request.POST.get("key", "")
         try:
-            assets.delete_asset(theme, key, actor=self.actor(request), at=timezone.now())
+            assets.delete_asset(theme, key, **self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         else:
@@ -246,7 +245,7 @@ class ThemeCode(ShopOwnedAdmin):
         if request.method == "POST":
             require(request, CHANGE_ASSET)
             try:
-                assets.restore_version(version, actor=self.actor(request), at=timezone.now())
+                assets.restore_version(version, **self.by(request))
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:

@@ -18,7 +18,7 @@ from apps.staff.domain.permissions import grant
 grant("preferences", "vacd", "content.mobileplatformapplication")
 
 
-class MobileAppForm(PanelForm):
+class MobileAppForm(PanelForm[MobilePlatformApplication]):
     """Holds the parts of an app to its platform; fingerprints are typed one per line."""
 
     sha256_cert_fingerprints = forms.CharField(
@@ -28,8 +28,8 @@ class MobileAppForm(PanelForm):
         help_text="Android only. One per line, such as AA:BB:… of 32 bytes.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """One fingerprint per line."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
@@ -55,7 +55,7 @@ class MobileAppForm(PanelForm):
 
 
 @admin.register(MobilePlatformApplication)
-class MobilePlatformApplicationAdmin(ShopOwnedAdmin):
+class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     """Which mobile apps may open the shop's links."""
 
     form = MobileAppForm
@@ -75,7 +75,7 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin):
         ("Result", {"fields": ("association_file",)}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> Any:
         """The result only where there is one."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 

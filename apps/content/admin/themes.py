@@ -27,6 +27,7 @@ from apps.media.zips import MIB
 from apps.outgoing.addresses import UrlRefused, vet_url
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
+from apps.panel.requests import Context
 from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
@@ -112,7 +113,7 @@ class ThemeAdmin(ThemeCode):
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """The cards."""
         require(request, VIEW, CHANGE)
         rows = sorted(
@@ -142,7 +143,7 @@ class ThemeAdmin(ThemeCode):
             "delete_refusal": _delete_refusal(theme),
         }
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Upload a theme."""
         require(request, ADD)
         form = ThemeForm(request.POST or None, request.FILES or None)
@@ -170,7 +171,7 @@ class ThemeAdmin(ThemeCode):
         return HttpResponseRedirect(self.url("changelist"))
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """A theme's name."""
         require(request, VIEW, CHANGE)
@@ -179,7 +180,7 @@ class ThemeAdmin(ThemeCode):
         if request.method == "POST":
             require(request, CHANGE)
             if form.is_valid():
-                themes.rename(theme, form.cleaned_data["name"], actor=self.actor(request), at=timezone.now())
+                themes.rename(theme, form.cleaned_data["name"], **self.by(request))
                 self.message_user(request, f"The theme is called {theme} now.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = may(request, CHANGE)
@@ -188,7 +189,7 @@ class ThemeAdmin(ThemeCode):
             request, "panel/themes/detail.html", theme.name, original=theme, form=form, may_change=may_change
         )
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete."""
         return self._confirming("delete", DELETE, themes.delete_theme)(request, object_id)
 
@@ -247,7 +248,7 @@ class ThemeAdmin(ThemeCode):
     def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., Any]) -> HttpResponse:
         name = theme.name
         try:
-            service(theme, actor=self.actor(request), at=timezone.now())
+            service(theme, **self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         except Theme.DoesNotExist:

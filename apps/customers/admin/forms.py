@@ -29,7 +29,7 @@ CHANNELS = {f"{channel}_consent": KINDS[channel].columns["state"] for channel in
 STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
 
 
-class CustomerForm(PanelForm):
+class CustomerForm(PanelForm[Customer]):
     """Contact details, notes and consents; what does not fit is the rules' to say."""
 
     email_consent = forms.ChoiceField(label="E-mail marketing", required=False, widget=ThemedSelect)
@@ -39,13 +39,13 @@ class CustomerForm(PanelForm):
         model = Customer
         fields = COLUMNS
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """The states that a consent may take, and the present one."""
         for name, column in CHANNELS.items():
             if name in self.fields:
                 present = getattr(self.instance, column)
-                known = dict(STATES) | {present: ConsentState(present).label}
-                self.fields[name].choices = list(known.items())  # type: ignore[attr-defined]
+                known = dict(STATES) | {present: str(ConsentState(present).label)}
+                self.offer(name, known.items())
                 self.initial.setdefault(name, present)
 
     def clean(self) -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ class CustomerForm(PanelForm):
         return values
 
 
-class AddressForm(ShopOwnedForm):
+class AddressForm(ShopOwnedForm[Address]):
     """An address; country and province are completed."""
 
     country_code = forms.ChoiceField(label="Country", required=False, widget=ThemedSelect)
@@ -92,11 +92,9 @@ class AddressForm(ShopOwnedForm):
             "phone",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "country_code" in self.fields:
-            choices = [(country.code, country.name) for country in countries()]
-            self.fields["country_code"].choices = [("", "Choose a country"), *choices]  # type: ignore[attr-defined]
+    def prepare(self) -> None:
+        """The countries to choose from, and whether the address is the default."""
+        self.offer("country_code", [("", "Choose a country"), *((each.code, each.name) for each in countries())])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -64,7 +65,7 @@ def _nothing() -> None:
     """There are no relations of the rows to save."""
 
 
-class AddressInline(ShopOwnedStackedInline):
+class AddressInline(ShopOwnedStackedInline[Address, Customer]):
     """The addresses, the most recently used first."""
 
     model = Address
@@ -81,7 +82,7 @@ class AddressInline(ShopOwnedStackedInline):
     )
     ordering = ("-updated_at", "-id")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Address]:
         """The shop's addresses, each with its customer."""
         return Address.rows().select_related("customer").order_by(*self.ordering)
 
@@ -91,7 +92,7 @@ class AddressInline(ShopOwnedStackedInline):
         return type("CustomersAddressFormSet", (made,), {"actor": actor_of(request.user)})  # type: ignore[arg-type]
 
 
-class ConsentInline(ReadOnly, ShopOwnedTabularInline):
+class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     """The history of consents, newest first."""
 
     model = ConsentChange
@@ -101,7 +102,7 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline):
     ordering = ("-id",)
     can_delete = False
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentChange]:
         """The shop's rows."""
         return ConsentChange.rows().order_by(*self.ordering)
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from apps.events.domain import topics
@@ -11,8 +12,9 @@ from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.panel import home
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import PeriodFilter, SelectFilter, midnight
+from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter, midnight
 from apps.staff.domain.access import require
 from apps.staff.domain.actors import actor_of, name_of, names_of
 from apps.staff.domain.permissions import grant
@@ -27,11 +29,11 @@ class TopicFilter(SelectFilter):
     title = "what happened"
     parameter_name = "topic"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Every topic that can happen."""
         return [(topic.name, topic.label) for topic in topics.all_topics()]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only the chosen topic."""
         return queryset.filter(topic=self.value()) if self.value() else queryset
 
@@ -42,13 +44,13 @@ class ActorFilter(SelectFilter):
     title = "who"
     parameter_name = "who"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop's staff, and the kinds of others."""
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(actor_of(member.user), str(member.user)) for member in members]
         return [*people, ("app:", "Any app"), ("system", "Backoffice")]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only this actor's."""
         value = self.value()
         if value == "app:":
@@ -57,7 +59,7 @@ class ActorFilter(SelectFilter):
 
 
 @admin.register(Event)
-class EventAdmin(ReadOnly, ShopOwnedAdmin):
+class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     """The events of the shop as its audit log."""
 
     menu = Menu("Activity", "history", 10, "Audit log")
@@ -73,11 +75,13 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
     actions = None
     sortable_by = ()
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         """Without the payloads, which nobody reads here."""
         return super().get_queryset(request).defer("payload")
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
+    ) -> tuple[QuerySet[Event], bool]:
         """The log has a search of its own; the panel-wide one would find every change of everything."""
         if getattr(request, "resolver_match", None) and request.resolver_match.url_name == "search":  # type: ignore[union-attr]
             return queryset.none(), False
@@ -112,7 +116,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
         return when, who, what, about, changed
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """One entry: the fields before and after, where it came from."""
         require(request, "events.view_event")

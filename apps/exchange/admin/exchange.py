@@ -19,9 +19,11 @@ from apps.exchange.domain import exports, imports
 from apps.exchange.domain.cells import Writer
 from apps.exchange.models import Export, ExportKind, Format, Import, ImportedRow
 from apps.ground.errors import DomainError
+from apps.ground.rows import ShopOwned
 from apps.orders.models import Order
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
+from apps.panel.requests import in_shop
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
@@ -52,7 +54,7 @@ grant("staff_audit_log_view", "v", "exchange.export")
 
 
 @admin.action(description="Export the chosen")
-def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+def export_chosen(screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: Any) -> HttpResponse | None:
     """Ask for a file of the chosen orders or customers, and lead to it."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
     # No ids would mean all.
@@ -138,7 +140,7 @@ class UploadForm(forms.Form):
 
 
 @admin.register(Export)
-class ExportAdmin(ReadOnly, ShopOwnedAdmin):
+class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     """A person's own exports: made by a worker, there for two days."""
 
     menu = Menu("Sales", "download", 60, "Exports")
@@ -151,7 +153,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """The person's own."""
-        return super().get_queryset(request).filter(user_id=request.user.pk)
+        return super().get_queryset(request).filter(user=in_shop(request).user)
 
     @display(
         description="State", label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"}
@@ -226,7 +228,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
 
 @admin.register(Import)
-class ImportAdmin(ReadOnly, ShopOwnedAdmin):
+class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     """Files that came in: checked first, imported after a yes, each row with its fate."""
 
     menu = Menu("Sales", "upload", 70, "Imports")

@@ -31,7 +31,7 @@ def ending(name: str) -> str:
     return " (list)" if name.startswith("list.") else ""
 
 
-class MetafieldForm(ShopOwnedForm):
+class MetafieldForm(ShopOwnedForm[Metafield]):
     """Namespace and key are given once; type and value are checked together."""
 
     type = forms.ChoiceField(label="Type", widget=ThemedSelect)
@@ -40,10 +40,9 @@ class MetafieldForm(ShopOwnedForm):
         model = Metafield
         fields = ("namespace", "key", "type", "value", "description")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "type" in self.fields:
-            self.fields["type"].choices = type_choices(self.instance.type)  # type: ignore[attr-defined]
+    def prepare(self) -> None:
+        """The types to choose from; a stored one keeps its name."""
+        self.offer("type", type_choices(self.instance.type))
         if "value" in self.fields:
             self.fields["value"].widget.attrs["rows"] = 2
         if not self.instance._state.adding:

@@ -18,12 +18,14 @@ from apps.panel.screens.inlines import ShopOwnedStackedInline
 from apps.staff.domain.actors import actor_of
 
 
-class MetafieldFormSet(BaseModelFormSet):  # type: ignore[type-arg]
+class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
     """The metafields of one owner; saving goes through the service, which records each change."""
 
     actor = ""
 
-    def __init__(self, *, instance: Model | None = None, queryset: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, instance: Model | None = None, queryset: QuerySet[Metafield] | None = None, **kwargs: Any
+    ) -> None:
         kwargs.pop("save_as_new", None)
         self.owner = instance
         super().__init__(queryset=_metafields_of(instance), **kwargs)
@@ -55,8 +57,7 @@ class MetafieldFormSet(BaseModelFormSet):  # type: ignore[type-arg]
         for form in self.deleted_forms:
             if form.instance.pk:
                 setting.delete(form.instance, **by)
-        forms: list[Any] = self.forms
-        for form in forms:
+        for form in self.forms:
             if form in self.deleted_forms or not form.has_changed():
                 continue
             if form.instance.pk:
@@ -81,14 +82,14 @@ def _metafields_of(owner: Model | None) -> QuerySet[Metafield]:
 class _Checks(InlineModelAdminChecks):
     """There is no foreign key to check: metafields name their owner by resource and id."""
 
-    def _check_exclude_of_parent_model(self, obj: Any, parent_model: Any) -> Sequence[checks.CheckMessage]:
+    def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
 
-    def _check_relation(self, obj: Any, parent_model: Any) -> Sequence[checks.CheckMessage]:
+    def _check_relation(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
 
 
-class MetafieldInline(ShopOwnedStackedInline):
+class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     """The owner's metafields; who may change the owner may change them."""
 
     model = Metafield
@@ -99,7 +100,7 @@ class MetafieldInline(ShopOwnedStackedInline):
     fields = (("namespace", "key"), "type", "value", "description")
     ordering = None
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> type[MetafieldFormSet]:
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         """A set that knows who saves."""
         changeable = self.has_change_permission(request, obj)
         made = modelformset_factory(
@@ -117,19 +118,19 @@ class MetafieldInline(ShopOwnedStackedInline):
         """The set itself knows its rows."""
         return Metafield.rows().none()
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As the owner's."""
         return self._may(request, "view") or self._may(request, "change")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As the owner's."""
         return self._may(request, "change")
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Who may change the owner may give it metafields; a new owner is saved first."""
         return obj is not None and self._may(request, "change")
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Who may change the owner may take them away."""
         return self._may(request, "change")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
@@ -20,6 +20,7 @@ from apps.orders.models import Order
 from apps.panel import home
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
 from apps.panel.theme import display
@@ -37,7 +38,7 @@ grant("edit_orders", "a", "orders.transaction")
 
 
 @admin.register(Order)
-class OrderAdmin(ShopOwnedAdmin):
+class OrderAdmin(ShopOwnedAdmin[Order]):
     """The shop's orders."""
 
     menu = Menu("Sales", "orders", 10)
@@ -96,7 +97,9 @@ class OrderAdmin(ShopOwnedAdmin):
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
         """By the order's name, by its e-mail, or by what finds its customer."""
         term = search_term.strip()
         if not term:
@@ -108,11 +111,11 @@ class OrderAdmin(ShopOwnedAdmin):
         return queryset.filter(found), False
 
     @admin.action(description="Close the chosen orders", permissions=["change"])
-    def close_orders(self, request: HttpRequest, queryset: Any) -> None:
+    def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Put orders into the archive."""
         chosen = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in chosen:
-            transitions.close(order, actor=self.actor(request), at=timezone.now())
+            transitions.close(order, **self.by(request))
         skipped = queryset.count() - len(chosen)
         also = f" {skipped} were closed or cancelled already." if skipped else ""
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
@@ -137,7 +140,7 @@ class OrderAdmin(ShopOwnedAdmin):
         ]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """The story of an order."""
         require(request, VIEW)
@@ -154,7 +157,7 @@ class OrderAdmin(ShopOwnedAdmin):
             **tell(order),
         )
 
-    def edit_view(self, request: HttpRequest, object_id: str) -> Any:
+    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The form of what staff may change by hand."""
         require(request, CHANGE)
         return self.changeform_view(request, object_id, "", {"title": "Change the order"})
@@ -163,15 +166,15 @@ class OrderAdmin(ShopOwnedAdmin):
         """Through the service, which checks and records."""
         values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
         stored = Order.objects.get(pk=obj.pk)
-        editing.update_order(stored, values, actor=self.actor(request), at=timezone.now())
+        editing.update_order(stored, values, **self.by(request))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
         """Back to the story."""
         return self._back(obj)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Order) -> None:
         """Through the service, which keeps what book-keeping needs."""
-        editing.delete_order(obj, actor=self.actor(request), at=timezone.now())
+        editing.delete_order(obj, **self.by(request))
 
     # --- actions ---
 

@@ -4,17 +4,20 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from apps.customers.models import Customer
 from apps.ground.money import text_of
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
 from apps.panel.theme import display
 
 
-class OrderForm(PanelForm):
+class OrderForm(PanelForm[Order]):
     """What staff may change of an order by hand."""
 
     email = forms.EmailField(label="E-mail", required=False, max_length=255)
@@ -30,7 +33,7 @@ class ViewFilter(SimpleListFilter):
     title = "view"
     parameter_name = "view"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The views' names."""
         return [
             ("open", "Open"),
@@ -41,7 +44,7 @@ class ViewFilter(SimpleListFilter):
             ("all", "All"),
         ]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         """The rows of the chosen view; a search looks at all orders."""
         chosen = self.value() or ("all" if request.GET.get("q") else "open")
         if chosen == "all":
@@ -65,7 +68,7 @@ class ViewFilter(SimpleListFilter):
             }
 
 
-class CustomersOrders(ReadOnly, ShopOwnedTabularInline):
+class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     """A customer's orders, newest first."""
 
     model = Order
@@ -76,7 +79,7 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline):
     show_change_link = True
     per_page = 20
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         """The shop's rows."""
         return Order.rows().order_by(*self.ordering)
 

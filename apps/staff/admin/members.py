@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
@@ -13,6 +13,7 @@ from apps.ground.errors import DomainError
 from apps.panel import home
 from apps.panel.menu import Menu
 from apps.panel.once import posted
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.staff.admin.forms import InviteForm, PermissionsForm
@@ -31,7 +32,7 @@ grant_custom("staff_management_activation", ACTIVATE)
 
 
 @admin.register(Membership)
-class MembershipAdmin(ShopOwnedAdmin):
+class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """Places in this shop; the rules are the services'."""
 
     menu = Menu("Settings", "group", 20, "Staff")
@@ -43,7 +44,7 @@ class MembershipAdmin(ShopOwnedAdmin):
     ordering = ("-account_owner", "user__first_name", "user__email")
     actions = None
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """With whether each has a second factor."""
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
@@ -84,7 +85,7 @@ class MembershipAdmin(ShopOwnedAdmin):
             *super().get_urls(),
         ]
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Invite somebody."""
         require(request, ADD)
         by = cast("User", request.user)
@@ -101,7 +102,7 @@ class MembershipAdmin(ShopOwnedAdmin):
         return self.page(request, "panel/staff/invite.html", "Invite to the staff", form=form)
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """One person: the permission matrix, and what else can be done."""
         require(request, VIEW, CHANGE)
@@ -140,7 +141,7 @@ class MembershipAdmin(ShopOwnedAdmin):
         self.message_user(request, f"What {place.user} may do is saved.", messages.SUCCESS)
         return True
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Remove somebody, after asking."""
         require(request, DELETE)
         place = self.row_or_404(request, object_id)
