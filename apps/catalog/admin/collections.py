@@ -1,13 +1,15 @@
 """Collections as staff see them: what both kinds have in common, and those that are filled by hand."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.members import MembersPage
@@ -21,7 +23,7 @@ from apps.media.images import MAX_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
-from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.forms import PanelForm, Values
 from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
@@ -62,14 +64,14 @@ class CollectionForm(PanelForm[Collection]):
         """In the form that handles have."""
         return str(read_as(HandleField(), self.cleaned_data["handle"]))
 
-    def clean_picture(self) -> Any:
+    def clean_picture(self) -> UploadedFile[bytes] | None:
         """Small enough; whether it is a picture is the service's to say."""
-        file = self.cleaned_data["picture"]
-        if file and file.size > MAX_BYTES:
+        file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
+        if file and (file.size or 0) > MAX_BYTES:
             raise ValidationError("The picture is larger than 20 MiB.")
         return file
 
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Values:
         """The columns that changed."""
         given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
         if "published" in self.changed_data or self.instance._state.adding:
@@ -93,7 +95,7 @@ class CollectionAdmin(MembersPage):
         css = {"all": ("panel/catalog.css",)}
 
     @display(description="")
-    def banner(self, collection: Collection) -> Any:
+    def banner(self, collection: Collection) -> SafeString:
         """The picture."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
@@ -127,7 +129,7 @@ class CollectionAdmin(MembersPage):
                 )
         return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
         """Through the service, which names, counts and illustrates."""
         parts = CollectionParts(drops_picture=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:

@@ -1,5 +1,6 @@
 """Products as staff see them: one form with their variants, and a page for their images."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias, TypedDict, cast
 
 from django import forms
@@ -26,7 +27,8 @@ from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.extensions import Inline
-from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.screens.inlines import nothing_to_save
 from apps.panel.theme import ThemedTextInput, display
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
@@ -91,7 +93,7 @@ class ProductForm(PanelForm[Product]):
             raise ValidationError("A name is too long.")
         return names
 
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Values:
         """The columns that changed."""
         given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
         if "published" in self.changed_data or self.instance._state.adding:
@@ -209,10 +211,10 @@ class ProductAdmin(ProductImagesPage):
             context["many_variants"] = count if count > MOST_ROWS else 0
         return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Product, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Product, form: ProductForm, change: bool) -> None:
         """Nothing yet: the product is saved together with its variants."""
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(self, request: HttpRequest, form: ProductForm, formsets: Iterable[Any], change: bool) -> None:
         """Save the product and its variants in one call, then what else hangs on it."""
         rows = next((formset for formset in formsets if isinstance(formset, VariantFormSet)), None)
         parts = Parts(options=form.options(), variants=rows.wanted() if rows is not None else None)
@@ -224,7 +226,7 @@ class ProductAdmin(ProductImagesPage):
             form.instance.pk, form.instance._state.adding = made.pk, False
         for formset in formsets:
             if isinstance(formset, VariantFormSet):
-                formset.say_nothing_happened()
+                nothing_to_save(formset)
             else:
                 self.save_formset(request, form, formset, change=change)
 

@@ -1,20 +1,23 @@
 """Variants as staff see them: as rows of their product's form, or one by one where a product has many."""
 
+from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import ForeignKey, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
 from apps.catalog.admin.fields import MoneyField
+from apps.catalog.api.fields import quantum_of
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, ProductImage, Variant
+from apps.ground.tenancy import current_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm, ShopOwnedForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
@@ -77,12 +80,6 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
         filled = [form for form in self.forms if form.instance.pk or form.has_changed()]
         return [cast("VariantFields", form).wanted() for form in filled if form not in gone]
 
-    def say_nothing_happened(self) -> None:
-        """What Django asks a saved set for; the events are the log."""
-        self.new_objects: list[Any] = []
-        self.changed_objects: list[Any] = []
-        self.deleted_objects: list[Any] = []
-
 
 class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     """The variants of a product that has not too many."""
@@ -95,7 +92,9 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     show_change_link = True
     tab = False
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+    def get_formset(
+        self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
+    ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
         """The fields of a row stand under column heads, so each says its own name too."""
         made = super().get_formset(request, obj, **kwargs)
         for name, field in made.form.base_fields.items():
@@ -156,7 +155,9 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         """They are made with their product."""
         return False
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField[Any] | None:
         """Offer the product's own pictures."""
         if db_field.name == "image":
             match = request.resolver_match
@@ -182,11 +183,11 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return variant.inventory_item.tracked
 
     @display(description="Price", ordering="price")
-    def price_shown(self, variant: Variant) -> Any:
+    def price_shown(self, variant: Variant) -> Decimal:
         """With the currency's decimals."""
-        return MoneyField().prepare_value(variant.price)
+        return variant.price.quantize(quantum_of(current_shop().currency))
 
-    def save_model(self, request: HttpRequest, obj: Variant, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
         """Through the service: values are settled among all variants of the product."""
         wanted = form.wanted()
         if "image" in wanted.attrs:

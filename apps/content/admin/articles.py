@@ -1,11 +1,12 @@
 """Blogs and articles as staff write them."""
 
-from typing import Any
+from datetime import datetime
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.forms.renderers import BaseRenderer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern
@@ -21,7 +22,7 @@ from apps.content.domain.pictures import Picture, PictureRefused, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
-from apps.panel.requests import Context
+from apps.panel.requests import Context, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
@@ -46,7 +47,9 @@ class SuggestingInput(ThemedTextInput):
         self.kind = kind
         self.known: list[str] = []
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
         """The field and its suggestions."""
         field = super().render(name, value, attrs, renderer)
         context = {"id": f"{self.kind}-known", "known": self.known}
@@ -74,7 +77,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
     fields = ("title", "handle", "commentable", "template_suffix")
     inlines = (MetafieldInline,)
 
-    def save_model(self, request: HttpRequest, obj: Blog, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
         """Open or change the blog."""
         attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self.fields}
         actor, now = self.actor(request), timezone.now()
@@ -166,12 +169,12 @@ class VisibilityFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
         """The rows of the chosen state."""
         now = timezone.now()
-        states: dict[str, dict[str, Any]] = {
+        states: dict[str | None, dict[str, datetime | None]] = {
             "visible": {"published_at__lte": now},
             "scheduled": {"published_at__gt": now},
             "hidden": {"published_at": None},
         }
-        return queryset.filter(**states[str(self.value())]) if self.value() in states else queryset
+        return queryset.filter(**states[self.value()]) if self.value() in states else queryset
 
 
 @admin.register(Article)
@@ -270,23 +273,24 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             try:
                 request.picture = store_picture(upload.read(), str(upload.name))  # type: ignore[attr-defined]
             except PictureRefused as refusal:
-                request.panel_refusal = PictureRefused(f"The picture {refusal.errors['image'][0]}.", field="picture")  # type: ignore[attr-defined]
+                said = f"The picture {refusal.errors['image'][0]}."
+                in_shop(request).panel_refusal = PictureRefused(said, field="picture")
         article = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
 
-    def _shown(self, article: Article | None) -> dict[str, Any]:
+    def _shown(self, article: Article | None) -> Context:
         """The picture that the article has, and its earlier texts."""
         if article is None:
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
         names = names_of([version.actor for version in versions])
-        shown: dict[str, Any] = {"versions": [(version, names[version.actor]) for version in versions]}
+        shown: Context = {"versions": [(version, names[version.actor]) for version in versions]}
         if article.image_created_at is not None:
             url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
             shown["picture_path"] = url.removeprefix(url.split("/storefront/")[0])
         return shown
 
-    def save_model(self, request: HttpRequest, obj: Article, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
         """Write or change the article."""
         attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self._attributes}
         picture: Picture | None = getattr(request, "picture", None)

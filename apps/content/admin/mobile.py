@@ -1,7 +1,7 @@
 """Mobile apps as staff register them."""
 
 import json
-from typing import Any
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -11,8 +11,8 @@ from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
-from apps.panel.theme import ThemedTextarea, display
+from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.theme import Fieldset, ThemedTextarea, display
 from apps.staff.domain.permissions import grant
 
 grant("preferences", "vacd", "content.mobileplatformapplication")
@@ -40,7 +40,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """What fits the platform."""
         cleaned = super().clean() or self.cleaned_data
         found = mobile.refusals(
@@ -68,14 +68,14 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     search_fields = ("application_id__icontains",)
     ordering = ("id",)
     readonly_fields = ("association_file",)
-    fieldsets = (
+    fieldsets: ClassVar[tuple[Fieldset, ...]] = (
         (None, {"fields": ("platform", "application_id", "enabled_universal_or_app_links")}),
         ("Android", {"fields": ("sha256_cert_fingerprints",)}),
         ("iOS", {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")}),
         ("Result", {"fields": ("association_file",)}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
         """The result only where there is one."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 

@@ -1,10 +1,10 @@
 """Themes as staff keep them: cards, uploading, publishing, and what else may be done with one."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.files.uploadedfile import UploadedFile
 from django.http import (
     FileResponse,
     Http404,
@@ -76,10 +76,10 @@ class ThemeForm(forms.Form):
                 raise forms.ValidationError(f"The address {error}.") from None
         return src
 
-    def clean_archive(self) -> Any:
+    def clean_archive(self) -> UploadedFile[bytes] | None:
         """An archive within the limit."""
-        archive = self.cleaned_data["archive"]
-        if archive is not None and archive.size > MAX_UPLOAD:
+        archive: UploadedFile[bytes] | None = self.cleaned_data["archive"]
+        if archive is not None and (archive.size or 0) > MAX_UPLOAD:
             raise forms.ValidationError("The archive is larger than 50 MiB.")
         return archive
 
@@ -130,7 +130,7 @@ class ThemeAdmin(ThemeCode):
             full=len(rows) >= themes.MAX_THEMES,
         )
 
-    def _card(self, request: HttpRequest, theme: Theme, count: int) -> dict[str, Any]:
+    def _card(self, request: HttpRequest, theme: Theme, count: int) -> Context:
         return {
             "theme": theme,
             "job": _job_of(theme) if theme.processing else None,
@@ -157,7 +157,7 @@ class ThemeAdmin(ThemeCode):
                 form.add_error(None, refusal.sentence)
         return self.page(request, "panel/themes/add.html", "Add a theme", form=form, form_key=form_key(request))
 
-    def _add(self, request: HttpRequest, values: dict[str, Any]) -> HttpResponse:
+    def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]
         theme = themes.create_theme(
             name=values["name"],
@@ -217,7 +217,7 @@ class ThemeAdmin(ThemeCode):
 
     # --- one request, one service ---
 
-    def _doing(self, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    def _doing(self, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
         """A view that calls a service with the theme."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
@@ -229,7 +229,7 @@ class ThemeAdmin(ThemeCode):
 
         return view
 
-    def _confirming(self, verb: str, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    def _confirming(self, verb: str, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
         """The same, with a question before."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
@@ -245,7 +245,7 @@ class ThemeAdmin(ThemeCode):
 
         return view
 
-    def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., Any]) -> HttpResponse:
+    def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., object]) -> HttpResponse:
         name = theme.name
         try:
             service(theme, **self.by(request))

@@ -1,5 +1,6 @@
 """Customers: found, changed, invited, disabled; their personal data handed over and erased."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,6 +22,7 @@ from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.extensions import Inline
 from apps.panel.theme import display
 from apps.shops.models import Shop
 from apps.staff.domain.access import may, require
@@ -77,7 +79,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return f"{customer.total_spent:.2f}"
 
     @display(description="Last order", ordering="last_order_at", empty_value="–")
-    def last_order(self, customer: Customer) -> Any:
+    def last_order(self, customer: Customer) -> datetime | None:
         """When the customer last ordered."""
         return None if customer.last_order_at == NEVER else customer.last_order_at
 
@@ -93,7 +95,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     # --- the form ---
 
-    def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Any]:
+    def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Inline]:
         """Of a new customer only the addresses."""
         return super().get_inlines(request, obj) if obj is not None else [AddressInline]
 
@@ -104,7 +106,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         context = {**(extra_context or {}), "may_change": may(request, CHANGE), "may_delete": may(request, DELETE)}
         return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
         """Through the services, which check, record and tell."""
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -216,7 +218,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         self.message_user(request, "The personal data is erased.", messages.SUCCESS)
         return self._back(customer)
 
-    def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: Any) -> HttpResponse:
+    def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: object) -> HttpResponse:
         accounts_off = self.shop(request).customer_accounts == Shop.CustomerAccounts.DISABLED
         return self.page(
             request, f"panel/customers/{name}.html", title, original=customer, accounts_off=accounts_off, **context

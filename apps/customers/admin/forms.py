@@ -1,7 +1,5 @@
 """The forms of a customer: contact details and consents, an address, an invitation."""
 
-from typing import Any
-
 from django import forms
 from django.utils import timezone
 
@@ -9,7 +7,7 @@ from apps.customers.domain import validation
 from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import KINDS
 from apps.customers.models import Address, ConsentState, Customer
-from apps.panel.screens.forms import PanelForm, ShopOwnedForm
+from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import countries
 
@@ -48,7 +46,7 @@ class CustomerForm(PanelForm[Customer]):
                 self.offer(name, known.items())
                 self.initial.setdefault(name, present)
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check by the rules that REST has; the values stay as they were typed, the service makes them canonical."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
@@ -62,7 +60,7 @@ class CustomerForm(PanelForm[Customer]):
         return cleaned
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """What the service takes."""
         values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
         for name, whole in CONSENTS.items():
@@ -98,7 +96,7 @@ class AddressForm(ShopOwnedForm[Address]):
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check by the rules that REST has."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
@@ -109,7 +107,7 @@ class AddressForm(ShopOwnedForm[Address]):
         return cleaned
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """What the service takes."""
         return {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data}
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -85,10 +86,9 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
         """The log has a search of its own; the panel-wide one would find every change of everything."""
         if getattr(request, "resolver_match", None) and request.resolver_match.url_name == "search":  # type: ignore[union-attr]
             return queryset.none(), False
-        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term)
-        return found
+        return super().get_search_results(request, queryset, search_term)
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """The page, with the names of its actors looked up at once."""
         page = super().get_changelist_instance(request)
         request.actor_names = names_of([event.actor for event in page.result_list])  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
         )
 
 
-def _pair(change: Any) -> tuple[Any, Any]:
+def _pair(change: object) -> tuple[object, object]:
     return (change[0], change[1]) if isinstance(change, list) and len(change) == 2 else (None, change)
 
 

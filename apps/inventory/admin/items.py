@@ -1,7 +1,6 @@
 """Inventory items as staff see them: the stock grid in place of a list, and each item's customs data."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -99,7 +98,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         """By SKU, and by what the catalog calls them."""
         return (queryset.filter(matches(search_term)) if search_term else queryset), False
 
-    def save_model(self, request: HttpRequest, obj: InventoryItem, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
         """Through the service, which tells whoever shows the item."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
@@ -165,12 +164,12 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         )
 
     def _rows(
-        self, request: HttpRequest, page: Page[Any], places: list[Location], refused: Mapping[grid.Key, str]
-    ) -> list[dict[str, Any]]:
+        self, request: HttpRequest, page: Page[InventoryItem], places: list[Location], refused: Mapping[grid.Key, str]
+    ) -> list[Context]:
         items = list(page.object_list)
         names, levels = names_of_items(items), grid.levels_of(items, places)
 
-        def cell(item: InventoryItem, place: Location) -> dict[str, Any]:
+        def cell(item: InventoryItem, place: Location) -> Context:
             key = (item.pk, place.pk)
             now = levels.get(key)
             typed = request.POST.get(f"cell-{item.pk}-{place.pk}") if key in refused or refused else None

@@ -1,6 +1,6 @@
 """Locations as staff see them: opened, changed, deactivated, activated; those of services read-only."""
 
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
@@ -21,6 +22,13 @@ from apps.shops.domain.countries import countries, country_name, find_province
 from apps.staff.domain.access import may, require
 
 CHANGE = "inventory.change_location"
+
+
+class _Sums(TypedDict):
+    units: int | None
+
+
+Counted: TypeAlias = "WithAnnotations[Location, _Sums]"
 
 
 class LocationForm(PanelForm[Location]):
@@ -82,7 +90,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return ("service", "Fulfillment service") if location.legacy else ("active", "Active")
 
     @display(description="Units", ordering="units", empty_value="0")
-    def units(self, location: Any) -> Any:
+    def units(self, location: Counted) -> int | None:
         """How many units lie there."""
         return location.units
 
@@ -94,7 +102,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         """Locations are deactivated: orders and the ledger refer to them."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: Location, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
         """Through the service, which completes the region and records it."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()

@@ -1,18 +1,29 @@
 """The ledger of stock as staff read it."""
 
-from typing import Any
+from datetime import datetime
+from typing import TypeAlias, TypedDict
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django_stubs_ext import WithAnnotations
 
 from apps.inventory.domain.naming import matches, names_of_items
-from apps.inventory.models import Location, StockMovement
+from apps.inventory.models import InventoryItem, Location, StockMovement
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.theme import display
 from apps.staff.domain.actors import names_of
+
+
+class _Names(TypedDict):
+    thing_name: str
+    actor_name: str
+
+
+Named: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
@@ -46,7 +57,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     ordering = ("-id",)
     sortable_by = ()
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Look the names of the page's items and actors up at once."""
         changelist = super().get_changelist_instance(request)
         rows = list(changelist.result_list)
@@ -63,7 +74,8 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         """By the items' names, too."""
         if not search_term:
             return queryset, False
-        found = Q(reference__istartswith=search_term) | Q(item__in=_items(search_term))
+        items = InventoryItem.rows().filter(matches(search_term)).values("pk")
+        found = Q(reference__istartswith=search_term) | Q(item__in=items)
         return queryset.filter(found), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
@@ -71,14 +83,14 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
     @display(description="When", ordering="id")
-    def when(self, movement: StockMovement) -> Any:
+    def when(self, movement: StockMovement) -> datetime:
         """The moment."""
         return movement.at
 
     @display(description="Item")
-    def thing(self, movement: Any) -> str:
+    def thing(self, movement: Named) -> str:
         """The item's name."""
-        return str(movement.thing_name)
+        return movement.thing_name
 
     @display(description="Change")
     def change(self, movement: StockMovement) -> str:
@@ -91,12 +103,6 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         return movement.get_reason_display()
 
     @display(description="Who")
-    def who(self, movement: Any) -> str:
+    def who(self, movement: Named) -> str:
         """The actor's name."""
-        return str(movement.actor_name)
-
-
-def _items(term: str) -> Any:
-    from apps.inventory.models import InventoryItem
-
-    return InventoryItem.rows().filter(matches(term)).values("pk")
+        return movement.actor_name

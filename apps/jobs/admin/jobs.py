@@ -1,6 +1,6 @@
 """Background work as staff see it: how far it is, what went wrong, trying again."""
 
-from typing import Any
+from collections.abc import Callable
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -121,7 +121,9 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
         """Cancel one."""
         return self._move(request, object_id, queue.cancel, "It is cancelled.", "It has begun already.")
 
-    def _move(self, request: HttpRequest, object_id: str, move: Any, done: str, refused: str) -> HttpResponse:
+    def _move(
+        self, request: HttpRequest, object_id: str, move: Callable[[Job], bool], done: str, refused: str
+    ) -> HttpResponse:
         require(request, CHANGE)
         job = self.row_or_404(request, object_id)
         if request.method != "POST":

@@ -14,8 +14,8 @@ from apps.metafields.admin.forms import MetafieldForm
 from apps.metafields.domain import setting
 from apps.metafields.domain.owners import owner_of
 from apps.metafields.models import Metafield
-from apps.panel.screens.inlines import ShopOwnedStackedInline
-from apps.staff.domain.actors import actor_of
+from apps.panel.requests import By
+from apps.panel.screens.inlines import ShopOwnedStackedInline, nothing_to_save, saved_by
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
@@ -48,12 +48,9 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
 
     def save(self, commit: bool = True) -> list[Metafield]:
         """Write what changed; nothing is left for the caller to save."""
-        self.new_objects: list[Any] = []
-        self.changed_objects: list[Any] = []
-        self.deleted_objects: list[Any] = []
-        self.save_m2m = _nothing  # type: ignore[method-assign]
+        nothing_to_save(self)
         assert self.owner is not None
-        by: dict[str, Any] = {"actor": self.actor, "at": timezone.now()}
+        by: By = {"actor": self.actor, "at": timezone.now()}
         for form in self.deleted_forms:
             if form.instance.pk:
                 setting.delete(form.instance, **by)
@@ -66,10 +63,6 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
             else:
                 setting.create(owner_of(self.owner), self.owner.pk, form.values, **by)
         return []
-
-
-def _nothing() -> None:
-    """There are no relations of the rows to save."""
 
 
 def _metafields_of(owner: Model | None) -> QuerySet[Metafield]:
@@ -112,7 +105,7 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
             fields=MetafieldForm.Meta.fields,
             formfield_callback=lambda field, **options: self.formfield_for_dbfield(field, request, **options),
         )
-        return type("OwnersMetafieldFormSet", (made,), {"actor": actor_of(request.user)})  # type: ignore[arg-type]
+        return saved_by(request, made)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
         """The set itself knows its rows."""

@@ -1,7 +1,5 @@
 """The shop's own metafields as staff see them; those of other owners stand in their owners' forms."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -54,7 +52,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         """Its beginning."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
-    def save_model(self, request: HttpRequest, obj: Metafield, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:
         """Through the service, which records it."""
         by = self.by(request)
         if change:

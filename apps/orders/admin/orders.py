@@ -1,13 +1,12 @@
 """Orders as staff see them: a list with views, and a page that reads like a story."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
-from django.utils import timezone
 
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
@@ -20,7 +19,7 @@ from apps.orders.models import Order
 from apps.panel import home
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
-from apps.panel.requests import Context
+from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
 from apps.panel.theme import display
@@ -162,7 +161,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         require(request, CHANGE)
         return self.changeform_view(request, object_id, "", {"title": "Change the order"})
 
-    def save_model(self, request: HttpRequest, obj: Order, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Order, form: OrderForm, change: bool) -> None:
         """Through the service, which checks and records."""
         values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
         stored = Order.objects.get(pk=obj.pk)
@@ -217,7 +216,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Capture what is left of the newest authorization."""
 
-        def capture(order: Order, **by: Any) -> Any:
+        def capture(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "capture"}, **by)
 
         return self._act(request, object_id, "The payment is captured.", capture)
@@ -225,7 +224,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Note that the rest was paid by hand."""
 
-        def note(order: Order, **by: Any) -> Any:
+        def note(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "sale", "gateway": "manual"}, **by)
 
         return self._act(request, object_id, "The order is marked as paid.", note)
@@ -234,13 +233,13 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """Add a comment to the timeline."""
         text = request.POST.get("comment", "")
 
-        def note(order: Order, **by: Any) -> Any:
+        def note(order: Order, **by: Unpack[By]) -> object:
             return editing.add_comment(order, text, **by)
 
         return self._act(request, object_id, "The comment is on the timeline.", note, permission=COMMENT)
 
     def _act(
-        self, request: HttpRequest, object_id: str, done: str, move: Callable[..., Any], *, permission: str = CHANGE
+        self, request: HttpRequest, object_id: str, done: str, move: Callable[..., object], *, permission: str = CHANGE
     ) -> HttpResponse:
         require(request, permission)
         order: Order = self.row_or_404(request, object_id)
@@ -248,13 +247,13 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             return HttpResponseNotAllowed(["POST"])
         return self._do(request, order, done, lambda by: move(order, **by))
 
-    def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[dict[str, Any]], Any]) -> HttpResponse:
+    def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[By], object]) -> HttpResponse:
         """Do it once, and say what came of it."""
         if not spend(request):
             self.message_user(request, "That was sent already; nothing was done twice.", messages.WARNING)
             return self._back(order)
         try:
-            move({"actor": self.actor(request), "at": timezone.now()})
+            move(self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         else:

@@ -1,9 +1,11 @@
 """What the screens of orders are made of: the form, the views of the list, the table on a customer's page."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
@@ -57,7 +59,7 @@ class ViewFilter(SimpleListFilter):
             )
         return queryset.filter(status=chosen)
 
-    def choices(self, changelist: Any) -> Any:
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Without "all" of Django's own: it is one of the views."""
         chosen = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:

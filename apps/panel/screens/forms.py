@@ -1,7 +1,7 @@
 """The forms of the panel's editing pages."""
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from django import forms
 from django.db import models
@@ -14,6 +14,8 @@ from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, Theme
 from apps.staff.domain.actors import name_of
 
 M = TypeVar("M", bound=models.Model)
+# What a form holds, by field.
+Values: TypeAlias = dict[str, Any]
 
 # The theme dresses the fields of models only; those that a form declares get the same clothes.
 _CLOTHES: dict[type[forms.Widget], type[forms.Widget]] = {
@@ -98,7 +100,7 @@ class PanelForm(ShopOwnedForm[M]):
         else:
             self.initial["seen_version"] = version
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check the version, and repeat what a service refused."""
         cleaned = super().clean()
         if "seen_version" in self.fields:

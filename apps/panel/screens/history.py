@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.forms import BaseFormSet, ModelForm
 from django.http import HttpRequest, HttpResponse
 
 from apps.events.domain.recording import record_event
@@ -37,9 +36,7 @@ class ScreenHistory(ScreenPages[M]):
         """Record ``<topics>/<verb>`` for this person, now."""
         record_event(f"{self.topics}/{verb}", instance, changes=changes, **self.by(request))
 
-    def save_related(
-        self, request: HttpRequest, form: ModelForm[M], formsets: Iterable[BaseFormSet[Any]], change: bool
-    ) -> None:
+    def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
         """Save what hangs on the row, then record what happened to all of it."""
         super().save_related(request, form, formsets, change)
         if self.topics and (not change or form.has_changed() or any(f.has_changed() for f in formsets)):

@@ -1,7 +1,7 @@
 """The apps of a shop: install, scopes, tokens, uninstall."""
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TypeAlias, TypedDict
 
 from django.contrib import admin, messages
 from django.db import transaction
@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
@@ -26,6 +27,13 @@ from apps.staff.domain.access import may, require
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
 SPENT = "This form was sent already, so nothing happened again. A token is shown once; make another if it is lost."
+
+
+class _LastUse(TypedDict):
+    last_used_at: datetime | None
+
+
+Used: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 
 
 @admin.register(Installation)
@@ -67,7 +75,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return f"change {changing}, see {len(words)} kinds of data" if words else "nothing"
 
     @display(description="Last used", ordering="last_used_at", empty_value="never")
-    def last_used(self, installation: Any) -> Any:
+    def last_used(self, installation: Used) -> datetime | None:
         """When a token was last used."""
         return installation.last_used_at
 
