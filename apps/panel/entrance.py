@@ -13,12 +13,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
+from apps.panel.access import staff_only
 from apps.panel.addresses import panel_prefix
 from apps.panel.error_pages import second_factor_required
 from apps.panel.once import posted
 from apps.shops.domain import installing
 from apps.shops.models import Shop
-from apps.staff.domain.access import shops_of, staff_only, two_factor_still_due
+from apps.staff.domain.access import shops_of, two_factor_still_due
 from apps.staff.domain.actors import actor_of
 from apps.staff.models import User
 

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.events.domain.recording import record_event
+from apps.panel.access import MissingPermission
 from apps.panel.addresses import outside_url, panel_prefix
 from apps.panel.requests import shop_of
-from apps.staff.domain.access import MissingPermission
 from apps.staff.domain.actors import actor_of
 from apps.staff.domain.permission_labels import granting_in_words
 from apps.staff.models import Membership, User

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
+from apps.panel.access import may
 from apps.panel.requests import Context
-from apps.staff.domain.access import may
 from apps.staff.domain.actors import names_of
 
 RECENT = 8

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from apps.events.domain.context import cause
 from apps.ground.tenancy import shop_scope
+from apps.panel.access import lacks_second_factor, note_visit
 from apps.panel.addresses import PANEL_URLS, inside
 from apps.panel.error_pages import second_factor_required
 from apps.panel.requests import in_shop
 from apps.shops.models import Shop
-from apps.staff.domain.access import lacks_second_factor, shops_of, two_factor_still_due
-from apps.staff.domain.sessions import note_visit
+from apps.staff.domain.access import shops_of, two_factor_still_due
 from apps.staff.models import User
 
 _PANEL = re.compile(r"\A/s/(?P<handle>[-\w]+)/admin(?P<rest>/.*)\Z")

@@ -11,9 +11,9 @@ from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Product, ProductImage
 from apps.ground.errors import DomainError
 from apps.media.images import MAX_BYTES
+from apps.panel.access import require
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.staff.domain.access import require
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512

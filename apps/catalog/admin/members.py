@@ -16,9 +16,9 @@ from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, products_of, with_order
 from apps.catalog.models import Collect, Collection, Product, ProductImage
 from apps.ground.errors import DomainError
+from apps.panel.access import require
 from apps.panel.requests import By
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.staff.domain.access import require
 
 MANUAL = Collection.SortOrder.MANUAL
 MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200

@@ -24,9 +24,9 @@ from apps.catalog.domain.collections.rules import (
     relations_of,
 )
 from apps.catalog.models import Collection, Product, SmartCollection
+from apps.panel.access import require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
-from apps.staff.domain.access import require
 
 SHOWN = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")

@@ -21,13 +21,13 @@ from apps.content.domain.markup import harmless, refusal_of
 from apps.content.domain.pictures import Picture, PictureRefused, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.metafields.admin.inline import MetafieldInline
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership

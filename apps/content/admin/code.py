@@ -19,10 +19,10 @@ from apps.content.domain.contents import StorageFailed
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
+from apps.panel.access import may, require
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import names_of
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"

@@ -25,10 +25,10 @@ from apps.ground.errors import DomainError
 from apps.jobs.models import Job
 from apps.media.zips import MIB
 from apps.outgoing.addresses import UrlRefused, vet_url
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
 from apps.panel.requests import Context
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 grant("themes", "vacd", "content.theme", "content.asset")

@@ -18,6 +18,7 @@ from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.requests import Context
@@ -25,7 +26,6 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
 from apps.panel.theme import display
 from apps.shops.models import Shop
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))

@@ -12,11 +12,11 @@ from apps.events.domain import topics
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.panel import home
+from apps.panel.access import require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter, midnight
-from apps.staff.domain.access import require
 from apps.staff.domain.actors import actor_of, name_of, names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership

@@ -21,6 +21,7 @@ from apps.exchange.models import Export, ExportKind, Format, Import, ImportedRow
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.orders.models import Order
+from apps.panel.access import MissingPermission, may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.requests import in_shop
@@ -28,7 +29,6 @@ from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
-from apps.staff.domain.access import MissingPermission, may, require
 from apps.staff.domain.permissions import grant, grant_custom
 
 IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"

@@ -14,6 +14,7 @@ from apps.inventory.domain import grid, stock
 from apps.inventory.domain.grid import CellsRefused
 from apps.inventory.domain.naming import matches, names_of_items
 from apps.inventory.models import InventoryItem, Location, StockMovement
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
@@ -21,7 +22,6 @@ from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import countries, find_province
-from apps.staff.domain.access import may, require
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
 ROWS, COLUMNS, LONGEST_TERM = 50, 6, 200

@@ -13,13 +13,13 @@ from django_stubs_ext import WithAnnotations
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
 from apps.inventory.models import Location
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect, display
 from apps.shops.domain.countries import countries, country_name, find_province
-from apps.staff.domain.access import may, require
 
 CHANGE = "inventory.change_location"
 

@@ -10,11 +10,11 @@ from django.urls import URLPattern
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.theme import display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import name_of
 from apps.staff.domain.permissions import grant
 

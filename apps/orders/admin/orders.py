@@ -17,13 +17,13 @@ from apps.orders.admin.story import tell
 from apps.orders.domain import editing, payments, transitions
 from apps.orders.models import Order
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
 from apps.panel.theme import display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))

@@ -31,6 +31,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
+from apps.panel.access import may
 from apps.panel.requests import Context, in_shop
 from apps.panel.screens import saved_views
 from apps.panel.screens.extensions import Inline, added_to
@@ -38,7 +39,6 @@ from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.history import ScreenHistory
 from apps.panel.screens.lists import PanelChangeList
 from apps.panel.screens.paging import BoundedPaginator
-from apps.staff.domain.access import may
 
 M = TypeVar("M", bound=models.Model)
 Row = TypeVar("Row", bound=ShopOwned)

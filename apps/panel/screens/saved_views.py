@@ -17,10 +17,10 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 
 from apps.ground.rows import TimestampedQuerySet
+from apps.panel.access import MissingPermission
 from apps.panel.requests import in_shop
 from apps.panel.screens.pages import ScreenPages
 from apps.staff.backends import current_membership
-from apps.staff.domain.access import MissingPermission
 from apps.staff.models import SavedView, User
 
 SIZE_VAR = "size"

@@ -14,6 +14,7 @@ from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
 from apps.panel.requests import Context
@@ -22,7 +23,6 @@ from apps.panel.theme import display
 from apps.shops.admin import departures, scope_fields, tokens
 from apps.shops.domain import installing
 from apps.shops.models import AccessToken, App, Installation
-from apps.staff.domain.access import may, require
 
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"

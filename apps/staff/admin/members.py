@@ -13,6 +13,7 @@ from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import posted
 from apps.panel.requests import Context, in_shop
@@ -20,7 +21,6 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant, grant_custom
 from apps.staff.mails import send_invitation
 from apps.staff.models import Membership
