@@ -133,6 +133,7 @@ class ThemeAdmin(ThemeCode):
     def _card(self, request: HttpRequest, theme: Theme, count: int) -> Context:
         return {
             "theme": theme,
+            "kind": _badge_of(theme),
             "job": _job_of(theme) if theme.processing else None,
             "vintage": theme.previewable and is_vintage(theme),
             "may_change": may(request, CHANGE),
@@ -256,6 +257,13 @@ class ThemeAdmin(ThemeCode):
         else:
             self.message_user(request, f"Done: {name}.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))
+
+
+def _badge_of(theme: Theme) -> str:
+    """The kind of badge that its state has."""
+    if theme.role == Theme.Role.MAIN:
+        return "success"
+    return "danger" if theme.failed else "warning" if theme.processing else "info"
 
 
 def _job_of(theme: Theme) -> Job | None:
