@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -20,6 +19,7 @@ from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
 from apps.panel.access import may, require
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
@@ -172,53 +172,30 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         typed: str | None = None,
         conflict: bool = False,
         refusal: str = "",
-        **context: Any,
+        **context: object,
     ) -> HttpResponse:
-        keys = list(Asset.objects.filter(theme=theme).order_by("key").values_list("key", flat=True))
+        """The page of one file, as it is stored or as it was typed; the status says what became of saving it."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
-        stored = _now(asset)
-        versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
-        names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+        history = _history(theme, key, asset)
         response = self.page(
             request,
             "panel/themes/code.html",
             f"Code of {theme}",
             original=theme,
-            tree=[(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
             key=key,
             asset=asset,
-            deleted=AssetVersion.objects.filter(theme=theme)
-            .exclude(key__in=keys)
-            .order_by("key")
-            .values_list("key", flat=True)
-            .distinct(),
             missing=bool(key) and asset is None and not refusal and not conflict,
-            lost=stored.lost,
             conflict=conflict,
-            is_text=assets.is_text(key) if key else False,
-            text=stored.text if typed is None else typed,
-            theirs=stored.text if conflict else None,
-            language=language_of(key),
-            content_type=media_type(key) if key else "",
-            picture=self._picture(theme, asset) if asset else "",
-            saved_by=names[asset.actor] if asset else "",
-            versions=[(version, names[version.actor]) for version in versions],
             refusal=refusal,
             may_change=may(request, CHANGE_ASSET) and theme.previewable,
-            deletable=asset is not None and key != assets.LAYOUT,
+            **_tree(theme),
+            **_content(theme, key, asset, typed=typed, conflict=conflict),
+            **history,
             **context,
         )
-        unknown = bool(key) and asset is None and not versions
+        unknown = bool(key) and asset is None and not history["versions"]
         response.status_code = 409 if conflict else 422 if refusal else 404 if unknown else 200
         return response
-
-    @staticmethod
-    def _picture(theme: Theme, asset: Asset) -> str:
-        """Where a picture among the files is seen, on this host."""
-        url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
-        if url is None or not asset.key.lower().endswith(_PICTURES):
-            return ""
-        return "/storefront/" + url.partition("/storefront/")[2]
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Delete a file; its versions stay."""
@@ -267,3 +244,47 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
             language=language_of(version.key),
             may_change=may(request, CHANGE_ASSET),
         )
+
+
+def _tree(theme: Theme) -> Context:
+    """The theme's files by folder, and the keys of those that were deleted."""
+    files = Asset.objects.filter(theme=theme)
+    keys = list(files.order_by("key").values_list("key", flat=True))
+    gone = AssetVersion.objects.filter(theme=theme).exclude(key__in=keys)
+    return {
+        "tree": [(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
+        "deleted": gone.order_by("key").values_list("key", flat=True).distinct(),
+    }
+
+
+def _content(theme: Theme, key: str, asset: Asset | None, *, typed: str | None, conflict: bool) -> Context:
+    """What is in a file, or what somebody typed over it."""
+    stored = _now(asset)
+    return {
+        "lost": stored.lost,
+        "is_text": assets.is_text(key) if key else False,
+        "text": stored.text if typed is None else typed,
+        "theirs": stored.text if conflict else None,
+        "language": language_of(key),
+        "content_type": media_type(key) if key else "",
+        "picture": _picture(theme, asset) if asset else "",
+        "deletable": asset is not None and key != assets.LAYOUT,
+    }
+
+
+def _history(theme: Theme, key: str, asset: Asset | None) -> Context:
+    """The earlier versions of a file and who saved each, and who saved the present one."""
+    versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
+    names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+    return {
+        "versions": [(version, names[version.actor]) for version in versions],
+        "saved_by": names[asset.actor] if asset else "",
+    }
+
+
+def _picture(theme: Theme, asset: Asset) -> str:
+    """Where a picture among the files is seen, on this host."""
+    url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
+    if url is None or not asset.key.lower().endswith(_PICTURES):
+        return ""
+    return "/storefront/" + url.partition("/storefront/")[2]
