@@ -20,6 +20,7 @@ from apps.content.domain.addresses import article_image_url
 from apps.content.domain.markup import harmless, refusal_of
 from apps.content.domain.pictures import Picture, PictureRefused, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
+from apps.ground.phrases import INVALID
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
@@ -153,7 +154,7 @@ class ArticleForm(PanelForm[Article]):
         try:
             return str(TagsField().run_validation(self.cleaned_data["tags"]))
         except Exception as error:
-            raise ValidationError(str(getattr(error, "detail", ["is invalid"])[0])) from error
+            raise ValidationError(str(getattr(error, "detail", [INVALID])[0])) from error
 
 
 class VisibilityFilter(admin.SimpleListFilter):

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned
 from apps.staff.models.users import User
 
@@ -18,7 +19,7 @@ class Membership(ShopOwned):
             models.UniqueConstraint(
                 fields=("shop", "user"),
                 name="staff_membership_once_per_shop",
-                violation_error_message="has already been taken",
+                violation_error_message=TAKEN,
             ),
         )
         verbose_name = "staff member"

@@ -7,6 +7,8 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.utils import timezone
 
+from apps.ground.phrases import TAKEN
+
 
 class UserManager(BaseUserManager["User"]):
     """Makes users, who are known by their e-mail address."""
@@ -34,7 +36,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person of the staff of one or more shops; an operator (superuser) sees all of them."""
 
-    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": "has already been taken"})
+    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": TAKEN})
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
     phone = models.CharField(max_length=50, blank=True)
