@@ -1,6 +1,7 @@
 """Blogs and articles as staff write them."""
 
 from datetime import datetime
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -24,7 +25,7 @@ from apps.ground.phrases import INVALID
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.requests import Context, in_shop
+from apps.panel.requests import Context, StaffRequest, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
@@ -178,6 +179,12 @@ class VisibilityFilter(admin.SimpleListFilter):
         return queryset.filter(**states[self.value()]) if self.value() in states else queryset
 
 
+class _ArticleRequest(StaffRequest):
+    """A request that saves an article, with the picture that came along, if any."""
+
+    picture: Picture
+
+
 @admin.register(Article)
 class ArticleAdmin(ShopOwnedAdmin[Article]):
     """Articles, written as HTML with a preview that runs nothing."""
@@ -272,7 +279,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         if upload is not None:
             require(request, "content.change_article" if object_id else "content.add_article")
             try:
-                request.picture = store_picture(upload.read(), str(upload.name))  # type: ignore[attr-defined]
+                cast("_ArticleRequest", request).picture = store_picture(upload.read(), str(upload.name))
             except PictureRefused as refusal:
                 said = f"The picture {refusal.errors['image'][0]}."
                 in_shop(request).panel_refusal = PictureRefused(said, field="picture")

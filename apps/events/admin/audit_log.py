@@ -1,7 +1,7 @@
 """The audit log: what happened in the shop, who did it, when. It can only be read."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -14,7 +14,7 @@ from apps.events.models import Event
 from apps.panel import home
 from apps.panel.access import require
 from apps.panel.menu import Menu
-from apps.panel.requests import Context
+from apps.panel.requests import Context, StaffRequest
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter, midnight
 from apps.staff.domain.actors import actor_of, name_of, names_of
@@ -59,6 +59,12 @@ class ActorFilter(SelectFilter):
         return queryset.filter(actor=value) if value else queryset
 
 
+class _LogRequest(StaffRequest):
+    """A request for a page of the list, which shows the names of its actors."""
+
+    actor_names: dict[str, str]
+
+
 @admin.register(Event)
 class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     """The events of the shop as its audit log."""
@@ -84,14 +90,15 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
     ) -> tuple[QuerySet[Event], bool]:
         """The log has a search of its own; the panel-wide one would find every change of everything."""
-        if getattr(request, "resolver_match", None) and request.resolver_match.url_name == "search":  # type: ignore[union-attr]
+        match = request.resolver_match
+        if match and match.url_name == "search":
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """The page, with the names of its actors looked up at once."""
         page = super().get_changelist_instance(request)
-        request.actor_names = names_of([event.actor for event in page.result_list])  # type: ignore[attr-defined]
+        cast("_LogRequest", request).actor_names = names_of([event.actor for event in page.result_list])
         return page
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
@@ -101,8 +108,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
             return event.created_at
 
         def who(event: Event) -> str:
-            name: str = request.actor_names[event.actor]  # type: ignore[attr-defined]
-            return name
+            return cast("_LogRequest", request).actor_names[event.actor]
 
         def what(event: Event) -> str:
             return sentence(event)
