@@ -33,7 +33,7 @@ check: environment
 format: environment
 	ruff check --fix .
 	ruff format .
-	djlint --reformat --quiet templates apps
+	-djlint --reformat --quiet templates apps  # exits with 1 where it changed something
 
 openapi: environment
 	$(RUN) manage.py openapi
