@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 
-from apps.events.domain.changes import changes_in
+from apps.events.domain.changes import Changes, changes_between
 from apps.events.domain.recording import record_event
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
@@ -18,6 +19,17 @@ from apps.staff.domain.actors import names_of
 
 HISTORY_LENGTH = 100
 M = TypeVar("M", bound=Model)
+
+
+def _changes_in(form: BaseForm) -> Changes:
+    """What a person changed in a form, of what they could see."""
+    return changes_between(
+        {
+            name: (form.get_initial_for_field(form.fields[name], name), form.cleaned_data.get(name))
+            for name in form.changed_data
+            if name in form.fields and not form.fields[name].widget.is_hidden
+        }
+    )
 
 
 def _unlogged(*args: object, **kwargs: object) -> Any:
@@ -41,7 +53,7 @@ class ScreenHistory(ScreenPages[M]):
         """Save what hangs on the row, then record what happened to all of it."""
         super().save_related(request, form, formsets, change)
         if self.topics and (not change or form.has_changed() or any(f.has_changed() for f in formsets)):
-            self.record(request, "update" if change else "create", form.instance, changes_in(form))
+            self.record(request, "update" if change else "create", form.instance, _changes_in(form))
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:
         """Record and delete one row."""
