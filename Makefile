@@ -25,6 +25,7 @@ check: environment
 	mypy .
 	lint-imports
 	djlint --lint --quiet templates apps
+	djlint --check --quiet templates apps
 	$(RUN) manage.py makemigrations --check --dry-run
 	BACKOFFICE_BEHIND_TLS_PROXY=on $(RUN) manage.py check --deploy --fail-level WARNING
 	$(RUN) manage.py openapi --check
@@ -32,6 +33,7 @@ check: environment
 format: environment
 	ruff check --fix .
 	ruff format .
+	-djlint --reformat --quiet templates apps  # exits with 1 where it changed something
 
 openapi: environment
 	$(RUN) manage.py openapi

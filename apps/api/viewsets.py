@@ -30,7 +30,7 @@ from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.rows import ShopOwned
 
-__all__ = ["ApiView", "ShopViewSet"]
+__all__ = ["SINGULARS", "ApiView", "ShopViewSet"]
 
 M = TypeVar("M", bound=ShopOwned)
 

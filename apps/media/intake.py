@@ -40,7 +40,9 @@ class TakenPicture:
     height: int
 
 
-def from_body(*, attachment: object, src: object, filename: object, seconds: float = MAX_SECONDS) -> TakenPicture:
+def from_body(
+    *, attachment: object, src: object, filename: object, seconds: float = MAX_SECONDS, longest_url: int = MAX_URL
+) -> TakenPicture:
     """Take the picture of a body, which is either attached or named by its address.
 
     Args:
@@ -48,6 +50,7 @@ def from_body(*, attachment: object, src: object, filename: object, seconds: flo
         src: An address to download it from.
         filename: What the client calls it; else the address or a neutral name says.
         seconds: How long a download may take.
+        longest_url: The most characters of an address.
 
     Raises:
         PictureRefused: There is none, there are two, or it cannot be had, read or kept.
@@ -58,7 +61,7 @@ def from_body(*, attachment: object, src: object, filename: object, seconds: flo
         raise PictureRefused(INVALID, field="filename")
     if attachment is not None:
         return from_upload(_decoded(attachment), filename or "")
-    if not isinstance(src, str) or not 0 < len(src) <= MAX_URL:
+    if not isinstance(src, str) or not 0 < len(src) <= longest_url:
         raise PictureRefused(INVALID if src else BLANK, field="src" if src else "image")
     return from_upload(_downloaded(src, seconds), filename or unquote(urlsplit(src).path))
 

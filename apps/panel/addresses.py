@@ -6,8 +6,7 @@ chooser) must be asked for with ``outside_url``.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
 
 from django.conf import settings
 from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
@@ -35,12 +34,12 @@ def addresses(urlconf: str, prefix: str) -> Iterator[None]:
         set_script_prefix(prefix_before)
 
 
-def inside(shop: Shop) -> Any:
+def inside(shop: Shop) -> AbstractContextManager[None]:
     """A context in which ``reverse`` answers from a shop's panel."""
     return addresses(PANEL_URLS, panel_prefix(shop))
 
 
-def outside() -> Any:
+def outside() -> AbstractContextManager[None]:
     """A context in which ``reverse`` answers from outside of every panel."""
     return addresses(settings.ROOT_URLCONF, "/")
 

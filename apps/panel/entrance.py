@@ -1,6 +1,6 @@
 """The way into the panel: the entrance, the shop chooser, and the operator's page that opens a shop."""
 
-from typing import Any, cast
+from typing import cast
 from zoneinfo import available_timezones
 
 from django import forms
@@ -13,12 +13,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
+from apps.panel.access import staff_only
 from apps.panel.addresses import panel_prefix
 from apps.panel.error_pages import second_factor_required
 from apps.panel.once import posted
 from apps.shops.domain import opening
 from apps.shops.models import Shop
-from apps.staff.domain.access import shops_of, staff_only, two_factor_still_due
+from apps.staff.domain.access import shops_of, two_factor_still_due
 from apps.staff.domain.actors import actor_of
 from apps.staff.models import User
 
@@ -87,9 +88,8 @@ def new_shop(request: HttpRequest) -> HttpResponse:
 
 
 def _open(form: NewShopForm, user: User) -> Shop | None:
-    values: dict[str, Any] = form.cleaned_data
     try:
-        return opening.create_shop(actor=actor_of(user), at=timezone.now(), **values)
+        return opening.create_shop(actor=actor_of(user), at=timezone.now(), **form.cleaned_data)
     except DomainError as refusal:
         for field, texts in refusal.errors.items():
             form.add_error(field if field in form.fields else None, texts)

@@ -1,7 +1,6 @@
 """The panel's error pages. They stand on their own: they must work where everything else does not."""
 
 from datetime import date
-from typing import Any
 
 from django.contrib.auth import get_permission_codename
 from django.db import transaction
@@ -11,8 +10,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.events.domain.recording import record_event
+from apps.panel.access import MissingPermission
 from apps.panel.addresses import outside_url, panel_prefix
-from apps.staff.domain.access import MissingPermission
+from apps.panel.requests import shop_of
 from apps.staff.domain.actors import actor_of
 from apps.staff.domain.permission_labels import granting_in_words
 from apps.staff.models import Membership, User
@@ -27,7 +27,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: names the permission that is missing, and whom to ask."""
-    shop = getattr(request, "shop", None)
+    shop = shop_of(request)
     owner = None
     if shop is not None and isinstance(request.user, User):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
@@ -45,7 +45,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
     """403: this shop, or the whole installation, lets nobody in without a second factor since a day."""
-    if getattr(request, "shop", None) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
+    if shop_of(request) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
         _note_refusal(request)
     text = (
         f"Since {date_format(day)} a second factor is required here: a code from your phone besides your password."
@@ -75,8 +75,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _page(request, 500, "Something went wrong", text)
 
 
-def _page(request: HttpRequest, status: int, title: str, text: str, **context: Any) -> HttpResponse:
-    shop = getattr(request, "shop", None)
+def _page(request: HttpRequest, status: int, title: str, text: str, **context: object) -> HttpResponse:
+    shop = shop_of(request)
     common = {
         "status": status,
         "title": title,

@@ -5,14 +5,14 @@ Domains add cards with ``add_card`` and sections with ``add_section``; one whose
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
-from apps.staff.domain.access import may
+from apps.panel.access import may
+from apps.panel.requests import Context
 from apps.staff.domain.actors import names_of
 
 RECENT = 8
@@ -46,7 +46,7 @@ class Section:
 
     template: str
     permission: str
-    values: Callable[[HttpRequest], dict[str, Any]]
+    values: Callable[[HttpRequest], Context]
 
 
 _cards: list[Card] = []
@@ -63,7 +63,7 @@ def add_section(section: Section) -> None:
     _sections.append(section)
 
 
-def sections(request: HttpRequest) -> list[tuple[str, dict[str, Any]]]:
+def sections(request: HttpRequest) -> list[tuple[str, Context]]:
     """The templates of this person's sections, with their values."""
     return [(section.template, section.values(request)) for section in _sections if may(request, section.permission)]
 

@@ -6,7 +6,6 @@ belong to no model are added with ``add_page``. The search and the home page ask
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -14,6 +13,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from apps.panel.addresses import outside_url, panel_url
+from apps.panel.requests import Context, shop_of
 from apps.staff.domain.access import shops_of
 from apps.staff.models import User
 
@@ -73,10 +73,10 @@ def entries(request: HttpRequest) -> list[Entry]:
     return sorted(found, key=lambda entry: (SECTIONS.index(entry.section), entry.order, entry.title))
 
 
-def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+def navigation(request: HttpRequest) -> list[Context]:
     """The sidebar, as the theme wants it."""
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index"), "order": 0}
-    groups: list[dict[str, Any]] = [{"title": None, "items": [home]}]
+    groups: list[Context] = [{"title": None, "items": [home]}]
     for entry in entries(request):
         if groups[-1]["title"] != entry.section:
             groups.append({"title": entry.section, "items": []})
@@ -86,18 +86,18 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def shop_name(request: HttpRequest) -> str:
     """The header of the menu."""
-    return str(getattr(request, "shop", None) or "Backoffice")
+    return str(shop_of(request) or "Backoffice")
 
 
 def shop_domain(request: HttpRequest) -> str:
     """The line below it."""
-    shop = getattr(request, "shop", None)
+    shop = shop_of(request)
     return shop.domain if shop else ""
 
 
-def shop_switcher(request: HttpRequest) -> list[dict[str, Any]]:
+def shop_switcher(request: HttpRequest) -> list[Context]:
     """The other shops of this person; empty where there is none."""
-    shop = getattr(request, "shop", None)
+    shop = shop_of(request)
     if shop is None or not isinstance(request.user, User):
         return []
     others = list(shops_of(request.user).exclude(pk=shop.pk)[:SWITCHER_SHOPS])
@@ -107,7 +107,7 @@ def shop_switcher(request: HttpRequest) -> list[dict[str, Any]]:
     return [*links, {"title": "All shops", "link": outside_url("shops"), "icon": "apps"}]
 
 
-def account_links(request: HttpRequest) -> list[dict[str, Any]]:
+def account_links(request: HttpRequest) -> list[Context]:
     """What the person's own menu holds."""
     return [
         {"title": "My profile", "link": outside_url("profile")},

@@ -12,11 +12,12 @@ from django.utils import timezone
 from apps.events.domain.context import cause
 from apps.ground.errors import Gone
 from apps.ground.tenancy import shop_scope
+from apps.panel.access import lacks_second_factor, note_visit
 from apps.panel.addresses import PANEL_URLS, inside
 from apps.panel.error_pages import second_factor_required
+from apps.panel.requests import in_shop
 from apps.shops.models import Shop
-from apps.staff.domain.access import lacks_second_factor, shops_of, two_factor_still_due
-from apps.staff.domain.sessions import note_visit
+from apps.staff.domain.access import shops_of, two_factor_still_due
 from apps.staff.models import User
 
 _PANEL = re.compile(r"\A/s/(?P<handle>[-\w]+)/admin(?P<rest>/.*)\Z")
@@ -35,7 +36,6 @@ class ShopMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Enter the shop that the path names, if it names one."""
-        request.shop = None  # type: ignore[attr-defined]
         if found := _PANEL.match(request.path_info):
             return self._enter(request, found["handle"], found["rest"])
         if found := _INCOMPLETE.match(request.path_info):
@@ -58,9 +58,9 @@ class ShopMiddleware:
             raise Http404("You work in no shop of this name.")
         _remember(request.user, shop)
         note_visit(request)
-        request.shop = shop  # type: ignore[attr-defined]
-        request.urlconf = PANEL_URLS
-        request.path_info = rest
+        request = in_shop(request)
+        request.shop, request.panel_refusal = shop, None
+        request.urlconf, request.path_info = PANEL_URLS, rest
         request_id = getattr(request, "request_id", "")
         address = request.META.get("REMOTE_ADDR") or None
         with (
@@ -72,7 +72,7 @@ class ShopMiddleware:
             day = two_factor_still_due(request.user, shop)
             if day and day <= timezone.localdate():
                 return second_factor_required(request, day)
-            request.two_factor_due = day  # type: ignore[attr-defined]
+            request.two_factor_due = day
             return self.get_response(request)
 
 

@@ -5,7 +5,6 @@ that is too short is not looked for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -46,8 +45,7 @@ def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
     for model, model_admin in admin.site._registry.items():
         if not model_admin.get_search_fields(request) or not model_admin.has_view_permission(request):
             continue
-        rows: Any = model_admin.get_queryset(request)
-        rows, has_duplicates = model_admin.get_search_results(request, rows, term)
+        rows, has_duplicates = model_admin.get_search_results(request, model_admin.get_queryset(request), term)
         if has_duplicates:
             rows = rows.distinct()
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"

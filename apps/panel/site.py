@@ -1,17 +1,19 @@
 """The panel's site: Django's admin in the theme, once per shop."""
 
 import time
-from typing import Any
 
 from allauth.account.adapter import get_adapter
 from django.conf import settings
+from django.contrib.admin import ModelAdmin
 from django.core.paginator import Paginator
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 
 from apps.panel import home, search
 from apps.panel.addresses import outside_url
+from apps.panel.requests import Context, shop_of
 from apps.panel.screens import saved_views
 from apps.panel.theme import ThemedSite
 from apps.staff.models import Membership
@@ -27,7 +29,9 @@ class StaffSite(ThemedSite):
     index_title = "Home"
     enable_nav_sidebar = True
 
-    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+    def register(
+        self, model_or_iterable: object, admin_class: type[ModelAdmin[Model]] | None = None, **options: object
+    ) -> None:
         """Take in screens of our own only.
 
         Packages bring theirs (groups, second factors, e-mail addresses), which know nothing of shops and would show
@@ -40,7 +44,7 @@ class StaffSite(ThemedSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the request is in a shop; what it may do there, each page asks itself."""
-        return bool(request.user.is_active and getattr(request, "shop", None) is not None)
+        return bool(request.user.is_active and shop_of(request) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
@@ -50,11 +54,11 @@ class StaffSite(ThemedSite):
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
         ]
 
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[object]:
         """Nothing: the menu is the list, and this one costs four questions per model on every page."""
         return []
 
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def index(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """The home page, also for somebody without any permission."""
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         context = {
@@ -69,13 +73,11 @@ class StaffSite(ThemedSite):
         }
         return TemplateResponse(request, "panel/home.html", context)
 
-    def app_index(
-        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Context | None = None) -> HttpResponse:
         """There is no page per app; the home page has the menu."""
         return HttpResponseRedirect(reverse("admin:index"))
 
-    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def search(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """What the search field shows while somebody types."""
         began = time.monotonic()
         results = search.find(request, request.GET.get("s", ""))
@@ -93,21 +95,21 @@ class StaffSite(ThemedSite):
             headers={"HX-Trigger": "search"},
         )
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def login(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Nobody logs in here: whoever comes this far is logged in."""
         return HttpResponseRedirect(reverse("admin:index"))
 
-    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def logout(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Log out; by POST only, so that no link or picture can."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         get_adapter(request).logout(request)
         return HttpResponseRedirect(str(settings.LOGOUT_REDIRECT_URL))
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def password_change(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Passwords are changed among the account's own pages."""
         return HttpResponseRedirect(outside_url("account_change_password"))
 
-    def password_change_done(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def password_change_done(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """See ``password_change``."""
         return HttpResponseRedirect(outside_url("profile"))

@@ -1,22 +1,78 @@
-"""What we take of django-unfold: the only module that imports it, so that one place changes with it."""
+"""What we take of django-unfold: the only module that imports it, so that one place changes with it.
 
-from unfold.admin import ModelAdmin as ThemedAdmin
-from unfold.admin import StackedInline as ThemedStackedInline
-from unfold.admin import TabularInline as ThemedTabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
+The theme has no types of its own. To the type checker its classes are Django's, with the attributes that we set.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from django.db.models import Model
 from unfold.dataclasses import SearchResult
-from unfold.decorators import display
 from unfold.sites import UnfoldAdminSite as ThemedSite
-from unfold.views import ChangeList as ThemedChangeList
-from unfold.widgets import UnfoldAdminEmailInputWidget as ThemedEmailInput
-from unfold.widgets import UnfoldAdminFileFieldWidget as ThemedFileInput
-from unfold.widgets import UnfoldAdminSelectWidget as ThemedSelect
-from unfold.widgets import UnfoldAdminTextareaWidget as ThemedTextarea
-from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
-from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin, StackedInline, TabularInline
+    from django.contrib.admin.options import _FieldOpts
+    from django.contrib.admin.views.main import ChangeList as ThemedChangeList
+    from django.forms import CheckboxInput as ThemedSwitch
+    from django.forms import ClearableFileInput as ThemedFileInput
+    from django.forms import EmailInput as ThemedEmailInput
+    from django.forms import Select as ThemedSelect
+    from django.forms import Textarea as ThemedTextarea
+    from django.forms import TextInput as ThemedTextInput
+
+    M = TypeVar("M", bound=Model)
+    Child = TypeVar("Child", bound=Model)
+    Parent = TypeVar("Parent", bound=Model)
+    Column = TypeVar("Column", bound=Callable[..., object])
+
+    class ThemedAdmin(ModelAdmin[M]):
+        """A screen in the theme."""
+
+        list_filter_sheet: bool
+        list_filter_submit: bool
+        warn_unsaved_form: bool
+
+    class ThemedTabularInline(TabularInline[Child, Parent]):
+        """Inline rows as a table."""
+
+        per_page: int
+        tab: bool
+
+    class ThemedStackedInline(StackedInline[Child, Parent]):
+        """Inline rows one below the other."""
+
+        tab: bool
+
+    def display(
+        *,
+        description: str,
+        ordering: str = ...,
+        boolean: bool = ...,
+        header: bool = ...,
+        label: Mapping[str, str] = ...,
+        empty_value: str = ...,
+    ) -> Callable[[Column], Column]:
+        """A column of a list."""
+
+else:
+    from unfold.admin import ModelAdmin as ThemedAdmin
+    from unfold.admin import StackedInline as ThemedStackedInline
+    from unfold.admin import TabularInline as ThemedTabularInline
+    from unfold.decorators import display
+    from unfold.views import ChangeList as ThemedChangeList
+    from unfold.widgets import UnfoldAdminEmailInputWidget as ThemedEmailInput
+    from unfold.widgets import UnfoldAdminFileFieldWidget as ThemedFileInput
+    from unfold.widgets import UnfoldAdminSelectWidget as ThemedSelect
+    from unfold.widgets import UnfoldAdminTextareaWidget as ThemedTextarea
+    from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
+    from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
+
+# A group of fields of a form, under its heading.
+Fieldset: TypeAlias = "tuple[str | None, _FieldOpts]"
 
 __all__ = [
-    "AutocompleteSelectFilter",
+    "Fieldset",
     "SearchResult",
     "ThemedAdmin",
     "ThemedChangeList",

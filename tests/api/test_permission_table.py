@@ -33,6 +33,12 @@ def test_every_route_has_a_sample_and_every_sample_a_route() -> None:
     assert {route.name for route in ROUTES} == SAMPLES.keys()
 
 
+def test_every_scope_that_a_route_asks_for_can_be_granted() -> None:
+    asked = {route.view.scope for route in ROUTES if route.view.scope}
+
+    assert [word for word in sorted(asked) if not {f"read_{word}", f"write_{word}"} & SCOPES.keys()] == []
+
+
 @pytest.mark.parametrize("route", WITH_SAMPLE, ids=ids)
 def test_sample_works(route: Route, arranged: Any) -> None:
     sample = SAMPLES[route.name]

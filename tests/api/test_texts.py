@@ -44,7 +44,7 @@ RULED = {
 def plain_texts(route: Route) -> list[Any]:
     return [
         field
-        for field in writable(route.view.serializer_class, "2026-07").values()
+        for field in writable(route.view.serializer_class, "2026-07")
         if type(field) is fields.TextField
         and field.max_length
         and field.field_name not in RULED

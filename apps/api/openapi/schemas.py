@@ -24,7 +24,8 @@ def resource_schema(serializer: Resource, version: str) -> Schema:
 
 def body_schema(serializer: Resource, version: str, *, complete: bool) -> Schema:
     """The JSON schema of what a version takes; ``complete`` names the required fields."""
-    return members_schema(writable(serializer, version), version, complete=complete)
+    fields = {str(field.field_name): field for field in writable(serializer, version)}
+    return members_schema(fields, version, complete=complete)
 
 
 def members_schema(fields: Mapping[str, ApiField], version: str, *, complete: bool = True) -> Schema:

@@ -138,18 +138,17 @@ def _ours(field: api.AnyField) -> api.ApiField:
     return field
 
 
-def writable(serializer: Resource, version: str) -> dict[str, api.ApiField]:
-    """The fields that a version takes, by name."""
-    fields = declaration(serializer)
-    return {name: field for name, field in fields.items() if not field.read_only and field.gate.admits(version)}
+def writable(serializer: Resource, version: str) -> list[api.ApiField]:
+    """The fields that a version takes."""
+    return [field for field in declaration(serializer).values() if not field.read_only and field.gate.admits(version)]
 
 
 @cache
 def _checks(serializer: Resource, version: str) -> list[_Taken]:
     """How a body is checked in a version, field by field."""
     return [
-        (name, str(field.source), field, field.checker(version))
-        for name, field in writable(serializer, version).items()
+        (str(field.field_name), str(field.source), field, field.checker(version))
+        for field in writable(serializer, version)
     ]
 
 

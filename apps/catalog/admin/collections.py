@@ -1,13 +1,15 @@
 """Collections as staff see them: what both kinds have in common, and those that are filled by hand."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.members import MembersPage
@@ -21,14 +23,14 @@ from apps.ground.phrases import size_of
 from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
-from apps.panel.theme import ThemedFileInput, display
+from apps.panel.requests import Context
+from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
 
-class CollectionForm(PanelForm):
+class CollectionForm(PanelForm[Collection]):
     """A collection; without a handle it gets one from its title."""
 
     published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
@@ -49,8 +51,8 @@ class CollectionForm(PanelForm):
             "image_alt",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """Whether it is published, and a hint for the handle."""
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
@@ -65,14 +67,14 @@ class CollectionForm(PanelForm):
         """In the form that handles have."""
         return str(read_as(HandleField(), self.cleaned_data["handle"]))
 
-    def clean_picture(self) -> Any:
+    def clean_picture(self) -> UploadedFile[bytes] | None:
         """Small enough; whether it is a picture is the service's to say."""
-        file = self.cleaned_data["picture"]
-        if file and file.size > MAX_BYTES:
+        file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
+        if file and (file.size or 0) > MAX_BYTES:
             raise ValidationError(f"The picture {TOO_MANY_BYTES}.")
         return file
 
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Values:
         """The columns that changed."""
         given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
         if "published" in self.changed_data or self.instance._state.adding:
@@ -80,14 +82,14 @@ class CollectionForm(PanelForm):
         return given
 
 
-class CollectionAdmin(MembersPage, ShopOwnedAdmin):
+class CollectionAdmin(MembersPage):
     """What the screens of both kinds have in common."""
 
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
     list_display = ("banner", "title", "sorted_by", "published", "updated_at")
     list_display_links = ("banner", "title")
-    list_filter: tuple[str, ...] = ("sort_order",)
+    list_filter: ClassVar[tuple[str, ...]] = ("sort_order",)
     search_fields = ("title__icontains", "handle__istartswith")
     ordering = ("title", "id")
     change_form_template = "panel/catalog/collection.html"
@@ -96,7 +98,7 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
         css = {"all": ("panel/catalog.css",)}
 
     @display(description="")
-    def banner(self, collection: Collection) -> Any:
+    def banner(self, collection: Collection) -> SafeString:
         """The picture."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
@@ -115,7 +117,9 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
         members = self.action_url("<path:object_id>/products/", self.members_view, "products")
         return [members, *super().get_urls()]
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
         """With the picture and the number of products."""
         collection = self.get_object(request, object_id)
         context = dict(extra_context or {})
@@ -128,12 +132,12 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
                 )
         return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
         """Through the service, which names, counts and illustrates."""
         parts = CollectionParts(drops_picture=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
             parts.picture = pictures.store(self.shop(request).pk, file.read(), file.name)
-        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        by = self.by(request)
         try:
             if change:
                 lifecycle.update_collection(Collection.objects.get(pk=obj.pk), form.attrs(), parts, **by)
@@ -144,14 +148,14 @@ class CollectionAdmin(MembersPage, ShopOwnedAdmin):
             pictures.discard([parts.picture] if parts.picture else [])
             raise
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Collection) -> None:
         """Through the service: the products stay."""
-        lifecycle.delete_collection(obj, actor=self.actor(request), at=timezone.now())
+        lifecycle.delete_collection(obj, **self.by(request))
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))
-_PICTURE = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
-_STORE = (
+_PICTURE: Fieldset = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
+_STORE: Fieldset = (
     "Online store",
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
 )

@@ -17,7 +17,7 @@ from apps.media.names import parse_transformation
 from apps.panel.theme import ThemedTextInput
 
 
-def read_as(field: ApiField, value: Any) -> Any:
+def read_as(field: ApiField, value: object) -> Any:
     """What the interface makes of a value.
 
     Raises:
@@ -26,8 +26,7 @@ def read_as(field: ApiField, value: Any) -> Any:
     try:
         return field.run_validation(value)
     except Refused as error:
-        details: Any = error.detail
-        raise ValidationError([str(detail).capitalize() + "." for detail in details]) from None
+        raise ValidationError([str(detail).capitalize() + "." for detail in error.detail]) from None
 
 
 class MoneyField(forms.DecimalField):
@@ -36,14 +35,14 @@ class MoneyField(forms.DecimalField):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": 0, "max_digits": 15, "decimal_places": 3, "widget": _Amount(), **options})
 
-    def clean(self, value: Any) -> Decimal | None:
+    def clean(self, value: object) -> Decimal | None:
         """The amount; it has no more decimals than the currency."""
-        amount: Decimal | None = super().clean(value)
+        amount = super().clean(value)
         if amount is not None and amount != amount.quantize(quantum_of(current_shop().currency)):
             raise ValidationError(f"{current_shop().currency} has no such small amounts.")
         return amount
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> object:
         """With the currency's decimals."""
         return value.quantize(quantum_of(current_shop().currency)) if isinstance(value, Decimal) else value
 

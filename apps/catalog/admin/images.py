@@ -1,12 +1,8 @@
 """The page of a product's images: add, describe, order by mouse or keyboard, remove."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 
 from apps.catalog.domain import pictures, products
 from apps.catalog.domain.images import MAX_IMAGES, add_image
@@ -16,19 +12,21 @@ from apps.catalog.models import Product, ProductImage
 from apps.ground.errors import DomainError
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
-from apps.staff.domain.access import require
+from apps.panel.access import require
+from apps.panel.requests import Context
+from apps.panel.screens.bases import ShopOwnedAdmin
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512
 MAX_FILES = 20
 
 
-class ProductImagesPage:
+class ProductImagesPage(ShopOwnedAdmin[Product]):
     """Gives the products' screen its page of images."""
 
-    def images_view(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+    def images_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the images, or do what a form asks for."""
-        product: Product = self.row_or_404(request, object_id)
+        product = self.row_or_404(request, object_id)
         require(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
         if request.method == "POST":
             try:
@@ -45,33 +43,32 @@ class ProductImagesPage:
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
         }
-        page: HttpResponse = self.page(request, "panel/catalog/images.html", f"Images of {product}", **context)
-        return page
+        return self.page(request, "panel/catalog/images.html", f"Images of {product}", **context)
 
     @staticmethod
     def _address(row: ProductImage, side: int) -> str:
         stem, _, extension = row.name.rpartition(".")
         return pictures.local_address_of(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
 
-    def _add_images(self: Any, request: HttpRequest, product: Product) -> str:
+    def _add_images(self, request: HttpRequest, product: Product) -> str:
         """Take files in and add them at the end."""
-        files: Sequence[Any] = request.FILES.getlist("files")[:MAX_FILES]
+        files = request.FILES.getlist("files")[:MAX_FILES]
         taken: list[Picture] = []
-        at = timezone.now()
+        by = self.by(request)
         try:
             for file in files:
-                if file.size > MAX_BYTES:
+                if (file.size or 0) > MAX_BYTES:
                     raise PictureRefused(f"{file.name} {TOO_MANY_BYTES}.", field="base")
-                taken.append(pictures.store(product.shop_id, file.read(), file.name))
+                taken.append(pictures.store(product.shop_id, file.read(), file.name or ""))
             with transaction.atomic():
                 for picture in taken:
-                    add_image(product.pk, ImageInput(picture=picture), actor=self.actor(request), at=at)
+                    add_image(product.pk, ImageInput(picture=picture), **by)
         except BaseException:
             pictures.discard(taken)
             raise
         return f"{len(taken)} image{'' if len(taken) == 1 else 's'} added."
 
-    def _change_images(self: Any, request: HttpRequest, product: Product) -> str:
+    def _change_images(self, request: HttpRequest, product: Product) -> str:
         """Order, describe and remove as the form says; images that came meanwhile stay, at the end."""
         known = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
         named = [int(text) for text in request.POST.getlist("image") if text.isdecimal() and int(text) in known]
@@ -82,12 +79,11 @@ class ProductImagesPage:
             for pk in ordered
             if pk not in gone
         ]
-        by = {"actor": self.actor(request), "at": timezone.now()}
-        products.update_product(product, {}, Parts(images=wanted), **by)
+        products.update_product(product, {}, Parts(images=wanted), **self.by(request))
         return "The images are saved."
 
 
-def _described(row: ProductImage, text: str | None) -> dict[str, Any]:
+def _described(row: ProductImage, text: str | None) -> Context:
     if text is None or text.strip() == (row.alt or ""):
         return {}
     return {"alt": text.strip()[:MAX_ALT] or None}

@@ -1,12 +1,13 @@
 """The page of a collection's products: found and added, put in order by mouse or keyboard, taken out."""
 
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.utils.safestring import SafeString
+from django_stubs_ext import WithAnnotations
 
 from apps.catalog.admin.fields import thumbnail
 from apps.catalog.admin.images import moved
@@ -15,16 +16,26 @@ from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, products_of, with_order
 from apps.catalog.models import Collect, Collection, Product, ProductImage
 from apps.ground.errors import DomainError
-from apps.staff.domain.access import require
+from apps.panel.access import require
+from apps.panel.requests import By
+from apps.panel.screens.bases import ShopOwnedAdmin
 
 MANUAL = Collection.SortOrder.MANUAL
 MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200
 
 
-class MembersPage:
+class _MainImage(TypedDict):
+    image_key: str | None
+    image_name: str | None
+
+
+Pictured: TypeAlias = "WithAnnotations[Product, _MainImage]"
+
+
+class MembersPage(ShopOwnedAdmin[Collection]):
     """Gives the screens of collections their page of products."""
 
-    def members_view(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+    def members_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the products, or do what a form asks for."""
         collection = self.row_or_404(request, object_id)
         change = f"catalog.change_{self.opts.model_name}"
@@ -33,7 +44,7 @@ class MembersPage:
         if request.method == "POST":
             try:
                 with transaction.atomic():
-                    said = _act(collection, request, {"actor": self.actor(request), "at": timezone.now()})
+                    said = _act(collection, request, self.by(request))
                 self.message_user(request, said, messages.SUCCESS)
             except DomainError as refusal:
                 self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
@@ -53,26 +64,25 @@ class MembersPage:
             "most": MOST_SHOWN,
             "back": self.url("change", collection.pk),
         }
-        page: HttpResponse = self.page(request, "panel/catalog/members.html", f"Products of {collection}", **context)
-        return page
+        return self.page(request, "panel/catalog/members.html", f"Products of {collection}", **context)
 
 
-def _with_pictures(rows: Any) -> Any:
+def _with_pictures(rows: QuerySet[Product]) -> QuerySet[Pictured]:
     first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
     return rows.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
 
 
-def _picture(row: Any) -> Any:
+def _picture(row: Pictured) -> SafeString:
     return thumbnail(row.shop_id, row.image_key or "", row.image_name or "")
 
 
-def _found(collection: Collection, term: str) -> list[Any]:
+def _found(collection: Collection, term: str) -> list[tuple[Pictured, SafeString]]:
     """Products to add: those with the term in their title that are not in yet."""
     rows = Product.rows().filter(title__icontains=term).exclude(pk__in=products_of(collection).values("pk"))
     return [(row, _picture(row)) for row in _with_pictures(rows.order_by("title", "id"))[:MOST_FOUND]]
 
 
-def _act(collection: Collection, request: HttpRequest, by: dict[str, Any]) -> str:
+def _act(collection: Collection, request: HttpRequest, by: By) -> str:
     """Add a product, or save order and removals."""
     add = request.POST.get("add", "")
     if add.isdecimal() and not collection.is_smart:

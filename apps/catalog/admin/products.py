@@ -1,14 +1,17 @@
 """Products as staff see them: one form with their variants, and a page for their images."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypedDict, cast
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Count, OuterRef, Subquery, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
 from apps.catalog.admin.fields import read_as, thumbnail
@@ -22,14 +25,16 @@ from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
+from apps.panel.requests import Context
+from apps.panel.screens.extensions import Inline
+from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.screens.inlines import nothing_to_save
 from apps.panel.theme import ThemedTextInput, display
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 
 
-class ProductForm(PanelForm):
+class ProductForm(PanelForm[Product]):
     """A product; without a handle it gets one from its title."""
 
     published = forms.BooleanField(required=False, initial=True, help_text="Offered to customers while it is active.")
@@ -54,8 +59,8 @@ class ProductForm(PanelForm):
             "published_scope",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """The options as one line of names."""
         self.existing: list[ProductOption] = []
         if not self.instance._state.adding:
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
@@ -88,7 +93,7 @@ class ProductForm(PanelForm):
             raise ValidationError("A name is too long.")
         return names
 
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Values:
         """The columns that changed."""
         given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
         if "published" in self.changed_data or self.instance._state.adding:
@@ -106,8 +111,18 @@ class ProductForm(PanelForm):
         ] or None
 
 
+class _Aggregates(TypedDict):
+    units: int | None
+    forms: int
+    image_key: str | None
+    image_name: str | None
+
+
+Listed: TypeAlias = "WithAnnotations[Product, _Aggregates]"
+
+
 @admin.register(Product)
-class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
+class ProductAdmin(ProductImagesPage):
     """What the shop sells; saving goes through the services."""
 
     menu = Menu("Catalog", "sell", 10)
@@ -130,7 +145,7 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
         ("Online store", {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
         """With what the list shows of other rows."""
         variants = Variant.objects.filter(product=OuterRef("pk")).order_by().values("product")
         first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
@@ -145,14 +160,14 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
             )
         )
 
-    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+    def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
         """Many variants are edited one by one."""
-        if obj is not None and obj.forms > MOST_ROWS:
-            return tuple(inline for inline in self.inlines if inline is not VariantInline)
-        return self.inlines
+        if obj is not None and _variants_of(obj) > MOST_ROWS:
+            return [MetafieldInline]
+        return super().get_inlines(request, obj)
 
     @display(description="")
-    def picture(self, product: Any) -> Any:
+    def picture(self, product: Listed) -> SafeString:
         """The main image."""
         return thumbnail(product.shop_id, product.image_key or "", product.image_name or "", product.title)
 
@@ -164,7 +179,7 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
         return product.get_status_display()
 
     @display(description="Stock")
-    def stock(self, product: Any) -> str:
+    def stock(self, product: Listed) -> str:
         """Over all variants and locations."""
         return f"{product.units or 0} in {product.forms} variant{'' if product.forms == 1 else 's'}"
 
@@ -184,7 +199,7 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
         return [images, *super().get_urls()]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """With the pictures, and the way to the variants of a product with many."""
         product = self.get_object(request, object_id)
@@ -192,18 +207,18 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
         if product is not None:
             rows = ProductImage.rows().filter(product=product).order_by("position", "id")[:8]
             context["pictures"] = [thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64) for row in rows]
-            context["many_variants"] = product.forms if product.forms > MOST_ROWS else 0
-        response: HttpResponse = super().change_view(request, object_id, form_url, context)
-        return response
+            count = _variants_of(product)
+            context["many_variants"] = count if count > MOST_ROWS else 0
+        return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Product, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Product, form: ProductForm, change: bool) -> None:
         """Nothing yet: the product is saved together with its variants."""
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(self, request: HttpRequest, form: ProductForm, formsets: Iterable[Any], change: bool) -> None:
         """Save the product and its variants in one call, then what else hangs on it."""
         rows = next((formset for formset in formsets if isinstance(formset, VariantFormSet)), None)
         parts = Parts(options=form.options(), variants=rows.wanted() if rows is not None else None)
-        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        by = self.by(request)
         if change:
             products.update_product(Product.objects.get(pk=form.instance.pk), form.attrs(), parts, **by)
         else:
@@ -211,10 +226,14 @@ class ProductAdmin(ProductImagesPage, ShopOwnedAdmin):
             form.instance.pk, form.instance._state.adding = made.pk, False
         for formset in formsets:
             if isinstance(formset, VariantFormSet):
-                formset.say_nothing_happened()
+                nothing_to_save(formset)
             else:
                 self.save_formset(request, form, formset, change=change)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Product) -> None:
         """Through the service: stock and files go along."""
-        products.delete_product(obj, actor=self.actor(request), at=timezone.now())
+        products.delete_product(obj, **self.by(request))
+
+
+def _variants_of(product: Product) -> int:
+    return cast("Listed", product).forms

@@ -1,12 +1,12 @@
 """Smart collections as staff see them: rules as rows, with a live preview of what they choose."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.forms.renderers import BaseRenderer
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import URLPattern
@@ -24,8 +24,9 @@ from apps.catalog.domain.collections.smart_rules import (
     relations_of,
 )
 from apps.catalog.models import Collection, Product, SmartCollection
+from apps.panel.access import require
 from apps.panel.menu import Menu
-from apps.staff.domain.access import require
+from apps.panel.requests import Context
 
 SHOWN = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")
@@ -42,7 +43,7 @@ class RulesWidget(forms.Widget):
 
     template_name = "panel/catalog/rules.html"
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+    def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
         """The rows, and two empty ones for people without scripts."""
         context = super().get_context(name, value, attrs)
         rules = value if isinstance(value, list) else []
@@ -55,20 +56,22 @@ class RulesWidget(forms.Widget):
         }
         return context
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
         """With the panel's templates, not those of the forms."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[dict[str, str]]:
+    def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str]]:
         """The rows that say something."""
         return read_rows(data, name)
 
-    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+    def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
         """Rows are there as soon as one part of them is."""
         return not any(f"{name}-{part}" in data for part in PARTS)
 
 
-def read_rows(data: Any, name: str) -> list[dict[str, str]]:
+def read_rows(data: QueryDict, name: str) -> list[dict[str, str]]:
     """The rules in a form's data; rows without a condition and a column are left out."""
     lists = [data.getlist(f"{name}-{part}")[: MAX_RULES + 1] for part in PARTS]
     rows = [dict(zip(PARTS, row, strict=True)) for row in zip(*lists, strict=False)]
@@ -80,7 +83,7 @@ class RulesField(forms.Field):
 
     widget = RulesWidget
 
-    def clean(self, value: Any) -> list[dict[str, str]]:
+    def clean(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
         """The rules.
 
         Raises:
@@ -91,9 +94,9 @@ class RulesField(forms.Field):
         except RulesRefused as refusal:
             raise ValidationError([_said(field, texts) for field, texts in refusal.errors.items()]) from None
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
+    def has_changed(self, initial: object, data: object) -> bool:
         """Whether a rule differs."""
-        return bool(initial != data)
+        return initial != data
 
 
 def _said(field: str, texts: list[str]) -> str:
@@ -138,8 +141,12 @@ class SmartCollectionAdmin(CollectionAdmin):
         return [self.action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> Any:
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Context | None = None,
+    ) -> HttpResponse:
         """With the address of the preview."""
         context = {"preview_url": self.url("preview"), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
@@ -147,7 +154,7 @@ class SmartCollectionAdmin(CollectionAdmin):
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """What the rules in the query choose, as a piece of a page."""
         require(request, *PERMISSIONS)
-        context: Mapping[str, Any]
+        context: Context
         try:
             rules = check_rules(read_rows(request.GET, "rules"))
         except RulesRefused as refusal:
@@ -161,9 +168,9 @@ class SmartCollectionAdmin(CollectionAdmin):
                 "shown": [(product, _picture(product)) for product in shown],
                 "rest": max(rows.count() - SHOWN, 0),
             }
-        return render(request, "panel/catalog/preview.html", dict(context))
+        return render(request, "panel/catalog/preview.html", context)
 
 
-def _picture(product: Product) -> Any:
+def _picture(product: Product) -> SafeString:
     first = next(iter(product.images.all()), None)
     return thumbnail(product.shop_id, first.key if first else "", first.name if first else "")

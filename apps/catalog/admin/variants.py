@@ -1,19 +1,23 @@
 """Variants as staff see them: as rows of their product's form, or one by one where a product has many."""
 
+from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.db.models import ForeignKey, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
 
 from apps.catalog.admin.fields import MoneyField
+from apps.catalog.api.fields import quantum_of
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.options import COLUMNS
-from apps.catalog.models import ProductImage, Variant
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.ground.tenancy import current_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm, ShopOwnedForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
@@ -26,7 +30,7 @@ COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields}
 ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode", "inventory_policy")
 
 
-class VariantFields(ShopOwnedForm):
+class VariantFields(ShopOwnedForm[Variant]):
     """What both forms of a variant have: its columns, and those of its inventory item."""
 
     price = MoneyField(initial=0)
@@ -38,8 +42,8 @@ class VariantFields(ShopOwnedForm):
         model = Variant
         fields = tuple(name for name in ROW_FIELDS if name not in ITEM_FIELDS)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """The item's columns, and narrow fields: the form is a row of a table."""
         if not self.instance._state.adding:
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
@@ -65,7 +69,7 @@ class VariantFields(ShopOwnedForm):
         )
 
 
-class VariantFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]):
     """The variants of a product; the product's form saves them together with it."""
 
     def wanted(self) -> list[VariantInput] | None:
@@ -76,14 +80,8 @@ class VariantFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
         filled = [form for form in self.forms if form.instance.pk or form.has_changed()]
         return [cast("VariantFields", form).wanted() for form in filled if form not in gone]
 
-    def say_nothing_happened(self) -> None:
-        """What Django asks a saved set for; the events are the log."""
-        self.new_objects: list[Any] = []
-        self.changed_objects: list[Any] = []
-        self.deleted_objects: list[Any] = []
 
-
-class VariantInline(ShopOwnedTabularInline):
+class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     """The variants of a product that has not too many."""
 
     model = Variant
@@ -94,14 +92,16 @@ class VariantInline(ShopOwnedTabularInline):
     show_change_link = True
     tab = False
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+    def get_formset(
+        self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
+    ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
         """The fields of a row stand under column heads, so each says its own name too."""
         made = super().get_formset(request, obj, **kwargs)
         for name, field in made.form.base_fields.items():
             field.widget.attrs["aria-label"] = field.label or pretty_name(name)
         return made
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
         """With their items."""
         return Variant.rows().select_related("inventory_item").order_by(*self.ordering)
 
@@ -116,7 +116,7 @@ class VariantInline(ShopOwnedTabularInline):
         return variant.inventory_item.tracked
 
 
-class VariantForm(VariantFields, PanelForm):
+class VariantForm(VariantFields, PanelForm[Variant]):
     """One variant, with its picture and its weight in any unit."""
 
     class Meta(VariantFields.Meta):
@@ -134,7 +134,7 @@ class VariantForm(VariantFields, PanelForm):
 
 
 @admin.register(Variant)
-class VariantAdmin(ShopOwnedAdmin):
+class VariantAdmin(ShopOwnedAdmin[Variant]):
     """Variants one by one; they are made on the page of their product."""
 
     form = VariantForm
@@ -155,7 +155,9 @@ class VariantAdmin(ShopOwnedAdmin):
         """They are made with their product."""
         return False
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField[Any] | None:
         """Offer the product's own pictures."""
         if db_field.name == "image":
             match = request.resolver_match
@@ -181,24 +183,22 @@ class VariantAdmin(ShopOwnedAdmin):
         return variant.inventory_item.tracked
 
     @display(description="Price", ordering="price")
-    def price_shown(self, variant: Variant) -> Any:
+    def price_shown(self, variant: Variant) -> Decimal:
         """With the currency's decimals."""
-        return MoneyField().prepare_value(variant.price)
+        return variant.price.quantize(quantum_of(current_shop().currency))
 
-    def save_model(self, request: HttpRequest, obj: Variant, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
         """Through the service: values are settled among all variants of the product."""
         wanted = form.wanted()
         if "image" in wanted.attrs:
             image = wanted.attrs.pop("image")
             wanted.attrs["image_id"] = image.pk if image else None
-        variants.update_variant(Variant.objects.get(pk=obj.pk), wanted, actor=self.actor(request), at=timezone.now())
+        variants.update_variant(Variant.objects.get(pk=obj.pk), wanted, **self.by(request))
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Variant) -> None:
         """Through the service: the last one stays."""
-        variants.delete_variant(obj, actor=self.actor(request), at=timezone.now())
+        variants.delete_variant(obj, **self.by(request))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponseRedirect:
         """Back to the product."""
-        from django.urls import reverse
-
         return HttpResponseRedirect(reverse("admin:catalog_product_change", args=(obj.product_id,)))

@@ -1,10 +1,13 @@
 """Blogs and articles as staff write them."""
 
-from typing import Any, cast
+from datetime import datetime
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.forms.renderers import BaseRenderer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern
@@ -18,15 +21,17 @@ from apps.content.domain.addresses import article_image_url
 from apps.content.domain.pictures import Picture, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.ground.markup import harmless, refusal_of
-from apps.ground.phrases import size_of
+from apps.ground.phrases import INVALID, size_of
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS
 from apps.metafields.admin.inline import MetafieldInline
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
+from apps.panel.requests import Context, StaffRequest, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership
@@ -46,14 +51,16 @@ class SuggestingInput(ThemedTextInput):
         self.kind = kind
         self.known: list[str] = []
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
         """The field and its suggestions."""
         field = super().render(name, value, attrs, renderer)
         context = {"id": f"{self.kind}-known", "known": self.known}
-        return cast("SafeString", field + render_to_string("panel/articles/suggestions.html", context))
+        return field + render_to_string("panel/articles/suggestions.html", context)
 
 
-class BlogForm(PanelForm):
+class BlogForm(PanelForm[Blog]):
     """A blog; without a handle it gets one from its title."""
 
     handle = forms.SlugField(
@@ -62,7 +69,7 @@ class BlogForm(PanelForm):
 
 
 @admin.register(Blog)
-class BlogAdmin(ShopOwnedAdmin):
+class BlogAdmin(ShopOwnedAdmin[Blog]):
     """Blogs hold articles."""
 
     form = BlogForm
@@ -74,7 +81,7 @@ class BlogAdmin(ShopOwnedAdmin):
     fields = ("title", "handle", "commentable", "template_suffix")
     inlines = (MetafieldInline,)
 
-    def save_model(self, request: HttpRequest, obj: Blog, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
         """Open or change the blog."""
         attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self.fields}
         actor, now = self.actor(request), timezone.now()
@@ -84,12 +91,12 @@ class BlogAdmin(ShopOwnedAdmin):
             made = blogs.create_blog({"title": obj.title} | attrs, actor=actor, at=now)
             obj.__dict__.update(made.__dict__)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Blog) -> None:
         """Delete it with its articles."""
-        blogs.delete_blog(obj, actor=self.actor(request), at=timezone.now())
+        blogs.delete_blog(obj, **self.by(request))
 
 
-class ArticleForm(PanelForm):
+class ArticleForm(PanelForm[Article]):
     """An article; its HTML is kept as it is typed."""
 
     handle = forms.SlugField(
@@ -120,8 +127,8 @@ class ArticleForm(PanelForm):
     )
     remove_picture = forms.BooleanField(required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """Suggestions of names and tags, and the time zone in which it is published."""
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
             self.fields["published_at"].help_text = f"Later than now schedules it, empty hides it. Time zone: {zone}."
@@ -152,7 +159,7 @@ class ArticleForm(PanelForm):
         try:
             return str(TagsField().run_validation(self.cleaned_data["tags"]))
         except Exception as error:
-            raise ValidationError(str(getattr(error, "detail", ["is invalid"])[0])) from error
+            raise ValidationError(str(getattr(error, "detail", [INVALID])[0])) from error
 
 
 class VisibilityFilter(admin.SimpleListFilter):
@@ -161,23 +168,29 @@ class VisibilityFilter(admin.SimpleListFilter):
     title = "visibility"
     parameter_name = "visibility"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The three states."""
         return [("visible", "Visible"), ("scheduled", "Scheduled"), ("hidden", "Hidden")]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
         """The rows of the chosen state."""
         now = timezone.now()
-        states: dict[str, dict[str, Any]] = {
+        states: dict[str | None, dict[str, datetime | None]] = {
             "visible": {"published_at__lte": now},
             "scheduled": {"published_at__gt": now},
             "hidden": {"published_at": None},
         }
-        return queryset.filter(**states[str(self.value())]) if self.value() in states else queryset
+        return queryset.filter(**states[self.value()]) if self.value() in states else queryset
+
+
+class _ArticleRequest(StaffRequest):
+    """A request that saves an article, with the picture that came along, if any."""
+
+    picture: Picture
 
 
 @admin.register(Article)
-class ArticleAdmin(ShopOwnedAdmin):
+class ArticleAdmin(ShopOwnedAdmin[Article]):
     """Articles, written as HTML with a preview that runs nothing."""
 
     form = ArticleForm
@@ -201,7 +214,7 @@ class ArticleAdmin(ShopOwnedAdmin):
         *("image_alt", "handle", "template_suffix"),
     )
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
         """An article stays in its blog."""
         return ("blog",) if obj else ()
 
@@ -229,7 +242,7 @@ class ArticleAdmin(ShopOwnedAdmin):
             raise Http404(f"No version {version_id}")
         if request.method == "POST":
             require(request, "content.change_article")
-            articles.restore_version(version, actor=self.actor(request), at=timezone.now())
+            articles.restore_version(version, **self.by(request))
             self.message_user(request, "Restored the earlier text.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", article.pk))
         return self.page(
@@ -263,32 +276,33 @@ class ArticleAdmin(ShopOwnedAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
+        extra_context: Context | None = None,
+    ) -> HttpResponse:
         """Store the picture before the transaction of saving opens: a file knows no rollback."""
         upload = request.FILES.get("picture") if request.method == "POST" else None
         if upload is not None:
             require(request, "content.change_article" if object_id else "content.add_article")
             try:
-                request.picture = store_picture(upload.read(), str(upload.name))  # type: ignore[attr-defined]
+                cast("_ArticleRequest", request).picture = store_picture(upload.read(), str(upload.name))
             except PictureRefused as refusal:
-                request.panel_refusal = PictureRefused(f"The picture {refusal.errors['image'][0]}.", field="picture")  # type: ignore[attr-defined]
+                said = f"The picture {refusal.errors['image'][0]}."
+                in_shop(request).panel_refusal = PictureRefused(said, field="picture")
         article = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
 
-    def _shown(self, article: Article | None) -> dict[str, Any]:
+    def _shown(self, article: Article | None) -> Context:
         """The picture that the article has, and its earlier texts."""
         if article is None:
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
         names = names_of([version.actor for version in versions])
-        shown: dict[str, Any] = {"versions": [(version, names[version.actor]) for version in versions]}
+        shown: Context = {"versions": [(version, names[version.actor]) for version in versions]}
         if article.image_created_at is not None:
             url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
             shown["picture_path"] = url.removeprefix(url.split("/storefront/")[0])
         return shown
 
-    def save_model(self, request: HttpRequest, obj: Article, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
         """Write or change the article."""
         attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self._attributes}
         picture: Picture | None = getattr(request, "picture", None)
@@ -307,6 +321,6 @@ class ArticleAdmin(ShopOwnedAdmin):
         made = articles.create_article(form.cleaned_data["blog"].pk, attrs, picture=picture, actor=actor, at=now)
         obj.__dict__.update(made.__dict__)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Article) -> None:
         """Delete it."""
-        articles.delete_article(obj, actor=self.actor(request), at=timezone.now())
+        articles.delete_article(obj, **self.by(request))

@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
-from django.utils import timezone
 
 from apps.content.admin.editing import as_before
 from apps.content.domain import assets, contents
@@ -21,10 +19,11 @@ from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
 from apps.ground.phrases import larger_than
+from apps.panel.access import may, require
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import names_of
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
@@ -116,7 +115,7 @@ def _address(theme_id: int, key: str = "") -> str:
     return reverse("admin:content_theme_code", args=(theme_id,)) + (f"?{urlencode({'key': key})}" if key else "")
 
 
-class ThemeCode(ShopOwnedAdmin):
+class ThemeCode(ShopOwnedAdmin[Theme]):
     """The pages of a theme's files."""
 
     def code_urls(self) -> Iterable[URLPattern]:
@@ -153,7 +152,7 @@ class ThemeCode(ShopOwnedAdmin):
             data = upload.read() if upload is not None else as_before(before, typed).encode()
             assets.check_content(key, data)
             content = contents.store(data)
-            assets.save_asset(theme, key, content, actor=self.actor(request), at=timezone.now(), expected=expected)
+            assets.save_asset(theme, key, content, **self.by(request), expected=expected)
         except assets.EditConflict:
             if not expected:
                 return self._show(request, theme, key, refusal=f"{key} exists already")
@@ -174,53 +173,30 @@ class ThemeCode(ShopOwnedAdmin):
         typed: str | None = None,
         conflict: bool = False,
         refusal: str = "",
-        **context: Any,
+        **context: object,
     ) -> HttpResponse:
-        keys = list(Asset.objects.filter(theme=theme).order_by("key").values_list("key", flat=True))
+        """The page of one file, as it is stored or as it was typed; the status says what became of saving it."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
-        stored = _now(asset)
-        versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
-        names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+        history = _history(theme, key, asset)
         response = self.page(
             request,
             "panel/themes/code.html",
             f"Code of {theme}",
             original=theme,
-            tree=[(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
             key=key,
             asset=asset,
-            deleted=AssetVersion.objects.filter(theme=theme)
-            .exclude(key__in=keys)
-            .order_by("key")
-            .values_list("key", flat=True)
-            .distinct(),
             missing=bool(key) and asset is None and not refusal and not conflict,
-            lost=stored.lost,
             conflict=conflict,
-            is_text=assets.is_text(key) if key else False,
-            text=stored.text if typed is None else typed,
-            theirs=stored.text if conflict else None,
-            language=language_of(key),
-            content_type=media_type(key) if key else "",
-            picture=self._picture(theme, asset) if asset else "",
-            saved_by=names[asset.actor] if asset else "",
-            versions=[(version, names[version.actor]) for version in versions],
             refusal=refusal,
             may_change=may(request, CHANGE_ASSET) and theme.previewable,
-            deletable=asset is not None and key != assets.LAYOUT,
+            **_tree(theme),
+            **_content(theme, key, asset, typed=typed, conflict=conflict),
+            **history,
             **context,
         )
-        unknown = bool(key) and asset is None and not versions
+        unknown = bool(key) and asset is None and not history["versions"]
         response.status_code = 409 if conflict else 422 if refusal else 404 if unknown else 200
         return response
-
-    @staticmethod
-    def _picture(theme: Theme, asset: Asset) -> str:
-        """Where a picture among the files is seen, on this host."""
-        url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
-        if url is None or not asset.key.lower().endswith(_PICTURES):
-            return ""
-        return "/storefront/" + url.partition("/storefront/")[2]
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Delete a file; its versions stay."""
@@ -230,7 +206,7 @@ class ThemeCode(ShopOwnedAdmin):
             return HttpResponseNotAllowed(["POST"])
         key = request.POST.get("key", "")
         try:
-            assets.delete_asset(theme, key, actor=self.actor(request), at=timezone.now())
+            assets.delete_asset(theme, key, **self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         else:
@@ -247,7 +223,7 @@ class ThemeCode(ShopOwnedAdmin):
         if request.method == "POST":
             require(request, CHANGE_ASSET)
             try:
-                assets.restore_version(version, actor=self.actor(request), at=timezone.now())
+                assets.restore_version(version, **self.by(request))
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:
@@ -269,3 +245,47 @@ class ThemeCode(ShopOwnedAdmin):
             language=language_of(version.key),
             may_change=may(request, CHANGE_ASSET),
         )
+
+
+def _tree(theme: Theme) -> Context:
+    """The theme's files by folder, and the keys of those that were deleted."""
+    files = Asset.objects.filter(theme=theme)
+    keys = list(files.order_by("key").values_list("key", flat=True))
+    gone = AssetVersion.objects.filter(theme=theme).exclude(key__in=keys)
+    return {
+        "tree": [(folder, list(group)) for folder, group in groupby(keys, key=lambda one: one.split("/")[0])],
+        "deleted": gone.order_by("key").values_list("key", flat=True).distinct(),
+    }
+
+
+def _content(theme: Theme, key: str, asset: Asset | None, *, typed: str | None, conflict: bool) -> Context:
+    """What is in a file, or what somebody typed over it."""
+    stored = _now(asset)
+    return {
+        "lost": stored.lost,
+        "is_text": assets.is_text(key) if key else False,
+        "text": stored.text if typed is None else typed,
+        "theirs": stored.text if conflict else None,
+        "language": language_of(key),
+        "content_type": media_type(key) if key else "",
+        "picture": _picture(theme, asset) if asset else "",
+        "deletable": asset is not None and key != assets.LAYOUT,
+    }
+
+
+def _history(theme: Theme, key: str, asset: Asset | None) -> Context:
+    """The earlier versions of a file and who saved each, and who saved the present one."""
+    versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
+    names = names_of([*(version.actor for version in versions), *([asset.actor] if asset else [])])
+    return {
+        "versions": [(version, names[version.actor]) for version in versions],
+        "saved_by": names[asset.actor] if asset else "",
+    }
+
+
+def _picture(theme: Theme, asset: Asset) -> str:
+    """Where a picture among the files is seen, on this host."""
+    url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
+    if url is None or not asset.key.lower().endswith(_PICTURES):
+        return ""
+    return "/storefront/" + url.partition("/storefront/")[2]

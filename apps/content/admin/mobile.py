@@ -1,7 +1,7 @@
 """Mobile apps as staff register them."""
 
 import json
-from typing import Any
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -11,14 +11,14 @@ from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
-from apps.panel.theme import ThemedTextarea, display
+from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.theme import Fieldset, ThemedTextarea, display
 from apps.staff.domain.permissions import grant
 
 grant("preferences", "vacd", "content.mobileplatformapplication")
 
 
-class MobileAppForm(PanelForm):
+class MobileAppForm(PanelForm[MobilePlatformApplication]):
     """Holds the parts of an app to its platform; fingerprints are typed one per line."""
 
     sha256_cert_fingerprints = forms.CharField(
@@ -28,8 +28,8 @@ class MobileAppForm(PanelForm):
         help_text="Android only. One per line, such as AA:BB:… of 32 bytes.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """One fingerprint per line."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
@@ -40,7 +40,7 @@ class MobileAppForm(PanelForm):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """What fits the platform."""
         cleaned = super().clean() or self.cleaned_data
         found = mobile.refusals(
@@ -55,7 +55,7 @@ class MobileAppForm(PanelForm):
 
 
 @admin.register(MobilePlatformApplication)
-class MobilePlatformApplicationAdmin(ShopOwnedAdmin):
+class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     """Which mobile apps may open the shop's links."""
 
     form = MobileAppForm
@@ -68,14 +68,14 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin):
     search_fields = ("application_id__icontains",)
     ordering = ("id",)
     readonly_fields = ("association_file",)
-    fieldsets = (
+    fieldsets: ClassVar[tuple[Fieldset, ...]] = (
         (None, {"fields": ("platform", "application_id", "enabled_universal_or_app_links")}),
         ("Android", {"fields": ("sha256_cert_fingerprints",)}),
         ("iOS", {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")}),
         ("Result", {"fields": ("association_file",)}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
         """The result only where there is one."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 

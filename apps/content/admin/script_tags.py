@@ -1,14 +1,15 @@
 """Script tags as staff see them."""
 
-from typing import Any
-
 from django.contrib import admin, messages
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 
 from apps.content.domain.scripts import is_vintage
 from apps.content.models import ScriptTag, Theme
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.theme import display
 from apps.shops.admin.departures import leaves_with_app
 from apps.shops.models import App, Installation
@@ -27,19 +28,19 @@ class AppFilter(admin.SimpleListFilter):
     title = "app"
     parameter_name = "app"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop's apps."""
         here = Installation.rows().filter(uninstalled_at=None).values("app_id")
         return [(str(app.pk), app.name) for app in App.objects.filter(pk__in=here)]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ScriptTag]) -> QuerySet[ScriptTag]:
         """Only the chosen app's."""
         value = self.value()
         return queryset.filter(app_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(ScriptTag)
-class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin):
+class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     """What apps load on the storefront's pages; apps alone write it."""
 
     menu = Menu("Online store", "code", 50)
@@ -54,7 +55,7 @@ class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin):
     fields = ("src", "app", "event", "display_scope", "cache", "created_at", "updated_at")
     readonly_fields = ("app", "created_at", "updated_at")
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Say so where the published theme keeps scripts from loading."""
         main = Theme.rows().filter(role=Theme.Role.MAIN).first()
         if request.method == "GET" and main is not None and not is_vintage(main):

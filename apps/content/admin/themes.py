@@ -1,10 +1,10 @@
 """Themes as staff keep them: cards, uploading, publishing, and what else may be done with one."""
 
 from collections.abc import Callable
-from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.files.uploadedfile import UploadedFile
 from django.http import (
     FileResponse,
     Http404,
@@ -26,9 +26,10 @@ from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import larger_than, size_of
 from apps.jobs.models import Job
 from apps.outgoing.addresses import UrlRefused, vet_url
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
-from apps.staff.domain.access import may, require
+from apps.panel.requests import Context
 from apps.staff.domain.permissions import grant
 
 grant("themes", "vacd", "content.theme", "content.asset")
@@ -78,10 +79,10 @@ class ThemeForm(forms.Form):
                 raise forms.ValidationError(f"The address {error}.") from None
         return src
 
-    def clean_archive(self) -> Any:
+    def clean_archive(self) -> UploadedFile[bytes] | None:
         """An archive within the limit."""
-        archive = self.cleaned_data["archive"]
-        if archive is not None and archive.size > DEFAULT.packed_bytes:
+        archive: UploadedFile[bytes] | None = self.cleaned_data["archive"]
+        if archive is not None and (archive.size or 0) > DEFAULT.packed_bytes:
             raise forms.ValidationError(f"The archive is {larger_than(DEFAULT.packed_bytes)}.")
         return archive
 
@@ -115,7 +116,7 @@ class ThemeAdmin(ThemeCode):
             *super().get_urls(),
         ]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """The cards."""
         require(request, VIEW, CHANGE)
         rows = sorted(
@@ -132,9 +133,10 @@ class ThemeAdmin(ThemeCode):
             full=len(rows) >= themes.MAX_THEMES,
         )
 
-    def _card(self, request: HttpRequest, theme: Theme, count: int) -> dict[str, Any]:
+    def _card(self, request: HttpRequest, theme: Theme, count: int) -> Context:
         return {
             "theme": theme,
+            "kind": _badge_of(theme),
             "job": _job_of(theme) if theme.processing else None,
             "vintage": theme.previewable and is_vintage(theme),
             "may_change": may(request, CHANGE),
@@ -145,7 +147,7 @@ class ThemeAdmin(ThemeCode):
             "delete_refusal": _delete_refusal(theme),
         }
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Upload a theme."""
         require(request, ADD)
         form = ThemeForm(request.POST or None, request.FILES or None)
@@ -159,7 +161,7 @@ class ThemeAdmin(ThemeCode):
                 form.add_error(None, refusal.sentence)
         return self.page(request, "panel/themes/add.html", "Add a theme", form=form, form_key=form_key(request))
 
-    def _add(self, request: HttpRequest, values: dict[str, Any]) -> HttpResponse:
+    def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]
         theme = themes.create_theme(
             name=values["name"],
@@ -173,7 +175,7 @@ class ThemeAdmin(ThemeCode):
         return HttpResponseRedirect(self.url("changelist"))
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """A theme's name."""
         require(request, VIEW, CHANGE)
@@ -182,7 +184,7 @@ class ThemeAdmin(ThemeCode):
         if request.method == "POST":
             require(request, CHANGE)
             if form.is_valid():
-                themes.rename(theme, form.cleaned_data["name"], actor=self.actor(request), at=timezone.now())
+                themes.rename(theme, form.cleaned_data["name"], **self.by(request))
                 self.message_user(request, f"The theme is called {theme} now.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = may(request, CHANGE)
@@ -191,7 +193,7 @@ class ThemeAdmin(ThemeCode):
             request, "panel/themes/detail.html", theme.name, original=theme, form=form, may_change=may_change
         )
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete."""
         return self._confirming("delete", DELETE, themes.delete_theme)(request, object_id)
 
@@ -219,7 +221,7 @@ class ThemeAdmin(ThemeCode):
 
     # --- one request, one service ---
 
-    def _doing(self, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    def _doing(self, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
         """A view that calls a service with the theme."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
@@ -231,7 +233,7 @@ class ThemeAdmin(ThemeCode):
 
         return view
 
-    def _confirming(self, verb: str, permission: str, service: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    def _confirming(self, verb: str, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
         """The same, with a question before."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
@@ -247,10 +249,10 @@ class ThemeAdmin(ThemeCode):
 
         return view
 
-    def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., Any]) -> HttpResponse:
+    def _done(self, request: HttpRequest, theme: Theme, service: Callable[..., object]) -> HttpResponse:
         name = theme.name
         try:
-            service(theme, actor=self.actor(request), at=timezone.now())
+            service(theme, **self.by(request))
         except (Gone, Theme.DoesNotExist):
             raise Http404 from None
         except DomainError as refusal:
@@ -258,6 +260,13 @@ class ThemeAdmin(ThemeCode):
         else:
             self.message_user(request, f"Done: {name}.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))
+
+
+def _badge_of(theme: Theme) -> str:
+    """The kind of badge that its state has."""
+    if theme.role == Theme.Role.MAIN:
+        return "success"
+    return "danger" if theme.failed else "warning" if theme.processing else "info"
 
 
 def _job_of(theme: Theme) -> Job | None:

@@ -16,6 +16,8 @@ from apps.media.pictures import ImageFormat
 from apps.media.storage import content_storage
 from apps.media.transform import transform
 
+MAX_URL = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -40,7 +42,7 @@ def take_picture(given: Mapping[str, Any]) -> Picture | None:
         return None
     name = filename if isinstance(filename, str) else None
     try:
-        return _stored(intake.from_body(attachment=attachment, src=src, filename=name))
+        return _stored(intake.from_body(attachment=attachment, src=src, filename=name, longest_url=MAX_URL))
     except PictureRefused as refusal:
         # Here the members of the image have no place of their own among the errors.
         raise PictureRefused(refusal.sentence.removeprefix("image ")) from refusal

@@ -1,8 +1,10 @@
 """Customers: found, changed, invited, disabled; their personal data handed over and erased."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern
 from django.utils import timezone
@@ -16,12 +18,14 @@ from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.extensions import Inline
 from apps.panel.theme import display
 from apps.shops.models import Shop
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
@@ -32,7 +36,7 @@ grant("customers", "v", "customers.consentchange")
 
 
 @admin.register(Customer)
-class CustomerAdmin(ShopOwnedAdmin):
+class CustomerAdmin(ShopOwnedAdmin[Customer]):
     """The shop's customers."""
 
     menu = Menu("Customers", "group", 10)
@@ -75,11 +79,13 @@ class CustomerAdmin(ShopOwnedAdmin):
         return f"{customer.total_spent:.2f}"
 
     @display(description="Last order", ordering="last_order_at", empty_value="–")
-    def last_order(self, customer: Customer) -> Any:
+    def last_order(self, customer: Customer) -> datetime | None:
         """When the customer last ordered."""
         return None if customer.last_order_at == NEVER else customer.last_order_at
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
+    ) -> tuple[QuerySet[Customer], bool]:
         """By the query language; what is no query is searched word by word."""
         return (queryset.filter(matches(search_term, self.shop(request))) if search_term else queryset), False
 
@@ -89,19 +95,18 @@ class CustomerAdmin(ShopOwnedAdmin):
 
     # --- the form ---
 
-    def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
+    def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Inline]:
         """Of a new customer only the addresses."""
         return super().get_inlines(request, obj) if obj is not None else [AddressInline]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """With what can be done with the account and the data."""
         context = {**(extra_context or {}), "may_change": may(request, CHANGE), "may_delete": may(request, DELETE)}
-        response: HttpResponse = super().change_view(request, object_id, form_url, context)
-        return response
+        return super().change_view(request, object_id, form_url, context)
 
-    def save_model(self, request: HttpRequest, obj: Customer, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
         """Through the services, which check, record and tell."""
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -110,10 +115,10 @@ class CustomerAdmin(ShopOwnedAdmin):
             obj.pk = customers.create_customer(form.values, actor=actor, at=now).pk
             obj._state.adding = False
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Customer) -> None:
         """Customers with orders stay, and the page says why."""
         try:
-            customers.delete_customer(obj, actor=self.actor(request), at=timezone.now())
+            customers.delete_customer(obj, **self.by(request))
         except customers.HasOrders:
             raise DomainError(WHY_KEPT) from None
 
@@ -143,7 +148,7 @@ class CustomerAdmin(ShopOwnedAdmin):
                 self.message_user(request, "This invitation was sent already.", messages.WARNING)
                 return self._back(customer)
             try:
-                accounts.send_invite(customer, form.cleaned_data, actor=self.actor(request), at=timezone.now())
+                accounts.send_invite(customer, form.cleaned_data, **self.by(request))
             except DomainError as refusal:
                 form.add_error(None, refusal.sentence)
             else:
@@ -160,7 +165,7 @@ class CustomerAdmin(ShopOwnedAdmin):
         url = ""
         if request.method == "POST":
             try:
-                url = accounts.make_activation_url(customer, actor=self.actor(request), at=timezone.now())
+                url = accounts.make_activation_url(customer, **self.by(request))
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
                 return self._back(customer)
@@ -174,7 +179,7 @@ class CustomerAdmin(ShopOwnedAdmin):
         customer: Customer = self.row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                accounts.disable(customer, actor=self.actor(request), at=timezone.now())
+                accounts.disable(customer, **self.by(request))
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:
@@ -195,7 +200,7 @@ class CustomerAdmin(ShopOwnedAdmin):
         customer: Customer = self.row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        data = personal_data.hand_over(customer, actor=self.actor(request), at=timezone.now())
+        data = personal_data.hand_over(customer, **self.by(request))
         response = JsonResponse(data, json_dumps_params={"indent": 2, "ensure_ascii": False})
         response["Content-Disposition"] = f'attachment; filename="customer-{customer.pk}.json"'
         add_never_cache_headers(response)
@@ -209,11 +214,11 @@ class CustomerAdmin(ShopOwnedAdmin):
             return HttpResponseNotAllowed(["POST"])
         if request.POST.get("confirm", "").strip() != str(customer.pk):
             return self.data_view(request, object_id, wrong=True)
-        personal_data.redact(customer, actor=self.actor(request), at=timezone.now())
+        personal_data.redact(customer, **self.by(request))
         self.message_user(request, "The personal data is erased.", messages.SUCCESS)
         return self._back(customer)
 
-    def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: Any) -> HttpResponse:
+    def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: object) -> HttpResponse:
         accounts_off = self.shop(request).customer_accounts == Shop.CustomerAccounts.DISABLED
         return self.page(
             request, f"panel/customers/{name}.html", title, original=customer, accounts_off=accounts_off, **context

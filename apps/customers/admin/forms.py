@@ -1,7 +1,5 @@
 """The forms of a customer: contact details and consents, an address, an invitation."""
 
-from typing import Any
-
 from django import forms
 from django.utils import timezone
 
@@ -9,7 +7,7 @@ from apps.customers.domain import validation
 from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import KINDS
 from apps.customers.models import Address, ConsentState, Customer
-from apps.panel.screens.forms import PanelForm, ShopOwnedForm
+from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import countries
 
@@ -29,7 +27,7 @@ CHANNELS = {f"{channel}_consent": KINDS[channel].columns["state"] for channel in
 STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
 
 
-class CustomerForm(PanelForm):
+class CustomerForm(PanelForm[Customer]):
     """Contact details, notes and consents; what does not fit is the rules' to say."""
 
     email_consent = forms.ChoiceField(label="E-mail marketing", required=False, widget=ThemedSelect)
@@ -39,16 +37,16 @@ class CustomerForm(PanelForm):
         model = Customer
         fields = COLUMNS
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """The states that a consent may take, and the present one."""
         for name, column in CHANNELS.items():
             if name in self.fields:
                 present = getattr(self.instance, column)
-                known = dict(STATES) | {present: ConsentState(present).label}
-                self.fields[name].choices = list(known.items())  # type: ignore[attr-defined]
+                known = dict(STATES) | {present: str(ConsentState(present).label)}
+                self.offer(name, known.items())
                 self.initial.setdefault(name, present)
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check by the rules that REST has; the values stay as they were typed, the service makes them canonical."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
@@ -62,7 +60,7 @@ class CustomerForm(PanelForm):
         return cleaned
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """What the service takes."""
         values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
         for name, whole in CONSENTS.items():
@@ -71,7 +69,7 @@ class CustomerForm(PanelForm):
         return values
 
 
-class AddressForm(ShopOwnedForm):
+class AddressForm(ShopOwnedForm[Address]):
     """An address; country and province are completed."""
 
     country_code = forms.ChoiceField(label="Country", required=False, widget=ThemedSelect)
@@ -92,15 +90,13 @@ class AddressForm(ShopOwnedForm):
             "phone",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "country_code" in self.fields:
-            choices = [(country.code, country.name) for country in countries()]
-            self.fields["country_code"].choices = [("", "Choose a country"), *choices]  # type: ignore[attr-defined]
+    def prepare(self) -> None:
+        """The countries to choose from, and whether the address is the default."""
+        self.offer("country_code", [("", "Choose a country"), *((each.code, each.name) for each in countries())])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check by the rules that REST has."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
@@ -111,7 +107,7 @@ class AddressForm(ShopOwnedForm):
         return cleaned
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """What the service takes."""
         return {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data}
 

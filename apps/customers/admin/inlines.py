@@ -1,21 +1,23 @@
 """What stands in a customer's form besides the customer: addresses, and the history of consents."""
 
-from typing import Any
+from typing import Any, cast
 
-from django.forms.models import BaseInlineFormSet
+from django.db.models import QuerySet
+from django.forms.models import BaseInlineFormSet, ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.customers.admin.forms import AddressForm
 from apps.customers.domain import addresses
 from apps.customers.models import Address, ConsentChange, Customer
+from apps.panel.requests import By
 from apps.panel.screens.bases import ReadOnly
-from apps.panel.screens.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline
+from apps.panel.screens.inlines import ShopOwnedStackedInline, ShopOwnedTabularInline, nothing_to_save, saved_by
 from apps.panel.theme import display
-from apps.staff.domain.actors import actor_of, name_of
+from apps.staff.domain.actors import name_of
 
 
-class AddressFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
     """The addresses of one customer; saving goes through the services, which record each change."""
 
     actor = ""
@@ -29,23 +31,21 @@ class AddressFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
         for form in chosen[1:]:
             form.add_error("is_default", "Only one address can be the default.")
 
-    def _kept(self) -> list[Any]:
-        return [form for form in self.forms if form not in self.deleted_forms and getattr(form, "cleaned_data", None)]
+    def _kept(self) -> list[AddressForm]:
+        filled = (form for form in self.forms if form not in self.deleted_forms and getattr(form, "cleaned_data", None))
+        return [cast("AddressForm", form) for form in filled]
 
     def save(self, commit: bool = True) -> list[Address]:
         """Write what changed; nothing is left for the caller to save."""
-        self.new_objects: list[Any] = []
-        self.changed_objects: list[Any] = []
-        self.deleted_objects: list[Any] = []
-        self.save_m2m = _nothing  # type: ignore[method-assign]
-        by: dict[str, Any] = {"actor": self.actor, "at": timezone.now()}
+        nothing_to_save(self)
+        by: By = {"actor": self.actor, "at": timezone.now()}
         customer = Customer.objects.get(pk=self.instance.pk)
         default: Address | None = None
         for form in self._kept():
             if not form.has_changed():
                 continue
-            row: Address = form.instance
-            if form.instance.pk is None:
+            row = form.instance
+            if form.instance._state.adding:
                 row = addresses.create_address(customer, form.values, **by)
             elif set(form.changed_data) - {"is_default"}:
                 stored = Address.objects.select_related("customer").get(pk=row.pk)
@@ -60,11 +60,7 @@ class AddressFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
         return []
 
 
-def _nothing() -> None:
-    """There are no relations of the rows to save."""
-
-
-class AddressInline(ShopOwnedStackedInline):
+class AddressInline(ShopOwnedStackedInline[Address, Customer]):
     """The addresses, the most recently used first."""
 
     model = Address
@@ -81,17 +77,18 @@ class AddressInline(ShopOwnedStackedInline):
     )
     ordering = ("-updated_at", "-id")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Address]:
         """The shop's addresses, each with its customer."""
         return Address.rows().select_related("customer").order_by(*self.ordering)
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+    def get_formset(
+        self, request: HttpRequest, obj: Customer | None = None, **kwargs: Any
+    ) -> type[BaseInlineFormSet[Address, Customer, ModelForm[Address]]]:
         """A set that knows who saves."""
-        made = super().get_formset(request, obj, **kwargs)
-        return type("CustomersAddressFormSet", (made,), {"actor": actor_of(request.user)})  # type: ignore[arg-type]
+        return saved_by(request, super().get_formset(request, obj, **kwargs))
 
 
-class ConsentInline(ReadOnly, ShopOwnedTabularInline):
+class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     """The history of consents, newest first."""
 
     model = ConsentChange
@@ -101,7 +98,7 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline):
     ordering = ("-id",)
     can_delete = False
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentChange]:
         """The shop's rows."""
         return ConsentChange.rows().order_by(*self.ordering)
 

@@ -1,19 +1,22 @@
 """The audit log: what happened in the shop, who did it, when. It can only be read."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from apps.events.domain import topics
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.panel import home
+from apps.panel.access import require
 from apps.panel.menu import Menu
+from apps.panel.requests import Context, StaffRequest
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import PeriodFilter, SelectFilter, midnight
-from apps.staff.domain.access import require
+from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter, midnight
 from apps.staff.domain.actors import actor_of, name_of, names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership
@@ -27,11 +30,11 @@ class TopicFilter(SelectFilter):
     title = "what happened"
     parameter_name = "topic"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Every topic that can happen."""
         return [(topic.name, topic.label) for topic in topics.all_topics()]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only the chosen topic."""
         return queryset.filter(topic=self.value()) if self.value() else queryset
 
@@ -42,13 +45,13 @@ class ActorFilter(SelectFilter):
     title = "who"
     parameter_name = "who"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop's staff, and the kinds of others."""
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(actor_of(member.user), str(member.user)) for member in members]
         return [*people, ("app:", "Any app"), ("system", "Backoffice")]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only this actor's."""
         value = self.value()
         if value == "app:":
@@ -56,8 +59,14 @@ class ActorFilter(SelectFilter):
         return queryset.filter(actor=value) if value else queryset
 
 
+class _LogRequest(StaffRequest):
+    """A request for a page of the list, which shows the names of its actors."""
+
+    actor_names: dict[str, str]
+
+
 @admin.register(Event)
-class EventAdmin(ReadOnly, ShopOwnedAdmin):
+class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     """The events of the shop as its audit log."""
 
     menu = Menu("Activity", "history", 10, "Audit log")
@@ -73,21 +82,23 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
     actions = None
     sortable_by = ()
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         """Without the payloads, which nobody reads here."""
         return super().get_queryset(request).defer("payload")
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
+    ) -> tuple[QuerySet[Event], bool]:
         """The log has a search of its own; the panel-wide one would find every change of everything."""
-        if getattr(request, "resolver_match", None) and request.resolver_match.url_name == "search":  # type: ignore[union-attr]
+        match = request.resolver_match
+        if match and match.url_name == "search":
             return queryset.none(), False
-        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term)
-        return found
+        return super().get_search_results(request, queryset, search_term)
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """The page, with the names of its actors looked up at once."""
         page = super().get_changelist_instance(request)
-        request.actor_names = names_of([event.actor for event in page.result_list])  # type: ignore[attr-defined]
+        cast("_LogRequest", request).actor_names = names_of([event.actor for event in page.result_list])
         return page
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
@@ -97,8 +108,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
             return event.created_at
 
         def who(event: Event) -> str:
-            name: str = request.actor_names[event.actor]  # type: ignore[attr-defined]
-            return name
+            return cast("_LogRequest", request).actor_names[event.actor]
 
         def what(event: Event) -> str:
             return sentence(event)
@@ -112,7 +122,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
         return when, who, what, about, changed
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """One entry: the fields before and after, where it came from."""
         require(request, "events.view_event")
@@ -127,7 +137,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin):
         )
 
 
-def _pair(change: Any) -> tuple[Any, Any]:
+def _pair(change: object) -> tuple[object, object]:
     return (change[0], change[1]) if isinstance(change, list) and len(change) == 2 else (None, change)
 
 

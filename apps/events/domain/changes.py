@@ -4,7 +4,6 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 
 from django.db.models import Model, QuerySet
-from django.forms import BaseForm
 
 LONGEST = 500
 HIDDEN = "(hidden)"
@@ -21,18 +20,14 @@ def changes_of(row: Model, values: Mapping[str, object], *, personal: Container[
         personal: The fields of which is kept that they changed, and not what they were.
     """
     changed = {name: (before, after) for name, after in values.items() if (before := getattr(row, name)) != after}
+    return changes_between(changed, personal=personal)
+
+
+def changes_between(changed: Mapping[str, tuple[object, object]], *, personal: Container[str] = ()) -> Changes:
+    """Changes out of the value before and after, by field."""
     return {
         name: hidden(before, after) if name in personal else [_plain(before), _plain(after)]
         for name, (before, after) in changed.items()
-    }
-
-
-def changes_in(form: BaseForm) -> Changes:
-    """What was changed in a form."""
-    return {
-        name: [_plain(form.get_initial_for_field(form.fields[name], name)), _plain(form.cleaned_data.get(name))]
-        for name in form.changed_data
-        if name in form.fields and not form.fields[name].widget.is_hidden
     }
 
 

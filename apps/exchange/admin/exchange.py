@@ -22,13 +22,14 @@ from apps.exchange.models import Export, Format, Import, ImportedRow
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
+from apps.panel.access import MissingPermission, may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
+from apps.panel.requests import in_shop
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
-from apps.staff.domain.access import MissingPermission, may, require
 from apps.staff.models import User
 
 IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"
@@ -38,7 +39,9 @@ FATES = ImportedRow.Fate
 
 
 @admin.action(description="Export the chosen")
-def export_chosen(screen: ShopOwnedAdmin, request: HttpRequest, queryset: QuerySet[ShopOwned]) -> HttpResponse | None:
+def export_chosen(
+    screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
+) -> HttpResponse | None:
     """Ask for a file of the chosen rows, and lead to it."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
     # No ids would mean all.
@@ -66,7 +69,7 @@ add_list_header(Event, "panel/exchange/audit_export.html")
 
 
 @admin.register(Export)
-class ExportAdmin(ReadOnly, ShopOwnedAdmin):
+class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     """A person's own exports: made by a worker, there for two days."""
 
     menu = Menu("Sales", "download", 60, "Exports")
@@ -79,7 +82,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
         """The person's own."""
-        return super().get_queryset(request).filter(user_id=request.user.pk)
+        return super().get_queryset(request).filter(user=in_shop(request).user)
 
     @display(description="Kind", ordering="kind")
     def what(self, export: Export) -> str:
@@ -155,7 +158,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin):
 
 
 @admin.register(Import)
-class ImportAdmin(ReadOnly, ShopOwnedAdmin):
+class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     """Files that came in: checked first, imported after a yes, each row with its fate."""
 
     menu = Menu("Sales", "upload", 70, "Imports")

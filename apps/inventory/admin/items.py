@@ -1,13 +1,12 @@
 """Inventory items as staff see them: the stock grid in place of a list, and each item's customs data."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.paginator import Page
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 
 from apps.ground.errors import DomainError
 from apps.inventory.api.items import HS_CODE
@@ -15,13 +14,14 @@ from apps.inventory.domain import grid, stock
 from apps.inventory.domain.grid import CellsRefused
 from apps.inventory.domain.naming import matches, names_of_items
 from apps.inventory.models import InventoryItem, Location, StockMovement
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import countries, find_province
-from apps.staff.domain.access import may, require
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
 ROWS, COLUMNS, LONGEST_TERM = 50, 6, 200
@@ -29,7 +29,7 @@ Reason = StockMovement.Reason
 REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Reason.TRANSFER)
 
 
-class InventoryItemForm(PanelForm):
+class InventoryItemForm(PanelForm[InventoryItem]):
     """What an item costs, and what the customs want to know."""
 
     country_code_of_origin = forms.ChoiceField(label="Country of origin", required=False, widget=ThemedSelect)
@@ -45,11 +45,9 @@ class InventoryItemForm(PanelForm):
             "harmonized_system_code",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "country_code_of_origin" in self.fields:
-            choices = [(country.code, country.name) for country in countries()]
-            self.fields["country_code_of_origin"].choices = [("", "Unknown"), *choices]  # type: ignore[attr-defined]
+    def prepare(self) -> None:
+        """The countries to choose from."""
+        self.offer("country_code_of_origin", [("", "Unknown"), *((each.code, each.name) for each in countries())])
 
     def clean_country_code_of_origin(self) -> str | None:
         """Unknown is no code at all."""
@@ -74,7 +72,7 @@ class InventoryItemForm(PanelForm):
 
 
 @admin.register(InventoryItem)
-class InventoryItemAdmin(ShopOwnedAdmin):
+class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     """Items come and go with the variants that they belong to."""
 
     menu = Menu("Catalog", "inventory_2", 50, "Stock")
@@ -90,32 +88,33 @@ class InventoryItemAdmin(ShopOwnedAdmin):
         """They come with variants."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: InventoryItem | None = None) -> bool:
         """They go with variants."""
         return False
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[InventoryItem], search_term: str
+    ) -> tuple[QuerySet[InventoryItem], bool]:
         """By SKU, and by what the catalog calls them."""
         return (queryset.filter(matches(search_term)) if search_term else queryset), False
 
-    def save_model(self, request: HttpRequest, obj: InventoryItem, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
         """Through the service, which tells whoever shows the item."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
-        stock.update_item(item, values, actor=self.actor(request), at=timezone.now())
+        stock.update_item(item, values, **self.by(request))
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """Under the name that the catalog gives it."""
         item = self.get_object(request, object_id)
         named = {"title": names_of_items([item])[item.pk]} if item is not None else {}
-        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **named})
-        return response
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **named})
 
     # --- the grid ---
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Items by locations; saving writes all changed cells or none."""
         require(request, VIEW, CHANGE)
         refused: Mapping[grid.Key, str] = {}
@@ -134,7 +133,7 @@ class InventoryItemAdmin(ShopOwnedAdmin):
         cells = grid.read_cells(request.POST.dict())
         reason = request.POST.get("reason")
         why = Reason(reason) if reason in REASONS else Reason.COUNT
-        levels = grid.write_cells(cells, reason=why, actor=self.actor(request), at=timezone.now()) if cells else []
+        levels = grid.write_cells(cells, reason=why, **self.by(request)) if cells else []
         changed = f"{len(levels)} level{'' if len(levels) == 1 else 's'} changed." if levels else "Nothing was changed."
         self.message_user(request, changed, messages.SUCCESS if levels else messages.INFO)
         return HttpResponseRedirect(request.get_full_path())
@@ -165,12 +164,12 @@ class InventoryItemAdmin(ShopOwnedAdmin):
         )
 
     def _rows(
-        self, request: HttpRequest, page: Page[Any], places: list[Location], refused: Mapping[grid.Key, str]
-    ) -> list[dict[str, Any]]:
+        self, request: HttpRequest, page: Page[InventoryItem], places: list[Location], refused: Mapping[grid.Key, str]
+    ) -> list[Context]:
         items = list(page.object_list)
         names, levels = names_of_items(items), grid.levels_of(items, places)
 
-        def cell(item: InventoryItem, place: Location) -> dict[str, Any]:
+        def cell(item: InventoryItem, place: Location) -> Context:
             key = (item.pk, place.pk)
             now = levels.get(key)
             typed = request.POST.get(f"cell-{item.pk}-{place.pk}") if key in refused or refused else None

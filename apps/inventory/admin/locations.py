@@ -1,28 +1,37 @@
 """Locations as staff see them: opened, changed, deactivated, activated; those of services read-only."""
 
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
 from apps.inventory.models import Location
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect, display
 from apps.shops.domain.countries import countries, country_name, find_province
-from apps.staff.domain.access import may, require
 
 CHANGE = "inventory.change_location"
 
 
-class LocationForm(PanelForm):
+class _Sums(TypedDict):
+    units: int | None
+
+
+Counted: TypeAlias = "WithAnnotations[Location, _Sums]"
+
+
+class LocationForm(PanelForm[Location]):
     """A location's name, address and priority."""
 
     country_code = forms.ChoiceField(label="Country", widget=ThemedSelect)
@@ -31,13 +40,11 @@ class LocationForm(PanelForm):
         model = Location
         fields = ("name", "address1", "address2", "city", "zip", "province", "country_code", "phone", "priority")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "country_code" in self.fields:
-            choices = [(country.code, country.name) for country in countries()]
-            self.fields["country_code"].choices = [("", "Choose a country"), *choices]  # type: ignore[attr-defined]
-            if self.instance._state.adding:
-                self.initial.setdefault("country_code", self.instance.shop.country_code)
+    def prepare(self) -> None:
+        """The countries to choose from; the shop's own to begin with."""
+        self.offer("country_code", [("", "Choose a country"), *((each.code, each.name) for each in countries())])
+        if self.instance._state.adding:
+            self.initial.setdefault("country_code", self.instance.shop.country_code)
 
     def clean_province(self) -> str | None:
         """A province is written as its country's list writes it."""
@@ -47,7 +54,7 @@ class LocationForm(PanelForm):
 
 
 @admin.register(Location)
-class LocationAdmin(ShopOwnedAdmin):
+class LocationAdmin(ShopOwnedAdmin[Location]):
     """Where the shop stocks goods; the rules are the service's."""
 
     menu = Menu("Catalog", "pin_drop", 60)
@@ -66,7 +73,7 @@ class LocationAdmin(ShopOwnedAdmin):
         ("Address", {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Location]:
         """With how many units lie there."""
         return super().get_queryset(request).annotate(units=Sum("levels__available", filter=Q(levels__available__gt=0)))
 
@@ -83,7 +90,7 @@ class LocationAdmin(ShopOwnedAdmin):
         return ("service", "Fulfillment service") if location.legacy else ("active", "Active")
 
     @display(description="Units", ordering="units", empty_value="0")
-    def units(self, location: Any) -> Any:
+    def units(self, location: Counted) -> int | None:
         """How many units lie there."""
         return location.units
 
@@ -95,7 +102,7 @@ class LocationAdmin(ShopOwnedAdmin):
         """Locations are deactivated: orders and the ledger refer to them."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: Location, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
         """Through the service, which completes the region and records it."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()
@@ -114,12 +121,11 @@ class LocationAdmin(ShopOwnedAdmin):
         ]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """With the way to the activation page."""
         links = {"may_activate": may(request, CHANGE), "activation_url": self.url("activation", object_id)}
-        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
-        return response
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Say what stands in the way; activate or deactivate where nothing does."""
@@ -139,7 +145,7 @@ class LocationAdmin(ShopOwnedAdmin):
         turn_on = request.POST.get("active") == "on"
         change = locations.activate if turn_on else locations.deactivate
         try:
-            change(location, actor=self.actor(request), at=timezone.now())
+            change(location, **self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
             return HttpResponseRedirect(self.url("activation", location.pk))

@@ -1,17 +1,29 @@
 """The ledger of stock as staff read it."""
 
-from typing import Any
+from datetime import datetime
+from typing import TypeAlias, TypedDict
 
 from django.contrib import admin
-from django.db.models import Q
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django_stubs_ext import WithAnnotations
 
 from apps.inventory.domain.naming import matches, names_of_items
-from apps.inventory.models import Location, StockMovement
+from apps.inventory.models import InventoryItem, Location, StockMovement
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.theme import display
 from apps.staff.domain.actors import names_of
+
+
+class _Names(TypedDict):
+    thing_name: str
+    actor_name: str
+
+
+Named: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
@@ -20,18 +32,18 @@ class LocationFilter(admin.SimpleListFilter):
     title = "location"
     parameter_name = "location__id__exact"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Every location, inactive ones included."""
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
         """Only the chosen one's."""
         value = self.value()
         return queryset.filter(location_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(StockMovement)
-class StockMovementAdmin(ReadOnly, ShopOwnedAdmin):
+class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     """What came, went and was counted; nobody changes it."""
 
     menu = Menu("Catalog", "history", 52, "Stock movements")
@@ -45,7 +57,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin):
     ordering = ("-id",)
     sortable_by = ()
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Look the names of the page's items and actors up at once."""
         changelist = super().get_changelist_instance(request)
         rows = list(changelist.result_list)
@@ -56,26 +68,29 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin):
             row.thing_name, row.actor_name = things[row.item_id], people[row.actor]
         return changelist
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[StockMovement], search_term: str
+    ) -> tuple[QuerySet[StockMovement], bool]:
         """By the items' names, too."""
         if not search_term:
             return queryset, False
-        found = Q(reference__istartswith=search_term) | Q(item__in=_items(search_term))
+        items = InventoryItem.rows().filter(matches(search_term)).values("pk")
+        found = Q(reference__istartswith=search_term) | Q(item__in=items)
         return queryset.filter(found), False
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """One item's movements are linked to from the stock grid."""
-        return lookup == "item__id__exact" or bool(super().lookup_allowed(lookup, value, request))
+        return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
     @display(description="When", ordering="id")
-    def when(self, movement: StockMovement) -> Any:
+    def when(self, movement: StockMovement) -> datetime:
         """The moment."""
         return movement.at
 
     @display(description="Item")
-    def thing(self, movement: Any) -> str:
+    def thing(self, movement: Named) -> str:
         """The item's name."""
-        return str(movement.thing_name)
+        return movement.thing_name
 
     @display(description="Change")
     def change(self, movement: StockMovement) -> str:
@@ -88,12 +103,6 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin):
         return movement.get_reason_display()
 
     @display(description="Who")
-    def who(self, movement: Any) -> str:
+    def who(self, movement: Named) -> str:
         """The actor's name."""
-        return str(movement.actor_name)
-
-
-def _items(term: str) -> Any:
-    from apps.inventory.models import InventoryItem
-
-    return InventoryItem.rows().filter(matches(term)).values("pk")
+        return movement.actor_name

@@ -1,25 +1,27 @@
 """Background work as staff see it: how far it is, what went wrong, trying again."""
 
-from typing import Any
+from collections.abc import Callable
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.theme import display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.actors import name_of
 from apps.staff.domain.permissions import grant
 
 grant("preferences", "vc", "jobs.job")
 
 VIEW, CHANGE = "jobs.view_job", "jobs.change_job"
-LABELS = {
+LABELS: dict[str, str] = {
     Job.State.WAITING: "info",
     Job.State.RUNNING: "warning",
     Job.State.DONE: "success",
@@ -30,7 +32,7 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 
 
 @admin.register(Job)
-class JobAdmin(ReadOnly, ShopOwnedAdmin):
+class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     """Jobs are made and done by the services; staff watch, try again, and cancel what has not begun."""
 
     menu = Menu("Activity", "pending_actions", 20, "Background jobs")
@@ -82,21 +84,21 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin):
         return may(request, CHANGE)
 
     @admin.action(description="Try again", permissions=("retry",))
-    def retry_jobs(self, request: HttpRequest, queryset: Any) -> None:
+    def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         """Start the failed and cancelled ones over."""
         jobs = list(queryset.order_by("pk"))
         again = sum(queue.retry(job) for job in jobs)
         self.message_user(request, f"{again} of {len(jobs)} start over; others were not at an end.")
 
     @admin.action(description="Cancel", permissions=("retry",))
-    def cancel_jobs(self, request: HttpRequest, queryset: Any) -> None:
+    def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         """Keep the waiting ones from being started."""
         jobs = list(queryset.order_by("pk"))
         stopped = sum(queue.cancel(job) for job in jobs)
         self.message_user(request, f"{stopped} of {len(jobs)} are cancelled; others had begun already.")
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """One job."""
         require(request, VIEW, CHANGE)
@@ -119,7 +121,9 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin):
         """Cancel one."""
         return self._move(request, object_id, queue.cancel, "It is cancelled.", "It has begun already.")
 
-    def _move(self, request: HttpRequest, object_id: str, move: Any, done: str, refused: str) -> HttpResponse:
+    def _move(
+        self, request: HttpRequest, object_id: str, move: Callable[[Job], bool], done: str, refused: str
+    ) -> HttpResponse:
         require(request, CHANGE)
         job = self.row_or_404(request, object_id)
         if request.method != "POST":

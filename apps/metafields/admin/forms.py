@@ -1,13 +1,11 @@
 """The form of one metafield in the panel; what it refuses and keeps is the service's to say."""
 
-from typing import Any
-
 from django import forms
 
 from apps.metafields.domain import setting, types
 from apps.metafields.domain.owners import all_owners
 from apps.metafields.models import Metafield
-from apps.panel.screens.forms import ShopOwnedForm
+from apps.panel.screens.forms import ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
 
 LISTED = ("single_line_text_field", "number_integer", "number_decimal", "date", "date_time", "url", "color")
@@ -31,7 +29,7 @@ def ending(name: str) -> str:
     return " (list)" if name.startswith("list.") else ""
 
 
-class MetafieldForm(ShopOwnedForm):
+class MetafieldForm(ShopOwnedForm[Metafield]):
     """Namespace and key are given once; type and value are checked together."""
 
     type = forms.ChoiceField(label="Type", widget=ThemedSelect)
@@ -40,20 +38,19 @@ class MetafieldForm(ShopOwnedForm):
         model = Metafield
         fields = ("namespace", "key", "type", "value", "description")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "type" in self.fields:
-            self.fields["type"].choices = type_choices(self.instance.type)  # type: ignore[attr-defined]
+    def prepare(self) -> None:
+        """The types to choose from; a stored one keeps its name."""
+        self.offer("type", type_choices(self.instance.type))
         if "value" in self.fields:
             self.fields["value"].widget.attrs["rows"] = 2
         if not self.instance._state.adding:
             for name in self.fields.keys() & {"namespace", "key"}:
                 self.fields[name].disabled = True
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """What fits the type, as the text that is kept."""
         cleaned = super().clean() or self.cleaned_data
-        given: dict[str, Any] = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
+        given: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
         values, errors = setting.check(given, None if self.instance._state.adding else self.instance)
         for name, messages in errors.items():
             if name in self.fields and name not in self.errors:
@@ -61,7 +58,7 @@ class MetafieldForm(ShopOwnedForm):
         return {**cleaned, **values}
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """The checked columns."""
         names = ("type", "value", "description") if self.instance.pk else self.Meta.fields
         return {name: self.cleaned_data[name] for name in names}

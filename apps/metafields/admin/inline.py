@@ -14,16 +14,18 @@ from apps.metafields.admin.forms import MetafieldForm
 from apps.metafields.domain import setting
 from apps.metafields.domain.owners import owner_of
 from apps.metafields.models import Metafield
-from apps.panel.screens.inlines import ShopOwnedStackedInline
-from apps.staff.domain.actors import actor_of
+from apps.panel.requests import By
+from apps.panel.screens.inlines import ShopOwnedStackedInline, nothing_to_save, saved_by
 
 
-class MetafieldFormSet(BaseModelFormSet):  # type: ignore[type-arg]
+class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
     """The metafields of one owner; saving goes through the service, which records each change."""
 
     actor = ""
 
-    def __init__(self, *, instance: Model | None = None, queryset: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, instance: Model | None = None, queryset: QuerySet[Metafield] | None = None, **kwargs: Any
+    ) -> None:
         kwargs.pop("save_as_new", None)
         self.owner = instance
         super().__init__(queryset=_metafields_of(instance), **kwargs)
@@ -46,17 +48,13 @@ class MetafieldFormSet(BaseModelFormSet):  # type: ignore[type-arg]
 
     def save(self, commit: bool = True) -> list[Metafield]:
         """Write what changed; nothing is left for the caller to save."""
-        self.new_objects: list[Any] = []
-        self.changed_objects: list[Any] = []
-        self.deleted_objects: list[Any] = []
-        self.save_m2m = _nothing  # type: ignore[method-assign]
+        nothing_to_save(self)
         assert self.owner is not None
-        by: dict[str, Any] = {"actor": self.actor, "at": timezone.now()}
+        by: By = {"actor": self.actor, "at": timezone.now()}
         for form in self.deleted_forms:
             if form.instance.pk:
                 setting.delete(form.instance, **by)
-        forms: list[Any] = self.forms
-        for form in forms:
+        for form in self.forms:
             if form in self.deleted_forms or not form.has_changed():
                 continue
             if form.instance.pk:
@@ -65,10 +63,6 @@ class MetafieldFormSet(BaseModelFormSet):  # type: ignore[type-arg]
             else:
                 setting.create(owner_of(self.owner), self.owner.pk, form.values, **by)
         return []
-
-
-def _nothing() -> None:
-    """There are no relations of the rows to save."""
 
 
 def _metafields_of(owner: Model | None) -> QuerySet[Metafield]:
@@ -81,14 +75,14 @@ def _metafields_of(owner: Model | None) -> QuerySet[Metafield]:
 class _Checks(InlineModelAdminChecks):
     """There is no foreign key to check: metafields name their owner by resource and id."""
 
-    def _check_exclude_of_parent_model(self, obj: Any, parent_model: Any) -> Sequence[checks.CheckMessage]:
+    def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
 
-    def _check_relation(self, obj: Any, parent_model: Any) -> Sequence[checks.CheckMessage]:
+    def _check_relation(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
 
 
-class MetafieldInline(ShopOwnedStackedInline):
+class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     """The owner's metafields; who may change the owner may change them."""
 
     model = Metafield
@@ -99,7 +93,7 @@ class MetafieldInline(ShopOwnedStackedInline):
     fields = (("namespace", "key"), "type", "value", "description")
     ordering = None
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> type[MetafieldFormSet]:
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         """A set that knows who saves."""
         changeable = self.has_change_permission(request, obj)
         made = modelformset_factory(
@@ -111,25 +105,25 @@ class MetafieldInline(ShopOwnedStackedInline):
             fields=MetafieldForm.Meta.fields,
             formfield_callback=lambda field, **options: self.formfield_for_dbfield(field, request, **options),
         )
-        return type("OwnersMetafieldFormSet", (made,), {"actor": actor_of(request.user)})  # type: ignore[arg-type]
+        return saved_by(request, made)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
         """The set itself knows its rows."""
         return Metafield.rows().none()
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As the owner's."""
         return self._may(request, "view") or self._may(request, "change")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As the owner's."""
         return self._may(request, "change")
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Who may change the owner may give it metafields; a new owner is saved first."""
         return obj is not None and self._may(request, "change")
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Who may change the owner may take them away."""
         return self._may(request, "change")
 

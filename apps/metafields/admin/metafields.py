@@ -1,10 +1,8 @@
 """The shop's own metafields as staff see them; those of other owners stand in their owners' forms."""
 
-from typing import Any
-
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from apps.metafields.admin.forms import MetafieldForm
 from apps.metafields.domain import setting
@@ -19,7 +17,7 @@ from apps.staff.domain.permissions import grant
 grant("preferences", "vacd", "metafields.metafield")
 
 
-class ShopMetafieldForm(PanelForm, MetafieldForm):
+class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
     """With the check that nobody changed it meanwhile."""
 
     class Meta(MetafieldForm.Meta):
@@ -27,7 +25,7 @@ class ShopMetafieldForm(PanelForm, MetafieldForm):
 
 
 @admin.register(Metafield)
-class MetafieldAdmin(ShopOwnedAdmin):
+class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     """Further data of the shop, written by staff and apps."""
 
     menu = Menu("Settings", "data_object", 40, "Shop metafields")
@@ -40,7 +38,7 @@ class MetafieldAdmin(ShopOwnedAdmin):
     ordering = ("namespace", "key")
     fields = ("namespace", "key", "type", "value", "description")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
         """Those of the shop itself."""
         return super().get_queryset(request).filter(owner_resource="shop")
 
@@ -54,9 +52,9 @@ class MetafieldAdmin(ShopOwnedAdmin):
         """Its beginning."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
-    def save_model(self, request: HttpRequest, obj: Metafield, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:
         """Through the service, which records it."""
-        by: dict[str, Any] = {"actor": self.actor(request), "at": timezone.now()}
+        by = self.by(request)
         if change:
             setting.update(Metafield.objects.get(pk=obj.pk), form.values, **by)
             return
@@ -64,6 +62,6 @@ class MetafieldAdmin(ShopOwnedAdmin):
         made = setting.create(owner_of(shop), shop.pk, form.values, **by)
         obj.pk, obj._state.adding = made.pk, False
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Metafield) -> None:
         """Through the service, which records it."""
-        setting.delete(obj, actor=self.actor(request), at=timezone.now())
+        setting.delete(obj, **self.by(request))

@@ -1,13 +1,12 @@
 """Orders as staff see them: a list with views, and a page that reads like a story."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 from django.contrib import admin, messages
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
-from django.utils import timezone
 
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
@@ -18,12 +17,13 @@ from apps.orders.admin.story import tell
 from apps.orders.domain import editing, payments, transitions
 from apps.orders.models import Order
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, spend
+from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
 from apps.panel.theme import display
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
@@ -37,7 +37,7 @@ grant("edit_orders", "a", "orders.transaction")
 
 
 @admin.register(Order)
-class OrderAdmin(ShopOwnedAdmin):
+class OrderAdmin(ShopOwnedAdmin[Order]):
     """The shop's orders."""
 
     menu = Menu("Sales", "orders", 10)
@@ -96,7 +96,9 @@ class OrderAdmin(ShopOwnedAdmin):
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
         """By the order's name, by its e-mail, or by what finds its customer."""
         term = search_term.strip()
         if not term:
@@ -108,11 +110,11 @@ class OrderAdmin(ShopOwnedAdmin):
         return queryset.filter(found), False
 
     @admin.action(description="Close the chosen orders", permissions=["change"])
-    def close_orders(self, request: HttpRequest, queryset: Any) -> None:
+    def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Put orders into the archive."""
         chosen = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in chosen:
-            transitions.close(order, actor=self.actor(request), at=timezone.now())
+            transitions.close(order, **self.by(request))
         skipped = queryset.count() - len(chosen)
         also = f" {skipped} were closed or cancelled already." if skipped else ""
         self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
@@ -137,7 +139,7 @@ class OrderAdmin(ShopOwnedAdmin):
         ]
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """The story of an order."""
         require(request, VIEW)
@@ -154,24 +156,24 @@ class OrderAdmin(ShopOwnedAdmin):
             **tell(order),
         )
 
-    def edit_view(self, request: HttpRequest, object_id: str) -> Any:
+    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The form of what staff may change by hand."""
         require(request, CHANGE)
         return self.changeform_view(request, object_id, "", {"title": "Change the order"})
 
-    def save_model(self, request: HttpRequest, obj: Order, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Order, form: OrderForm, change: bool) -> None:
         """Through the service, which checks and records."""
         values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
         stored = Order.objects.get(pk=obj.pk)
-        editing.update_order(stored, values, actor=self.actor(request), at=timezone.now())
+        editing.update_order(stored, values, **self.by(request))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
         """Back to the story."""
         return self._back(obj)
 
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+    def delete_model(self, request: HttpRequest, obj: Order) -> None:
         """Through the service, which keeps what book-keeping needs."""
-        editing.delete_order(obj, actor=self.actor(request), at=timezone.now())
+        editing.delete_order(obj, **self.by(request))
 
     # --- actions ---
 
@@ -214,7 +216,7 @@ class OrderAdmin(ShopOwnedAdmin):
     def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Capture what is left of the newest authorization."""
 
-        def capture(order: Order, **by: Any) -> Any:
+        def capture(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "capture"}, **by)
 
         return self._act(request, object_id, "The payment is captured.", capture)
@@ -222,7 +224,7 @@ class OrderAdmin(ShopOwnedAdmin):
     def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Note that the rest was paid by hand."""
 
-        def note(order: Order, **by: Any) -> Any:
+        def note(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "sale", "gateway": "manual"}, **by)
 
         return self._act(request, object_id, "The order is marked as paid.", note)
@@ -231,13 +233,13 @@ class OrderAdmin(ShopOwnedAdmin):
         """Add a comment to the timeline."""
         text = request.POST.get("comment", "")
 
-        def note(order: Order, **by: Any) -> Any:
+        def note(order: Order, **by: Unpack[By]) -> object:
             return editing.add_comment(order, text, **by)
 
         return self._act(request, object_id, "The comment is on the timeline.", note, permission=COMMENT)
 
     def _act(
-        self, request: HttpRequest, object_id: str, done: str, move: Callable[..., Any], *, permission: str = CHANGE
+        self, request: HttpRequest, object_id: str, done: str, move: Callable[..., object], *, permission: str = CHANGE
     ) -> HttpResponse:
         require(request, permission)
         order: Order = self.row_or_404(request, object_id)
@@ -245,13 +247,13 @@ class OrderAdmin(ShopOwnedAdmin):
             return HttpResponseNotAllowed(["POST"])
         return self._do(request, order, done, lambda by: move(order, **by))
 
-    def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[dict[str, Any]], Any]) -> HttpResponse:
+    def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[By], object]) -> HttpResponse:
         """Do it once, and say what came of it."""
         if not spend(request):
             self.message_user(request, "That was sent already; nothing was done twice.", messages.WARNING)
             return self._back(order)
         try:
-            move({"actor": self.actor(request), "at": timezone.now()})
+            move(self.by(request))
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         else:

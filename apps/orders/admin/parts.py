@@ -1,20 +1,25 @@
 """What the screens of orders are made of: the form, the views of the list, the table on a customer's page."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from apps.customers.models import Customer
 from apps.ground.money import text_of
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
+from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
 from apps.panel.theme import display
 
 
-class OrderForm(PanelForm):
+class OrderForm(PanelForm[Order]):
     """What staff may change of an order by hand."""
 
     email = forms.EmailField(label="E-mail", required=False, max_length=255)
@@ -30,7 +35,7 @@ class ViewFilter(SimpleListFilter):
     title = "view"
     parameter_name = "view"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The views' names."""
         return [
             ("open", "Open"),
@@ -41,7 +46,7 @@ class ViewFilter(SimpleListFilter):
             ("all", "All"),
         ]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         """The rows of the chosen view; a search looks at all orders."""
         chosen = self.value() or ("all" if request.GET.get("q") else "open")
         if chosen == "all":
@@ -54,7 +59,7 @@ class ViewFilter(SimpleListFilter):
             )
         return queryset.filter(status=chosen)
 
-    def choices(self, changelist: Any) -> Any:
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Without "all" of Django's own: it is one of the views."""
         chosen = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:
@@ -65,7 +70,7 @@ class ViewFilter(SimpleListFilter):
             }
 
 
-class CustomersOrders(ReadOnly, ShopOwnedTabularInline):
+class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     """A customer's orders, newest first."""
 
     model = Order
@@ -76,7 +81,7 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline):
     show_change_link = True
     per_page = 20
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         """The shop's rows."""
         return Order.rows().order_by(*self.ordering)
 

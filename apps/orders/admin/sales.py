@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import Count, Sum
 from django.db.models.functions import TruncDate
@@ -15,6 +14,7 @@ from apps.ground.money import ZERO, text_of
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 from apps.panel import home
+from apps.panel.requests import Context
 from apps.panel.screens.filters import midnight
 from apps.staff.domain.permissions import grant_custom
 
@@ -82,7 +82,7 @@ def _today(request: HttpRequest) -> home.Figure:
     return home.Figure(today.text, note)
 
 
-def _chart(request: HttpRequest) -> dict[str, Any]:
+def _chart(request: HttpRequest) -> Context:
     asked = request.GET.get("days", "")
     chosen = int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
     shown, currency = days(chosen), current_shop().currency

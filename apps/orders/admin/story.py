@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
@@ -12,6 +11,7 @@ from apps.orders.domain.loading import lines_of, shipping_of, transactions_of
 from apps.orders.domain.order_status import url_of
 from apps.orders.domain.pricing import gross, net
 from apps.orders.models import Comment, Order
+from apps.panel.requests import Context
 from apps.staff.domain.actors import names_of
 
 MAX_EVENTS = 200
@@ -27,7 +27,7 @@ class Moment:
     comment: bool = False
 
 
-def tell(order: Order) -> dict[str, Any]:
+def tell(order: Order) -> Context:
     """The parts of the page."""
     lines, shipping, transactions = lines_of(order), shipping_of(order), transactions_of(order)
     money = in_shop_currency(order)

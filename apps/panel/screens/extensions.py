@@ -6,7 +6,7 @@ Called where the adding app's ``admin`` is imported; ``PanelAdmin`` shows what w
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.contrib.admin.options import InlineModelAdmin
 from django.db.models import Model
@@ -14,7 +14,7 @@ from django.http import HttpResponse
 
 # A bulk action as Django has it: the screen, the request and the chosen rows.
 Action: TypeAlias = Callable[..., HttpResponse | None]
-Inline: TypeAlias = "type[InlineModelAdmin[Model, Model]]"
+Inline: TypeAlias = "type[InlineModelAdmin[Any, Any]]"
 
 
 @dataclass(slots=True)

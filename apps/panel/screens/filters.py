@@ -5,11 +5,17 @@ A list that uses them sets ``list_filter_submit = True``, so that several are ch
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+
+M = TypeVar("M", bound=Model)
+Screen: TypeAlias = admin.ModelAdmin[Model]
+Choices: TypeAlias = list[tuple[str, str]]
 
 # Days back from the beginning of today.
 PERIODS = {"0": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
@@ -24,7 +30,7 @@ class SelectFilter(admin.SimpleListFilter):
         """Also without choices, so that the form keeps its shape."""
         return True
 
-    def choices(self, changelist: Any) -> Iterator[Any]:
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """The choices with their values."""
         yield {"value": "", "display": "All", "selected": not self.value()}
         for value, display in self.lookup_choices:
@@ -38,11 +44,11 @@ class PeriodFilter(SelectFilter):
     parameter_name = "period"
     field = "created_at"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Periods up to now."""
         return list(PERIODS.items())
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
         """Only since the chosen day began."""
         value = self.value()
         if value not in PERIODS:

@@ -1,6 +1,7 @@
 """The forms of the panel's editing pages."""
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from django import forms
 from django.db import models
@@ -11,6 +12,10 @@ from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import current_shop
 from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
 from apps.staff.domain.actors import name_of
+
+M = TypeVar("M", bound=models.Model)
+# What a form holds, by field.
+Values: TypeAlias = dict[str, Any]
 
 # The theme dresses the fields of models only; those that a form declares get the same clothes.
 _CLOTHES: dict[type[forms.Widget], type[forms.Widget]] = {
@@ -34,7 +39,7 @@ def _dress(field: forms.Field) -> None:
         field.widget.choices = plain.choices
 
 
-class ShopOwnedForm(forms.ModelForm):  # type: ignore[type-arg]
+class ShopOwnedForm(forms.ModelForm[M]):
     """Checks the constraints that mention the shop too; the shop itself is never asked for."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -43,9 +48,19 @@ class ShopOwnedForm(forms.ModelForm):  # type: ignore[type-arg]
             self.instance.shop = current_shop()
         for field in self.fields.values():
             _dress(field)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Give the fields what depends on the row: choices, initial values, widgets."""
+
+    def offer(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
+        """Let a field be chosen from a list, where the form shows it."""
+        field = self.fields.get(name)
+        if isinstance(field, forms.ChoiceField):
+            field.choices = list(choices)
 
     def _get_validation_exclusions(self) -> set[str]:
-        excluded = cast("set[str]", super()._get_validation_exclusions())  # type: ignore[misc]
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
         return excluded - {"shop"}
 
 
@@ -66,7 +81,7 @@ class Conflict:
         self.fields = sorted(event.changes) if event else []
 
 
-class PanelForm(ShopOwnedForm):
+class PanelForm(ShopOwnedForm[M]):
     """Carries the version that the person saw, and refuses to overwrite a newer one unasked.
 
     ``refusal`` is what a service answered to the same input a moment ago; it is shown on its fields.
@@ -85,7 +100,7 @@ class PanelForm(ShopOwnedForm):
         else:
             self.initial["seen_version"] = version
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> Values | None:
         """Check the version, and repeat what a service refused."""
         cleaned = super().clean()
         if "seen_version" in self.fields:

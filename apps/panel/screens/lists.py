@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ALL_VAR
+from django.db.models import Model
 from django.http import HttpRequest
 
+from apps.panel.requests import Context
 from apps.panel.screens import saved_views
 from apps.panel.theme import ThemedChangeList
 
@@ -18,7 +21,9 @@ class PanelChangeList(ThemedChangeList):
     ``keepable`` is the query string that a person could keep as a view; empty where the list is as it comes.
     """
 
-    def __init__(self, request: HttpRequest, model: Any, *args: Any, **kwargs: Any) -> None:
+    model_admin: saved_views.Screen
+
+    def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         """Like the theme's; ``list_per_page`` may be another one of ``PAGE_SIZES``."""
         super().__init__(request, model, *args, **kwargs)
         self.saved_views = [] if self.is_popup else saved_views.tabs(request, self.model_admin)
@@ -40,13 +45,13 @@ class PanelChangeList(ThemedChangeList):
             return []
         return [(size, self.get_query_string({saved_views.SIZE_VAR: size})) for size in PAGE_SIZES]
 
-    def _own_views(self) -> list[dict[str, Any]]:
+    def _own_views(self) -> list[Context]:
         """The views that the list has by itself: the choices of its filter ``view``, else all rows.
 
         All rows need a name of their own only beside kept views.
         """
         own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == "view"), None)
-        if own is None:
+        if not isinstance(own, SimpleListFilter):
             return [{"title": "All", "link": f"?{ALL_VAR}=1", "current": not self.keepable}] if self.saved_views else []
         chosen = [choice["selected"] and not self.current_view for choice in own.choices(self)]
         return [
@@ -54,9 +59,9 @@ class PanelChangeList(ThemedChangeList):
             for (value, title), current in zip(own.lookup_choices, chosen, strict=True)
         ]
 
-    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+    def get_filters_params(self, params: Context | None = None) -> Context:
         """The parameters that narrow the list."""
-        narrowing: dict[str, Any] = super().get_filters_params(params)
+        narrowing = super().get_filters_params(params)
         return {name: value for name, value in narrowing.items() if name not in saved_views.OF_THE_MOMENT}
 
 
@@ -68,5 +73,5 @@ def page_size(request: HttpRequest, default: int) -> int:
     return asked or _known(request.session.get(_REMEMBERED)) or default
 
 
-def _known(value: Any) -> int | None:
+def _known(value: object) -> int | None:
     return next((size for size in PAGE_SIZES if str(size) == str(value)), None)

@@ -1,14 +1,16 @@
 """How the panel counts: exactly as far as a person would turn pages, and no further."""
 
 from functools import cached_property
-from typing import Any
+from typing import TypeVar, cast
 
 from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
 
 COUNTED = 10_000
+M = TypeVar("M", bound=Model)
 
 
-class BoundedPaginator(Paginator):  # type: ignore[type-arg]
+class BoundedPaginator(Paginator[M]):
     """Counts at most ``COUNTED`` rows, so that a list of a million costs what one of ten thousand does.
 
     What lies behind is found by searching and filtering.
@@ -17,8 +19,8 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     @cached_property
     def count(self) -> int:
         """The number of rows, or ``COUNTED`` where there are more."""
-        rows: Any = self.object_list
-        return int(rows.order_by()[:COUNTED].count())
+        rows = cast("QuerySet[M]", self.object_list)
+        return rows.order_by()[:COUNTED].count()
 
     @property
     def is_complete(self) -> bool:

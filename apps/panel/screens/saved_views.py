@@ -5,7 +5,7 @@ person's own arrangement of the panel and change no data of the shop, so they ar
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
 from django import forms
@@ -17,14 +17,17 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 
 from apps.ground.rows import TimestampedQuerySet
+from apps.panel.access import MissingPermission
+from apps.panel.requests import in_shop
+from apps.panel.screens.pages import ScreenPages
 from apps.staff.backends import current_membership
-from apps.staff.domain.access import MissingPermission
 from apps.staff.models import SavedView, User
 
 SIZE_VAR = "size"
 # Parameters of an address that belong to the moment and not to what the list shows. ``all`` opens a list without the
 # person's default view.
 OF_THE_MOMENT = frozenset({SIZE_VAR, ALL_VAR, PAGE_VAR, ERROR_FLAG, IS_FACETS_VAR, IS_POPUP_VAR, TO_FIELD_VAR})
+Screen: TypeAlias = ScreenPages[Any]
 LONGEST_QUERY, MOST_SHOWN = 2000, 30
 
 
@@ -43,13 +46,13 @@ class Tab:
     may_change: bool
 
 
-def tabs(request: HttpRequest, screen: Any) -> list[Tab]:
+def tabs(request: HttpRequest, screen: Screen) -> list[Tab]:
     """The views of a list that this person sees: their own, and what others share."""
     now = canonical(request.GET.urlencode())
     return [Tab(view, view.query == now, _may_change(request, view)) for view in _seen(request, screen)]
 
 
-def landing(request: HttpRequest, screen: Any) -> str:
+def landing(request: HttpRequest, screen: Screen) -> str:
     """The query string with which a list opens for this person; empty where its address says what to show."""
     if request.method != "GET" or request.META.get("QUERY_STRING"):
         return ""
@@ -93,7 +96,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     return _store(request, screen, view)
 
 
-def _store(request: HttpRequest, screen: Any, view: SavedView) -> HttpResponse:
+def _store(request: HttpRequest, screen: Screen, view: SavedView) -> HttpResponse:
     """Save a view as its form says; a new one takes the place of the person's former one of that name."""
     form = ViewForm(request.POST, instance=view)
     if not form.is_valid():
@@ -119,21 +122,21 @@ def _others(view: SavedView) -> TimestampedQuerySet[SavedView]:
     return SavedView.rows().filter(screen=view.screen, user_id=view.user_id).exclude(pk=view.pk)
 
 
-def _screen(request: HttpRequest, name: str) -> Any:
+def _screen(request: HttpRequest, name: str) -> Screen:
     """The list of that name, for who may see it."""
     for model, screen in admin.site._registry.items():
-        if model._meta.label_lower == name:
+        if model._meta.label_lower == name and isinstance(screen, ScreenPages):
             if not screen.has_view_or_change_permission(request):
                 raise MissingPermission(f"{model._meta.app_label}.view_{model._meta.model_name}")
             return screen
     raise Http404("There is no such list.")
 
 
-def _name(screen: Any) -> str:
+def _name(screen: Screen) -> str:
     return str(screen.opts.label_lower)
 
 
-def _seen(request: HttpRequest, screen: Any) -> list[SavedView]:
+def _seen(request: HttpRequest, screen: Screen) -> list[SavedView]:
     mine_or_shared = Q(user=_user(request)) | Q(shared=True)
     return list(SavedView.rows().filter(mine_or_shared, screen=_name(screen)).select_related("user")[:MOST_SHOWN])
 
@@ -148,4 +151,4 @@ def _may_change(request: HttpRequest, view: SavedView) -> bool:
 
 
 def _user(request: HttpRequest) -> User:
-    return cast("User", request.user)
+    return in_shop(request).user

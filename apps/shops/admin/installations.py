@@ -1,35 +1,44 @@
 """The apps of a shop: install, scopes, tokens, uninstall."""
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TypeAlias, TypedDict
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import form_key, posted, spend
+from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.shops.admin import departures, scope_fields, tokens
 from apps.shops.domain import installing
 from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
 from apps.shops.models import AccessToken, App, Installation
-from apps.staff.domain.access import may, require
 
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
 SPENT = "This form was sent already, so nothing happened again. A token is shown once; make another if it is lost."
 
 
+class _LastUse(TypedDict):
+    last_used_at: datetime | None
+
+
+Used: TypeAlias = "WithAnnotations[Installation, _LastUse]"
+
+
 @admin.register(Installation)
-class InstallationAdmin(ShopOwnedAdmin):
+class InstallationAdmin(ShopOwnedAdmin[Installation]):
     """Apps at work in this shop. Tokens are shown once, in the answer to the request that made them."""
 
     menu = Menu("Apps", "extension", 10, "Apps")
@@ -41,7 +50,7 @@ class InstallationAdmin(ShopOwnedAdmin):
     ordering = ("app__name", "id")
     actions = None
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Installation]:
         """What is installed now, with the last use of any token."""
         used = (
             AccessToken.rows()
@@ -67,7 +76,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         return f"change {changing}, see {len(words)} kinds of data" if words else "nothing"
 
     @display(description="Last used", ordering="last_used_at", empty_value="never")
-    def last_used(self, installation: Any) -> Any:
+    def last_used(self, installation: Used) -> datetime | None:
         """When a token was last used."""
         return installation.last_used_at
 
@@ -83,7 +92,7 @@ class InstallationAdmin(ShopOwnedAdmin):
 
     # --- pages ---
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Install a new app."""
         require(request, "shops.add_installation")
         form = scope_fields.NewAppForm(posted(request))
@@ -105,7 +114,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         return self._show_once(request, installation, token, secret=app.api_secret)
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """An app: what it may do, and its tokens."""
         require(request, "shops.view_installation", CHANGE)
@@ -130,21 +139,19 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         form = scope_fields.ScopesForm(posted(request), scopes=installation.scopes)
         if request.method == "POST" and form.is_valid():
-            installing.install(
-                installation.app, self.shop(request), scopes=form.scopes, actor=self.actor(request), at=timezone.now()
-            )
+            installing.install(installation.app, self.shop(request), scopes=form.scopes, **self.by(request))
             self.message_user(request, "Saved. It applies from the app's next request.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", installation.pk))
         title = f"What {installation.app.name} may do"
         return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form)
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Uninstall, after showing what goes."""
         require(request, "shops.delete_installation")
         installation = self.row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                installing.uninstall(installation, actor=self.actor(request), at=timezone.now())
+                installing.uninstall(installation, **self.by(request))
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
             else:
@@ -162,7 +169,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         installation = self.row_or_404(request, object_id)
         if refused := self._not_once(request, installation):
             return refused
-        token = issue_token(installation, actor=self.actor(request), at=timezone.now())
+        token = issue_token(installation, **self.by(request))
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -175,7 +182,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         if overlap is None:
             self.message_user(request, "Choose how long the old tokens shall live on.", messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        token = rotate_tokens(installation, overlap=overlap, actor=self.actor(request), at=timezone.now())
+        token = rotate_tokens(installation, overlap=overlap, **self.by(request))
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
@@ -188,7 +195,7 @@ class InstallationAdmin(ShopOwnedAdmin):
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
-                revoke_token(token, actor=self.actor(request), at=timezone.now())
+                revoke_token(token, **self.by(request))
                 self.message_user(request, f"The token {token.prefix}… is revoked.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", installation.pk))
             wrong = True

@@ -1,9 +1,9 @@
 """Scopes as people choose them: per resource nothing, reading, or reading and changing."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from apps.shops.models.scopes import SCOPES, expand
 
@@ -44,8 +44,8 @@ def in_words(scopes: list[str]) -> list[tuple[str, str]]:
 class ScopesForm(forms.Form):
     """One choice per resource; ``scopes`` are the words behind them."""
 
-    def __init__(self, *args: Any, scopes: list[str] | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, scopes: list[str] | None = None) -> None:
+        super().__init__(data)
         held = set(scopes or ())
         for row in rows():
             choices = [("", "Nothing")]

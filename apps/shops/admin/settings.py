@@ -1,6 +1,5 @@
 """The settings of the shop one is in."""
 
-from typing import Any
 from zoneinfo import available_timezones
 
 import pycountry
@@ -8,10 +7,12 @@ from babel import Locale
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from apps.panel.addresses import panel_url
 from apps.panel.menu import Menu
+from apps.panel.requests import Context
 from apps.panel.screens.bases import PanelAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect
@@ -35,7 +36,7 @@ def _languages() -> list[tuple[str, str]]:
     return sorted(((code, ENGLISH.languages[code]) for code in codes), key=lambda pair: pair[1])
 
 
-class ShopForm(PanelForm):
+class ShopForm(PanelForm[Shop]):
     """The shop's settings, with choices where the values are standard codes."""
 
     class Meta:
@@ -48,8 +49,8 @@ class ShopForm(PanelForm):
         help_text="Currencies that customers may pay in beside the shop's own, e.g. EUR, GBP.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def prepare(self) -> None:
+        """Standard codes as choices."""
         self.initial["presentment_currencies"] = ", ".join(self.instance.presentment_currencies or [])
         for name, choices in (
             ("country_code", _countries()),
@@ -80,7 +81,7 @@ class ShopForm(PanelForm):
 
 
 @admin.register(Shop)
-class ShopAdmin(PanelAdmin):
+class ShopAdmin(PanelAdmin[Shop]):
     """One row only: the shop one is in."""
 
     menu = Menu("Settings", "settings", 10, "Shop settings")
@@ -101,11 +102,11 @@ class ShopAdmin(PanelAdmin):
         ("Installation", {"fields": OPERATOR_ONLY, "description": "Changed by the operator only."}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
         """This shop alone."""
         return Shop.objects.filter(pk=self.shop(request).pk)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[str, ...]:
         """What only the operator of the installation changes."""
         return () if request.user.is_superuser else OPERATOR_ONLY
 
@@ -113,17 +114,17 @@ class ShopAdmin(PanelAdmin):
         """Shops are opened outside of any shop."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
         """A shop is not deleted from within."""
         return False
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """There is nothing to list: on to the settings."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
-    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+    def response_change(self, request: HttpRequest, obj: Shop) -> HttpResponse:
         """Stay on the settings; the address of the panel may have changed with the handle."""
         self.message_user(request, "The settings are saved.")
         return HttpResponseRedirect(panel_url(obj, "admin:shops_shop_change", obj.pk))

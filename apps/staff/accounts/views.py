@@ -7,14 +7,17 @@ from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.views import LoginView as AllauthLoginView
 from allauth.mfa.totp.views import ActivateTOTPView as AllauthActivateTOTPView
 from allauth.mfa.utils import is_mfa_enabled
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 
+from apps.panel.access import staff_only
 from apps.panel.once import posted
 from apps.staff.domain import sessions
-from apps.staff.domain.access import shops_of, staff_only
+from apps.staff.domain.access import shops_of
 from apps.staff.models import User
 
 
@@ -64,11 +67,36 @@ def profile(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "two_factor": is_mfa_enabled(user),
-        "sessions": sessions.sessions_of(request),
+        "sessions": sessions.sessions_of(user, present=request.session.session_key),
         "shops": shops_of(user)[:20],
     }
     return render(request, "outside/profile.html", context)
 
 
-end_session = staff_only(sessions.end)
-end_others = staff_only(sessions.end_others)
+@staff_only
+def end_session(request: HttpRequest, pk: int) -> HttpResponse:
+    """Log one of the person's other sessions out."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    session = _other_sessions(request).filter(pk=pk).first()
+    if session is None:
+        raise Http404("You have no such other session.")
+    session.end()
+    messages.success(request, f"{sessions.device_of(session.user_agent)} is signed out.")
+    return redirect("profile")
+
+
+@staff_only
+def end_others(request: HttpRequest) -> HttpResponse:
+    """Log the person out everywhere but here."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    ended = list(_other_sessions(request))
+    for session in ended:
+        session.end()
+    messages.success(request, f"You are signed out everywhere else ({len(ended)}).")
+    return redirect("profile")
+
+
+def _other_sessions(request: HttpRequest) -> QuerySet[UserSession]:
+    return sessions.others_of(cast("User", request.user), present=request.session.session_key)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from apps.ground.errors import DomainError
+from apps.panel.screens.forms import Values
 from apps.staff.domain.permission_labels import GROUPS, LABELS, PRESETS
 from apps.staff.domain.permissions import NAMES
 
@@ -26,8 +27,10 @@ class PermissionsForm(forms.Form):
 
     permissions = forms.MultipleChoiceField(choices=[(name, name) for name in NAMES], required=False)
 
-    def __init__(self, *args: Any, held: list[str] | None = None, grantable: frozenset[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None = None, *, held: list[str] | None = None, grantable: frozenset[str]
+    ) -> None:
+        super().__init__(data)
         self.held, self.grantable = frozenset(held or ()), grantable
 
     @property
@@ -67,7 +70,7 @@ class InviteForm(PermissionsForm):
     last_name = forms.CharField(max_length=150, required=False)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """What ``services.invite`` takes."""
         data = self.cleaned_data
         return {

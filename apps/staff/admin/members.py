@@ -1,26 +1,29 @@
 """The staff of a shop as staff see it: who works here, what each may do, inviting and removing."""
 
-from typing import Any, cast
+from datetime import datetime
+from typing import TypeAlias, TypedDict
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import posted
+from apps.panel.requests import Context, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
-from apps.staff.domain.access import may, require
 from apps.staff.domain.permissions import grant, grant_custom
 from apps.staff.mails import send_invitation
-from apps.staff.models import Membership, User
+from apps.staff.models import Membership
 
 VIEW, ADD, CHANGE = "staff.view_membership", "staff.add_membership", "staff.change_membership"
 DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
@@ -30,8 +33,15 @@ for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("
 grant_custom("staff_management_activation", ACTIVATE)
 
 
+class _Factors(TypedDict):
+    has_factor: bool
+
+
+Listed: TypeAlias = "WithAnnotations[Membership, _Factors]"
+
+
 @admin.register(Membership)
-class MembershipAdmin(ShopOwnedAdmin):
+class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """Places in this shop; the rules are the services'."""
 
     menu = Menu("Settings", "group", 20, "Staff")
@@ -43,7 +53,7 @@ class MembershipAdmin(ShopOwnedAdmin):
     ordering = ("-account_owner", "user__first_name", "user__email")
     actions = None
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """With whether each has a second factor."""
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
@@ -60,12 +70,12 @@ class MembershipAdmin(ShopOwnedAdmin):
         return "Account owner" if place.account_owner else f"{count} permission{'' if count == 1 else 's'}"
 
     @display(description="Two-factor", boolean=True)
-    def two_factor(self, place: Any) -> bool:
+    def two_factor(self, place: Listed) -> bool:
         """Whether their login asks for a code."""
-        return bool(place.has_factor)
+        return place.has_factor
 
     @display(description="Last login", ordering="user__last_login", empty_value="never")
-    def last_login(self, place: Membership) -> Any:
+    def last_login(self, place: Membership) -> datetime | None:
         """When they were here last."""
         return place.user.last_login
 
@@ -84,10 +94,10 @@ class MembershipAdmin(ShopOwnedAdmin):
             *super().get_urls(),
         ]
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Invite somebody."""
         require(request, ADD)
-        by = cast("User", request.user)
+        by = in_shop(request).user
         form = InviteForm(posted(request), grantable=memberships.grantable(by))
         if request.method == "POST" and form.is_valid():
             try:
@@ -101,12 +111,12 @@ class MembershipAdmin(ShopOwnedAdmin):
         return self.page(request, "panel/staff/invite.html", "Invite to the staff", form=form)
 
     def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
         """One person: the permission matrix, and what else can be done."""
         require(request, VIEW, CHANGE)
         place = self.row_or_404(request, object_id)
-        by = cast("User", request.user)
+        by = in_shop(request).user
         editable = may(request, CHANGE) and (by.is_superuser or not (place.account_owner or place.user_id == by.pk))
         form = PermissionsForm(
             posted(request), held=place.permissions, grantable=memberships.grantable(by) if editable else frozenset()
@@ -129,7 +139,7 @@ class MembershipAdmin(ShopOwnedAdmin):
         )
 
     def _save(self, request: HttpRequest, place: Membership, form: PermissionsForm) -> bool:
-        by, now = cast("User", request.user), timezone.now()
+        by, now = in_shop(request).user, timezone.now()
         try:
             if by.is_superuser:
                 memberships.set_owner(place, owner=request.POST.get("account_owner") == "on", by=by, at=now)
@@ -140,13 +150,13 @@ class MembershipAdmin(ShopOwnedAdmin):
         self.message_user(request, f"What {place.user} may do is saved.", messages.SUCCESS)
         return True
 
-    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Remove somebody, after asking."""
         require(request, DELETE)
         place = self.row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                memberships.remove(place, by=cast("User", request.user), at=timezone.now())
+                memberships.remove(place, by=in_shop(request).user, at=timezone.now())
             except DomainError as refusal:
                 self.message_user(request, refusal.sentence, messages.ERROR)
                 return HttpResponseRedirect(self.url("change", place.pk))
@@ -162,7 +172,7 @@ class MembershipAdmin(ShopOwnedAdmin):
             return HttpResponseNotAllowed(["POST"])
         active = request.POST.get("active") == "on"
         try:
-            memberships.set_active(place, active=active, by=cast("User", request.user), at=timezone.now())
+            memberships.set_active(place, active=active, by=in_shop(request).user, at=timezone.now())
         except DomainError as refusal:
             self.message_user(request, refusal.sentence, messages.ERROR)
         else:

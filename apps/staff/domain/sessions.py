@@ -7,15 +7,10 @@ that is only read should not write.
 import hashlib
 import re
 from datetime import datetime
-from typing import cast
 
 from allauth.usersessions.models import UserSession
-from django.contrib import messages
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import redirect
-from django.utils import timezone
 
 from apps.ground.caching import is_first
 from apps.staff.models import User
@@ -41,50 +36,32 @@ def device_of(user_agent: str) -> str:
     return browser or system or "Unknown device"
 
 
-def note_visit(request: HttpRequest) -> None:
-    """Note that the session of this request is in use, and from where."""
-    key = request.session.session_key
-    address = request.META.get("REMOTE_ADDR")
-    if not key or not address or not _is_due(key):
-        return
-    agent = request.META.get("HTTP_USER_AGENT", "")[: UserSession._meta.get_field("user_agent").max_length]
-    seen = {"last_seen_at": timezone.now(), "ip": address, "user_agent": agent}
-    if not UserSession.objects.filter(session_key=key).update(**seen):
-        # A session from before sessions were listed.
-        UserSession.objects.create_from_request(request)
+def is_due(key: str) -> bool:
+    """Whether a session was not noted for a while; asking notes it."""
+    # The cache is no place for the key itself: whoever holds it is in.
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return is_first(f"session-seen:{digest}", NOTED_EVERY_SECONDS)
 
 
-def sessions_of(request: HttpRequest) -> list[UserSession]:
-    """The sessions of the person who asks, the present one first, then by when they were seen."""
-    found = UserSession.objects.purge_and_list(request.user)
-    found.sort(key=lambda session: (session.session_key == request.session.session_key, session.last_seen_at))
+def note_seen(key: str, *, address: str, agent: str, at: datetime) -> bool:
+    """Write down when and from where a session was used; False where it is not listed yet."""
+    agent = agent[: UserSession._meta.get_field("user_agent").max_length]
+    return bool(UserSession.objects.filter(session_key=key).update(last_seen_at=at, ip=address, user_agent=agent))
+
+
+def sessions_of(user: User, *, present: str | None) -> list[UserSession]:
+    """A person's sessions: the one with the key ``present`` first, then by when they were seen."""
+    found = UserSession.objects.purge_and_list(user)
+    found.sort(key=lambda session: (session.session_key == present, session.last_seen_at))
     for session in found:
         session.device = device_of(session.user_agent)
-        session.is_this = session.session_key == request.session.session_key
+        session.is_this = session.session_key == present
     return found[::-1]
 
 
-def end(request: HttpRequest, pk: int) -> HttpResponse:
-    """Log one of the person's other sessions out."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    session = _others(request).filter(pk=pk).first()
-    if session is None:
-        raise Http404("You have no such other session.")
-    session.end()
-    messages.success(request, f"{device_of(session.user_agent)} is signed out.")
-    return redirect("profile")
-
-
-def end_others(request: HttpRequest) -> HttpResponse:
-    """Log the person out everywhere but here."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
-    ended = list(_others(request))
-    for session in ended:
-        session.end()
-    messages.success(request, f"You are signed out everywhere else ({len(ended)}).")
-    return redirect("profile")
+def others_of(user: User, *, present: str | None) -> QuerySet[UserSession]:
+    """A person's sessions without the one with the key ``present``."""
+    return UserSession.objects.filter(user=user).exclude(session_key=present)
 
 
 def clear_expired(at: datetime) -> int:
@@ -92,14 +69,3 @@ def clear_expired(at: datetime) -> int:
     cleared = int(Session.objects.filter(expire_date__lt=at).delete()[0])
     UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
     return cleared
-
-
-def _others(request: HttpRequest) -> QuerySet[UserSession]:
-    mine = UserSession.objects.filter(user=cast("User", request.user))
-    return mine.exclude(session_key=request.session.session_key)
-
-
-def _is_due(key: str) -> bool:
-    # The cache is no place for the key itself: whoever holds it is in.
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    return is_first(f"session-seen:{digest}", NOTED_EVERY_SECONDS)

@@ -1,5 +1,7 @@
 """The tables of staff."""
 
-from apps.staff.models.staff import Membership, SavedView, User, UserManager
+from apps.staff.models.memberships import Membership
+from apps.staff.models.saved_views import SavedView
+from apps.staff.models.users import User, UserManager
 
 __all__ = ["Membership", "SavedView", "User", "UserManager"]

@@ -1,4 +1,4 @@
-"""Staff: the people who use the panel, and what each may do in which shop."""
+"""The people who use the panel."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.utils import timezone
 
-from apps.ground.rows import ShopOwned
+from apps.ground.phrases import TAKEN
 
 
 class UserManager(BaseUserManager["User"]):
@@ -36,7 +36,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person of the staff of one or more shops; an operator (superuser) sees all of them."""
 
-    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": "has already been taken"})
+    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": TAKEN})
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
     phone = models.CharField(max_length=50, blank=True)
@@ -70,55 +70,3 @@ class User(AbstractBaseUser, PermissionsMixin):
     def is_staff(self) -> bool:
         """Everyone here works in the panel; what they see there, their memberships say."""
         return self.is_active
-
-
-class Membership(ShopOwned):
-    """A staff member's place in one shop: the names of what they may do there."""
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
-    account_owner = models.BooleanField(default=False)
-    permissions = models.JSONField(default=list, blank=True)
-
-    class Meta:
-        constraints = (
-            models.UniqueConstraint(
-                fields=("shop", "user"),
-                name="staff_membership_once_per_shop",
-                violation_error_message="has already been taken",
-            ),
-        )
-        verbose_name = "staff member"
-
-    def __str__(self) -> str:
-        return f"{self.user} at {self.shop}"
-
-
-class SavedView(ShopOwned):
-    """A list as somebody wants to see it again: its search, filters and order under a name.
-
-    ``query`` is the query string of the list's address without what belongs to the moment (page, page size), its
-    parameters sorted, so that equal views are equal texts.
-    """
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
-    name = models.CharField(max_length=60)
-    query = models.CharField(max_length=2000)
-    shared = models.BooleanField(default=False, help_text="Whether everybody in the shop who may see the list sees it.")
-    is_default = models.BooleanField(default=False, help_text="Whether the list opens with it, for this person.")
-
-    class Meta:
-        ordering = ("name", "id")
-        verbose_name = "view"
-        constraints = (
-            models.UniqueConstraint(fields=("shop", "user", "screen", "name"), name="staff_savedview_name_once"),
-            models.UniqueConstraint(
-                fields=("shop", "user", "screen"),
-                condition=models.Q(is_default=True),
-                name="staff_savedview_one_default",
-            ),
-        )
-        indexes = (models.Index(fields=("shop", "screen"), name="staff_savedview_by_screen"),)
-
-    def __str__(self) -> str:
-        return self.name

@@ -1,0 +1,84 @@
+"""What a screen knows of its request, and the pages of its own beside Django's."""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TypeVar
+
+from django.contrib.admin.utils import unquote
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.text import capfirst
+
+from apps.panel.menu import Menu
+from apps.panel.requests import By, Context, in_shop
+from apps.panel.theme import ThemedAdmin
+from apps.shops.models import Shop
+from apps.staff.domain.actors import actor_of
+
+M = TypeVar("M", bound=Model)
+View = Callable[..., HttpResponseBase]
+
+
+class ScreenPages(ThemedAdmin[M]):
+    """Pages of a screen's own, in the panel's frame and below the address of its list.
+
+    Attributes:
+        menu: Where the list stands in the menu; None keeps it out.
+    """
+
+    menu: Menu | None = None
+
+    def shop(self, request: HttpRequest) -> Shop:
+        """The shop that the request is in."""
+        return in_shop(request).shop
+
+    def actor(self, request: HttpRequest) -> str:
+        """How the audit trail names who does this."""
+        return actor_of(in_shop(request).user)
+
+    def by(self, request: HttpRequest) -> By:
+        """The actor, and now."""
+        return {"actor": self.actor(request), "at": timezone.now()}
+
+    def page(self, request: HttpRequest, template: str, title: str, **context: object) -> HttpResponse:
+        """A page in the panel's frame."""
+        base = {**self.admin_site.each_context(request), **self._where, "title": title, "opts": self.opts}
+        return TemplateResponse(request, template, base | context)
+
+    def action_url(self, route: str, view: View, name: str) -> URLPattern:
+        """A route for ``get_urls``: named ``<app>_<model>_<name>``, checked like every page."""
+
+        def wrapper(*args: object, **kwargs: object) -> HttpResponseBase:
+            return self.admin_site.admin_view(view)(*args, **kwargs)
+
+        wrapper.model_admin = self  # type: ignore[attr-defined]
+        named = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        return path(route, update_wrapper(wrapper, view), name=named)
+
+    def url(self, name: str, *args: object) -> str:
+        """The address of one of this model's pages: ``changelist``, ``change`` and so on."""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
+
+    @property
+    def heading(self) -> str:
+        """What people call this screen."""
+        return (self.menu.title if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
+
+    @property
+    def _where(self) -> Context:
+        """What the header of a page below the list needs."""
+        return {"heading_link": self.url("changelist"), "model_admin": self}
+
+    def row_or_404(self, request: HttpRequest, object_id: str) -> M:
+        """The shop's row of that id.
+
+        Raises:
+            Http404: The shop has none.
+        """
+        instance = self.get_object(request, unquote(object_id))
+        if instance is None:
+            raise Http404(f"No {self.opts.verbose_name} {object_id}")
+        return instance

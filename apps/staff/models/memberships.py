@@ -1,0 +1,28 @@
+"""Who works in which shop, and what they may do there."""
+
+from django.db import models
+
+from apps.ground.phrases import TAKEN
+from apps.ground.rows import ShopOwned
+from apps.staff.models.users import User
+
+
+class Membership(ShopOwned):
+    """A staff member's place in one shop: the names of what they may do there."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    account_owner = models.BooleanField(default=False)
+    permissions = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("shop", "user"),
+                name="staff_membership_once_per_shop",
+                violation_error_message=TAKEN,
+            ),
+        )
+        verbose_name = "staff member"
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.shop}"

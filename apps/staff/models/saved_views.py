@@ -1,0 +1,37 @@
+"""The views of lists that people keep."""
+
+from django.db import models
+
+from apps.ground.rows import ShopOwned
+from apps.staff.models.users import User
+
+
+class SavedView(ShopOwned):
+    """A list as somebody wants to see it again: its search, filters and order under a name.
+
+    ``query`` is the query string of the list's address without what belongs to the moment (page, page size), its
+    parameters sorted, so that equal views are equal texts.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000)
+    shared = models.BooleanField(default=False, help_text="Whether everybody in the shop who may see the list sees it.")
+    is_default = models.BooleanField(default=False, help_text="Whether the list opens with it, for this person.")
+
+    class Meta:
+        ordering = ("name", "id")
+        verbose_name = "view"
+        constraints = (
+            models.UniqueConstraint(fields=("shop", "user", "screen", "name"), name="staff_savedview_name_once"),
+            models.UniqueConstraint(
+                fields=("shop", "user", "screen"),
+                condition=models.Q(is_default=True),
+                name="staff_savedview_one_default",
+            ),
+        )
+        indexes = (models.Index(fields=("shop", "screen"), name="staff_savedview_by_screen"),)
+
+    def __str__(self) -> str:
+        return self.name
