@@ -105,7 +105,7 @@ def test_only_the_shops_own_stand_there_and_only_for_who_may(
 # --- the inline ---
 
 
-class OwnerAdmin(ShopOwnedAdmin):
+class OwnerAdmin(ShopOwnedAdmin[Any]):
     inlines = (MetafieldInline,)
 
 
