@@ -67,9 +67,10 @@ ClientWith = Callable[..., ApiClient]
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Files that tests store go with the test run."""
+    """Files that tests store go with the test run; those of the panel are served by the live server alone."""
     folder = tmp_path_factory.mktemp("files")
-    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", folder)}):
+    # Whitenoise would look through all static files for each client that a test makes.
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", folder)}, WHITENOISE_USE_FINDERS=False):
         yield
 
 

@@ -138,7 +138,7 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
     chance = random.Random(20_26)
     seconds, midway = 0.0, 0
     for moment in range(MOMENTS + 1):
-        noise = {f"assets/{number}.bin": chance.randbytes(10_000) for number in range(300)}
+        noise = {f"assets/{number}.bin": chance.randbytes(10_000) for number in range(150)}
         files = {LAYOUT: b"<html></html>", **noise}
         with shop_scope(shop):
             Theme.objects.filter(name="Killed", role="unpublished").delete()
