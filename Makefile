@@ -16,7 +16,7 @@ run: environment
 
 ## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
 test: environment
-	@$(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document
 check: environment

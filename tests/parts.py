@@ -43,8 +43,9 @@ def rabbitmq_url() -> str | None:
 
 
 def chromium() -> str | None:
-    """The browser's path."""
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    """The browser's path; the one that is made for running without a screen is the lightest."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def _listens(port: int) -> bool:

@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from apps.panel.addresses import panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests import factories
+from tests import factories, parts
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = parts.chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 ARGUMENTS = (
     "--no-sandbox",
@@ -74,6 +74,19 @@ class Window:
             ".violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)))",
             list(TAGS),
         )
+        return found
+
+    def barriers(self) -> list[tuple[str, str]]:
+        """What axe finds in light and in dark, each with its look, and how much the page is too wide in it.
+
+        Both looks are taken of one page, as when a person switches them: loading it takes longer than looking.
+        """
+        found = []
+        for look in ("light", "dark"):
+            self.page.emulate_media(color_scheme=look)
+            self.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", look == "dark")
+            found += [(look, problem) for problem in self.violations()]
+            found += [(look, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
         return found
 
     def unreachable(self) -> list[str]:
