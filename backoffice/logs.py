@@ -27,3 +27,20 @@ class LineFormatter(logging.Formatter):
         """The line of a record."""
         record.request_id = request_id.get()
         return redact(super().format(record))
+
+
+def logging_to_console(level: str) -> dict[str, object]:
+    """Django's ``LOGGING``: everything from a level on, a line per record, on standard error."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"()": LineFormatter}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+            # Refusals are answers, not incidents.
+            "django.request": {"level": "ERROR"},
+            "django.security.DisallowedHost": {"level": "ERROR"},
+        },
+    }

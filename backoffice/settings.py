@@ -14,6 +14,7 @@ import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from backoffice.logs import logging_to_console
 from backoffice.panel import (  # noqa: F401 - settings too
     ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS,
     CSRF_FAILURE_VIEW,
@@ -317,19 +318,7 @@ if BROKER_URL == "filesystem://":
 
 # --- logs ------------------------------------------------------------------------------------------------------------
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "backoffice.logs.LineFormatter"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("BACKOFFICE_LOG_LEVEL", default="INFO")},
-    "loggers": {
-        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        # Refusals are answers, not incidents.
-        "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"level": "ERROR"},
-    },
-}
+LOGGING = logging_to_console(env.str("BACKOFFICE_LOG_LEVEL", default="INFO"))
 
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 
@@ -346,6 +335,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Backoffice",
     "DESCRIPTION": "The store administration interface.",
     "OAS_VERSION": "3.1.0",
+    "DEFAULT_GENERATOR_CLASS": "apps.api.openapi.documents.VersionGenerator",
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [],
     "COMPONENT_SPLIT_REQUEST": True,

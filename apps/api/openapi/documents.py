@@ -11,12 +11,12 @@ from apps.api.shapes import Schema
 from apps.api.versions import newest
 
 
-class _Generator(SchemaGenerator):
+class VersionGenerator(SchemaGenerator):
     """Walks the project's routes; the views know for which version they are described."""
 
-    def __init__(self, version: str) -> None:
-        """Describe one version."""
-        SchemaGenerator.__init__(self, api_version=version)
+    def __init__(self, version: str = "") -> None:
+        """Describe one version, by default the newest, as the deployment check does."""
+        SchemaGenerator.__init__(self, api_version=version or newest())
 
     def create_view(self, callback: object, method: str, request: object = None) -> ApiView:
         """The view of a route."""
@@ -28,7 +28,7 @@ class _Generator(SchemaGenerator):
 @lru_cache(maxsize=16)
 def document(version: str) -> Schema:
     """The OpenAPI document of one version."""
-    generator: SchemaGenerator = _Generator(version)
+    generator: SchemaGenerator = VersionGenerator(version)
     made: Schema = copy.deepcopy(generator.get_schema(request=None, public=True))
     made["openapi"] = "3.1.0"
     made["info"]["version"] = version
