@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import django
+
 from benchmarks import databases, load, servers
 from benchmarks.databases import Database
 from benchmarks.report import print_costs, print_rates, print_ratios
@@ -73,6 +75,7 @@ def _token(database: Database, before: int) -> str:
     for name, value in database.environment.items():
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
+    django.setup()
     from apps.api.rows.paging import make_token
 
     return make_token("next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list")
