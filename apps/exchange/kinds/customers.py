@@ -37,9 +37,6 @@ class WholeCustomerSerializer(CustomerSerializer):
 
     addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
 
-    class Meta(CustomerSerializer.Meta):
-        pass
-
 
 def _read(ids: Sequence[int]) -> list[Shown]:
     context = file_context()

@@ -11,7 +11,7 @@ from django.db.models import Model
 
 from apps.events.domain.changes import changes_of
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
+from apps.ground.attrs import Attrs, Errors
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
@@ -19,8 +19,6 @@ from apps.ground.tenancy import current_shop
 from apps.metafields.domain import types
 from apps.metafields.domain.owners import Owner, owner_named, owner_of
 from apps.metafields.models import Metafield
-
-Errors = dict[str, list[str]]
 
 MAX_AT_ONCE = 250
 _MAX_LENGTHS = {

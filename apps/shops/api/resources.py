@@ -14,7 +14,6 @@ from apps.api.resources.serializers import ResourceSerializer
 from apps.shops.models import Shop
 
 _ENGLISH = Locale("en")
-_BOOLEAN = {"type": "boolean"}
 
 
 def country_name(code: str) -> str:

@@ -34,13 +34,6 @@ class TextOptions(FieldOptions, total=False):
     min_length: int | None
 
 
-class NumberOptions(FieldOptions, total=False):
-    """Options of whole numbers."""
-
-    min_value: int
-    max_value: int
-
-
 class DecimalOptions(FieldOptions, total=False):
     """Options of exact numbers."""
 

@@ -12,7 +12,7 @@ from apps.catalog.domain.places import arranged, renumber
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK
+from apps.ground.phrases import BLANK, MUST_EXIST
 
 MAX_PLACEMENTS = 2500
 _BATCH = 500
@@ -56,7 +56,7 @@ def add_collect(*, collection_id: int, product_id: int, position: int | None, ac
         ProductNotFound: There is no such product.
     """
     if not CustomCollection.objects.filter(pk=collection_id).exists():
-        raise CollectionNotFound("must exist")
+        raise CollectionNotFound(MUST_EXIST)
     collection = lock_collection(collection_id)
     _must_exist([product_id])
     made = _insert(collection, product_id, position, at=at)
@@ -131,4 +131,4 @@ def _must_exist(product_ids: Sequence[int]) -> None:
     # Held, so that none of them goes before the collects are committed.
     held = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
     if len(held.values_list("pk", flat=True)) != len(set(product_ids)):
-        raise ProductNotFound("must exist")
+        raise ProductNotFound(MUST_EXIST)
