@@ -1,9 +1,9 @@
-# One image for web, worker and scheduler; the command says which.
+# One image for web, worker, scheduler and webhooks; the command says which.
 FROM python:3.13-slim AS build
 WORKDIR /app
 RUN pip install --no-cache-dir uv
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --no-cache
+RUN uv sync --frozen --no-dev --no-cache --extra sentry --extra amqp
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 backoffice && install -d -o backoffice /data
@@ -11,9 +11,10 @@ WORKDIR /app
 COPY --from=build /app/.venv .venv
 COPY . .
 ENV PATH=/app/.venv/bin:$PATH BACKOFFICE_DATA_DIR=/data HOST=0.0.0.0 PORT=8000 PYTHONUNBUFFERED=1
-RUN BACKOFFICE_SECRET_KEY=build python manage.py collectstatic --noinput --verbosity 0 && chown -R backoffice /data
+RUN BACKOFFICE_SECRET_KEY=build BACKOFFICE_DATA_DIR=/tmp/build python manage.py collectstatic --noinput --verbosity 0 -i rest_framework -i xregexp -i gis
 USER backoffice
 VOLUME /data
 EXPOSE 8000
-HEALTHCHECK CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz')"
+# The root may be read-only: only /data and /tmp are written. Other processes say which they are (compose.yaml).
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.alive", "web"]
 CMD ["python", "-m", "backoffice.serve"]

@@ -1,18 +1,15 @@
-# Needs Python 3.11 or newer, make and a C compiler; everything else comes with the environment.
+# Needs Python 3.11 or newer and make; everything else comes with the environment.
 PYTHON ?= python3
 UV := .venv/bin/uv
 RUN := .venv/bin/python
 export PORT ?= 8000
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: run test environment check format migrate static bench bench-quick openapi
+.PHONY: run test environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 
-## run: the whole product on 127.0.0.1:$(PORT): web, worker and scheduler; Ctrl-C stops all
-run: environment
-	@$(RUN) manage.py migrate --verbosity 0
-	@$(RUN) manage.py collectstatic --noinput --verbosity 0
-	@$(RUN) manage.py demo
-	@exec $(RUN) -m honcho start --no-prefix
+## run: the whole product on 127.0.0.1:$(PORT): web, worker, scheduler and webhooks; Ctrl-C stops all
+run: .venv/runs
+	@exec $(RUN) -m backoffice.run
 
 ## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
 test: environment
@@ -35,21 +32,48 @@ format: environment
 	ruff format .
 	-djlint --reformat --quiet templates apps  # exits with 1 where it changed something
 
+## soak: what looks for rare things: made-up input, silent clients, load; SHARE=0.1 of the time, none begun after BOUND seconds
+soak: SHARE ?= 1
+soak: BOUND ?= 21600
+soak: environment
+	SOAK_SHARE=$(SHARE) $(RUN) -m pytest -m soak -n 0 --timeout 0 --session-timeout $(BOUND) $(ARGS)
+
 openapi: environment
 	$(RUN) manage.py openapi
 
+## examples: the requests and answers of /docs/api/, made anew in a demo store
+examples: environment
+	BACKOFFICE_EXAMPLES=write $(RUN) -m pytest -n 0 tests/api/test_examples.py
+
 environment: .venv/installed
 
-.venv/installed: pyproject.toml uv.lock
+.venv/installed: .venv/bin/uv pyproject.toml uv.lock
+	@$(UV) sync --frozen --quiet --inexact --python .venv/bin/python
+	@touch $@ .venv/runs
+
+# What running needs, a third of what developing does.
+.venv/runs: .venv/bin/uv pyproject.toml uv.lock
+	@echo "Installing what Backoffice needs …"
+	@$(UV) sync --frozen --quiet --inexact --no-dev --python .venv/bin/python
+	@touch $@
+
+.venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Backoffice needs Python 3.11 or newer")'
 	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	@test -x $(UV) || .venv/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@$(UV) sync --frozen --quiet --inexact --python .venv/bin/python
-	@touch $@
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 ## bench: every variant with the same load, up to a million rows; needs wrk and PostgreSQL
 bench: environment
 	$(RUN) -m benchmarks.run
+
+## bench-bodies: the processor time of the largest body of each writing route, in a database of its own
+bench-bodies: environment
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export BACKOFFICE_DATA_DIR="$$dir" && unset DATABASE_URL \
+		&& $(RUN) manage.py migrate -v0 && $(RUN) -m benchmarks.bodies
+
+## bench-million: the database's part of everything that can be read, among a million customers and orders; 1 if over
+bench-million: environment
+	$(RUN) -m benchmarks.million $(ARGS)
 
 ## bench-quick: the same in under three minutes, without the million rows
 bench-quick: environment

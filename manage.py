@@ -9,4 +9,7 @@ if __name__ == "__main__":
 
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from backoffice.variables import told_in_a_sentence
+
+    with told_in_a_sentence():
+        execute_from_command_line(sys.argv)

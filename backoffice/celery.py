@@ -8,14 +8,23 @@ import os
 import uuid
 
 from celery import Celery
+from celery.schedules import crontab
 from celery.signals import worker_process_init
 from django.conf import settings
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
+# The scheduler's clock and a worker's may be so many seconds apart: the one writes a message's end, the other reads it.
+# Where no worker is there, messages of so many seconds wait.
+CLOCKS_APART = 7200
+
+TRANSPORT_ALIASES["filesystem"] = "backoffice.broker:FolderTransport"
+
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
-    broker_url=settings.BROKER_URL,
+    # Files have no host, but a name is asked for.
+    broker_url=settings.BROKER_URL.replace("filesystem://", "filesystem://localhost"),
     # For as long as it takes: a worker that gave up would need somebody to start it.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
@@ -54,9 +63,29 @@ app.conf.update(
         "sweep jobs": {
             "task": "backoffice.sweep",
             "schedule": settings.JOB_SWEEP_SECONDS,
-            "options": {"expires": settings.JOB_SWEEP_SECONDS},
+            "options": {"expires": CLOCKS_APART + settings.JOB_SWEEP_SECONDS},
         },
-        "clear what is old": {"task": "backoffice.housekeeping", "schedule": 3600, "options": {"expires": 1800}},
+        "begin what is due": {
+            "task": "backoffice.due",
+            "schedule": 60,
+            "options": {"expires": CLOCKS_APART + 60},
+        },
+        "clear what is old": {
+            "task": "backoffice.housekeeping",
+            "schedule": 3600,
+            "options": {"expires": CLOCKS_APART + 1800},
+        },
+        # At night, by UTC; it reads every order.
+        "reconcile": {
+            "task": "backoffice.reconcile",
+            "schedule": crontab(hour=3, minute=17),
+            "options": {"expires": CLOCKS_APART + 3600},
+        },
+        "nightly duties": {
+            "task": "backoffice.each_night",
+            "schedule": crontab(hour=4, minute=17),
+            "options": {"expires": CLOCKS_APART + 3600},
+        },
     },
 )
 
@@ -72,11 +101,17 @@ def run_job(key: str) -> None:
 @app.task(name="backoffice.sweep")
 def sweep() -> None:
     """Ring for the jobs that nobody holds."""
-    from django.utils import timezone
-
     from apps.jobs.domain.queue import sweep
 
-    sweep(at=timezone.now())
+    sweep()
+
+
+@app.task(name="backoffice.due")
+def due() -> None:
+    """Begin what falls due by the clock."""
+    from apps.jobs.domain.duties import each_minute
+
+    each_minute.run_all()
 
 
 @app.task(name="backoffice.housekeeping")
@@ -85,6 +120,22 @@ def housekeeping() -> None:
     from apps.jobs.domain.housekeeping import run_all
 
     run_all()
+
+
+@app.task(name="backoffice.reconcile")
+def reconcile() -> None:
+    """Log what does not say what it was worked out from."""
+    from apps.jobs.domain.reconciliation import report
+
+    report()
+
+
+@app.task(name="backoffice.each_night")
+def each_night() -> None:
+    """Do what domains have to do each night."""
+    from apps.jobs.domain.duties import each_night
+
+    each_night.run_all()
 
 
 @worker_process_init.connect

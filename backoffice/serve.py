@@ -1,33 +1,52 @@
-"""The web process: granian with what the environment says.
+"""The web processes: the server with what the environment says.
 
 ``HOST`` and ``PORT`` say where it listens, ``WEB_PROCESSES`` and ``WEB_THREADS`` how many requests it serves at once.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
-from granian.constants import Interfaces
-from granian.log import LogLevels
-from granian.server import Server
+from django.conf import settings
+
+from backoffice.server import Door, serve
+from backoffice.server.threads import Application
+from backoffice.variables import told_in_a_sentence
 
 
 def main() -> None:
     """Serve until told to stop; accepted requests are answered first."""
-    Server(
-        "backoffice.wsgi:application",
-        address=os.environ.get("HOST", "127.0.0.1"),
-        port=int(os.environ.get("PORT", "8000")),
-        interface=Interfaces.WSGI,
-        workers=int(os.environ.get("WEB_PROCESSES", "2")),
-        blocking_threads=int(os.environ.get("WEB_THREADS", "4")),
-        # A thread that ends takes its database connection along: keep them through short breaks.
-        blocking_threads_idle_timeout=600,
-        backlog=1024,
-        respawn_failed_workers=True,
-        workers_kill_timeout=30,
-        log_access=False,
-        log_level=LogLevels(os.environ.get("WEB_LOG_LEVEL", "warning")),
-        websockets=False,
-    ).serve()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    # Clients can come again; one locked table must not hold every thread until then. Jobs and commands wait longer.
+    os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
+    with told_in_a_sentence(), _shared_figures():
+        serve(
+            _load,
+            host=settings.HOST,
+            port=settings.PORT,
+            processes=settings.WEB_PROCESSES,
+            threads=settings.WEB_THREADS,
+        )
+
+
+@contextmanager
+def _shared_figures() -> Iterator[None]:
+    """A folder in which the processes add up their figures, for as long as the server runs."""
+    if not settings.METRICS_TOKEN:
+        yield
+        return
+    with TemporaryDirectory(prefix="backoffice-metrics-") as folder:
+        # The library reads it when it is imported, with the application.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield
+
+
+def _load() -> tuple[Application, Door]:
+    from backoffice.door import ProductDoor
+    from backoffice.wsgi import application
+
+    return application, ProductDoor()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Without any variable set the product runs on SQLite, a broker made of files and 
 """
 
 import secrets
-from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +12,12 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import split_domain_port
 
-from backoffice.logs import logging_to_console
+from backoffice import variables
+from backoffice.databases import database_of
+from backoffice.incidents import report_to
+from backoffice.logs import FORMATS, LEVELS, logging_to_console
 from backoffice.panel import (  # noqa: F401 - settings too
     ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS,
     CSRF_FAILURE_VIEW,
@@ -28,13 +31,12 @@ django_stubs_ext.monkeypatch()
 env = environ.Env()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env.str("BACKOFFICE_DATA_DIR", default=str(BASE_DIR / "var"))).resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR = variables.folder("BACKOFFICE_DATA_DIR", BASE_DIR / "var")
 
 
 def _secret_key() -> str:
     """The key from the environment, else one made at the first start and kept beside the data."""
-    given = env.str("BACKOFFICE_SECRET_KEY", default="")
+    given = variables.text("BACKOFFICE_SECRET_KEY")
     if given:
         return given
     path = DATA_DIR / "secret_key"
@@ -46,74 +48,83 @@ def _secret_key() -> str:
         pass
     key = path.read_text()
     if not key:
-        raise ImproperlyConfigured(f"{path} is empty; delete it or set BACKOFFICE_SECRET_KEY")
+        raise ImproperlyConfigured(f"{path} is empty; delete it or set BACKOFFICE_SECRET_KEY.")
     return key
-
-
-def _on_or_off(name: str, *, default: bool) -> bool:
-    value = env.str(name, default="on" if default else "off").lower()
-    if value not in {"on", "off"}:
-        raise ImproperlyConfigured(f"{name} must be on or off, not {value!r}")
-    return value == "on"
-
-
-def _day(name: str) -> date | None:
-    value = env.str(name, default="")
-    try:
-        return date.fromisoformat(value) if value else None
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a day such as 2026-12-31, not {value!r}") from None
 
 
 # --- the product -----------------------------------------------------------------------------------------------------
 
-BRAND = env.str("BACKOFFICE_BRAND", default="platform").lower()
+BRAND = variables.text("BACKOFFICE_BRAND", "platform").lower()
 if not (BRAND.isascii() and BRAND.isalpha()):
-    raise ImproperlyConfigured("BACKOFFICE_BRAND must be one word of plain letters")
+    raise ImproperlyConfigured(f"BACKOFFICE_BRAND must be one word of plain letters, not {BRAND!r}.")
 
 API_VERSIONS = ("2024-10", "2025-01", "2025-04", "2025-07", "2025-10", "2026-01", "2026-04", "2026-07")
 API_BODY_LIMIT = 1024 * 1024
 API_UPLOAD_BODY_LIMIT = 30 * 1024 * 1024
-API_RENDER_CACHE_BYTES = env.int("BACKOFFICE_RENDER_CACHE_MB", default=48) * 1024 * 1024
+API_RENDER_CACHE_BYTES = variables.whole("BACKOFFICE_RENDER_CACHE_MB", 48) * 1024 * 1024
 
-RATE_LIMIT = _on_or_off("BACKOFFICE_RATE_LIMIT", default=True)
-RATE_LIMIT_SIZE = env.int("BACKOFFICE_RATE_LIMIT_SIZE", default=40)
-RATE_LIMIT_LEAK = env.float("BACKOFFICE_RATE_LIMIT_LEAK", default=2.0)
-if RATE_LIMIT_SIZE < 1 or RATE_LIMIT_LEAK <= 0:
-    raise ImproperlyConfigured("BACKOFFICE_RATE_LIMIT_SIZE must be at least 1 and BACKOFFICE_RATE_LIMIT_LEAK above 0")
+RATE_LIMIT = variables.switch("BACKOFFICE_RATE_LIMIT", default=True)
+RATE_LIMIT_SIZE = variables.whole("BACKOFFICE_RATE_LIMIT_SIZE", 40, least=1)
+RATE_LIMIT_LEAK = variables.number("BACKOFFICE_RATE_LIMIT_LEAK", 2.0)
+
+# How the web processes listen, and how many requests they and how many jobs the workers do at once.
+HOST = variables.text("HOST", "127.0.0.1")
+PORT = variables.whole("PORT", 8000, least=1, most=65_535)
+WEB_PROCESSES = variables.whole("WEB_PROCESSES", 2, least=1, most=256)
+WEB_THREADS = variables.whole("WEB_THREADS", 4, least=1, most=256)
+WORKERS = variables.whole("WORKERS", 2, least=1, most=256)
 
 # The address under which people reach this installation; links in answers and mails start with it where no request
 # says better.
-BASE_URL = env.str("BACKOFFICE_BASE_URL", default=f"http://127.0.0.1:{env.int('PORT', default=8000)}").rstrip("/")
+BASE_URL = variables.url("BACKOFFICE_BASE_URL", f"http://127.0.0.1:{PORT}", ("http", "https")).rstrip("/")
 
-OUTGOING_ALLOW = env.list("BACKOFFICE_OUTGOING_ALLOW", default=[])
+# Where the schemas of the payment handler are published, and the path at which a shop's domain tells what it takes.
+SCHEMAS_URL = variables.url("BACKOFFICE_SCHEMAS_URL", f"{BASE_URL}/schemas", ("http", "https")).rstrip("/")
+DISCOVERY_PATH = variables.text("BACKOFFICE_DISCOVERY_PATH", "/.well-known/ucp").lstrip("/")
+
+OUTGOING_ALLOW = variables.words("BACKOFFICE_OUTGOING_ALLOW")
 # Our own parts are no targets for an address that somebody gave us, wherever they stand.
 OUTGOING_REFUSED_HOSTS = sorted(
-    {
-        host
-        for name in ("DATABASE_URL", "BROKER_URL", "CACHE_URL")
-        if (host := urlsplit(env.str(name, default="")).hostname)
-    }
+    {host for name in ("DATABASE_URL", "BROKER_URL", "CACHE_URL") if (host := urlsplit(variables.text(name)).hostname)}
 )
 OUTGOING_REFUSED_HOST_CHECK = "apps.shops.domain.hosts.is_shop_domain"
 
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
 
+# An extract of a payload that repeats what its subscription got within so many seconds is not sent; 0 sends all.
+WEBHOOK_DEBOUNCE_SECONDS = variables.whole("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
+# How many deliveries a second go out at most when what a subscription missed is sent once more.
+WEBHOOK_RECOVERIES_PER_SECOND = variables.whole("BACKOFFICE_WEBHOOK_RECOVERIES_PER_SECOND", 50, least=1, most=1000)
+# A subscription whose deliveries all failed for hours is deleted, as long as the interface made it, and not disabled.
+WEBHOOK_DELETE_FAILING = variables.switch("BACKOFFICE_WEBHOOK_DELETE_FAILING", default=False)
+# Where deliveries can go besides the web: message brokers by name, and partner event sources of Amazon's.
+WEBHOOK_BROKERS = variables.brokers("BACKOFFICE_WEBHOOK_BROKERS")
+WEBHOOK_EVENTBRIDGE = variables.switch("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default=False)
+
 # How many active locations a shop can have.
-LOCATION_LIMIT = env.int("BACKOFFICE_LOCATION_LIMIT", default=200)
+LOCATION_LIMIT = variables.whole("BACKOFFICE_LOCATION_LIMIT", 200, least=1)
+
+# What watches the processes: who knows the token reads /metrics; a line of log per request.
+METRICS_TOKEN = variables.text("BACKOFFICE_METRICS_TOKEN")
+ACCESS_LOG = variables.switch("BACKOFFICE_ACCESS_LOG", default=False)
 
 # --- Django ----------------------------------------------------------------------------------------------------------
 
 SECRET_KEY = _secret_key()
-SECRET_KEY_FALLBACKS = env.list("BACKOFFICE_SECRET_KEY_FALLBACKS", default=[])
-DEBUG = _on_or_off("BACKOFFICE_DEBUG", default=False)
+SECRET_KEY_FALLBACKS = variables.words("BACKOFFICE_SECRET_KEY_FALLBACKS")
+DEBUG = variables.switch("BACKOFFICE_DEBUG", default=False)
 
 # Hosts are checked by ``backoffice.middleware.known_host``, which also knows the shops' own domains.
 ALLOWED_HOSTS = ["*"]
-HOSTS = env.list("BACKOFFICE_HOSTS", default=["127.0.0.1", "localhost", "[::1]", "testserver"])
+HOSTS = [
+    *variables.words("BACKOFFICE_HOSTS", "127.0.0.1,localhost,[::1],testserver"),
+    split_domain_port(urlsplit(BASE_URL).netloc)[0],
+]
+# The proxies in front, whose word about a client's address is believed.
+TRUSTED_PROXIES = variables.networks("BACKOFFICE_TRUSTED_PROXIES")
 # The proxies in front that set X-Forwarded-Proto; without it, nothing a client sends is believed.
-if _on_or_off("BACKOFFICE_BEHIND_TLS_PROXY", default=False):
+if variables.switch("BACKOFFICE_BEHIND_TLS_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 31_536_000
@@ -145,19 +156,27 @@ INSTALLED_APPS = [
     "apps.events",
     "apps.jobs",
     "apps.metafields",
+    "apps.webhooks",
     "apps.inventory",
     "apps.catalog",
     "apps.content",
     "apps.customers",
     "apps.orders",
+    "apps.fulfillment",
+    "apps.refunds",
+    "apps.payments",
     "apps.exchange",
+    "apps.bulk",
+    "apps.backups",
 ]
 
 MIDDLEWARE = [
+    *(["backoffice.metrics.requests.observed"] if METRICS_TOKEN or ACCESS_LOG else []),
     "backoffice.middleware.boundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "backoffice.middleware.compressed",
+    "backoffice.policy.ContentPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -188,43 +207,12 @@ TEMPLATES = [
 ]
 
 
-def _database() -> dict[str, Any]:
-    """The database of ``DATABASE_URL``: SQLite tuned for several writers, or PostgreSQL with lasting connections."""
-    database: dict[str, Any] = env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'backoffice.sqlite3'}")
-    options = database.setdefault("OPTIONS", {})
-    if database["ENGINE"] == "django.db.backends.sqlite3":
-        # A write transaction takes its lock when it begins; one that starts as a reader could not be granted it later.
-        options.setdefault("transaction_mode", "IMMEDIATE")
-        # Tests use a file as well: databases in memory lock by other rules.
-        database["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
-        options.setdefault("timeout", 20)
-        options.setdefault(
-            "init_command",
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
-            "PRAGMA mmap_size=134217728; PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16000;",
-        )
-    elif database["ENGINE"] == "django.db.backends.postgresql":
-        options.setdefault("connect_timeout", 5)
-        # Without a threshold psycopg prepares nothing, not even what asks for it.
-        options.setdefault("prepare_threshold", 5)
-        options.setdefault(
-            "options",
-            f"-c statement_timeout={env.int('BACKOFFICE_STATEMENT_TIMEOUT_MS', default=60_000)} -c lock_timeout=5000"
-            " -c idle_in_transaction_session_timeout=60000"
-            # The prepared statements look rows up by keys: PostgreSQL need not plan them anew for each set of values.
-            " -c plan_cache_mode=force_generic_plan",
-        )
-    else:
-        raise ImproperlyConfigured("DATABASE_URL must be a sqlite: or a postgres: URL")
-    database["CONN_MAX_AGE"] = None
-    database["CONN_HEALTH_CHECKS"] = True
-    return database
-
-
-DATABASES = {"default": _database()}
+DATABASES = {"default": database_of(DATA_DIR)}
+# After so many seconds PostgreSQL ends a statement; 0: never.
+STATEMENT_SECONDS = variables.whole("BACKOFFICE_STATEMENT_TIMEOUT_MS", 60_000) / 1000
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHE_URL = env.str("CACHE_URL", default="")
+CACHE_URL = variables.url("CACHE_URL", "", ("redis", "rediss")) if variables.text("CACHE_URL") else ""
 CACHES: dict[str, dict[str, Any]] = {
     "default": (
         {
@@ -265,39 +253,47 @@ ACCOUNT_ADAPTER = "apps.staff.accounts.adapter.StaffAccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login_failed": "30/m/ip,5/5m/key", "login": "60/m/ip"}
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
+# By default it is the host that the request names.
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+MFA_ADAPTER = "apps.staff.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Backoffice"
 # From this day on, everybody in the panel needs a second factor; a shop may ask for it sooner (Shop.two_factor_from).
-TWO_FACTOR_FROM = _day("BACKOFFICE_TWO_FACTOR_FROM")
+TWO_FACTOR_FROM = variables.day("BACKOFFICE_TWO_FACTOR_FROM")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
 
-EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_CONFIG = env.email_url_config(
+    variables.url("EMAIL_URL", "consolemail://", env.EMAIL_SCHEMES, bare=env.EMAIL_SCHEMES)
+)
+if EMAIL_CONFIG["EMAIL_BACKEND"] == "django.core.mail.backends.console.EmailBackend":
+    EMAIL_CONFIG["EMAIL_BACKEND"] = "backoffice.mail.NoServer"
 vars().update(EMAIL_CONFIG)
-DEFAULT_FROM_EMAIL = env.str("BACKOFFICE_MAIL_FROM", default="Backoffice <no-reply@localhost>")
+DEFAULT_FROM_EMAIL = variables.text("BACKOFFICE_MAIL_FROM", "Backoffice <no-reply@localhost>")
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+# Not beside the data: collected files belong to the release, and every machine has its own.
+STATIC_ROOT = Path(variables.text("BACKOFFICE_STATIC_DIR", str(BASE_DIR / "collected"))).resolve()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
 STORAGES = {
-    **file_storages(env.str("STORAGE_URL", default=""), MEDIA_ROOT),
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    **file_storages(variables.text("STORAGE_URL"), MEDIA_ROOT),
+    "staticfiles": {"BACKEND": "backoffice.storages.StaticFiles"},
 }
 # Until the files are collected (tests, a fresh clone) they are served from where they lie.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
-if WHITENOISE_USE_FINDERS:
-    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 60 * 1024 * 1024
+# The form of a refund has some fields for each of the 500 lines that an order may have.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4000
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
-        # Alpine, on which the panel's theme stands, compiles its attributes with the Function constructor.
-        "script-src": ["'self'", "'unsafe-eval'"],
+        # Where scripts come from depends on the request's host: backoffice.policy.
         "style-src": ["'self'", "'unsafe-inline'"],
         "img-src": ["'self'", "data:", "blob:"],
         "font-src": ["'self'"],
@@ -310,7 +306,8 @@ CONTENT_SECURITY_POLICY = {
 
 # --- workers ---------------------------------------------------------------------------------------------------------
 
-BROKER_URL = env.str("BROKER_URL", default="filesystem://")
+_BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps", "memory")
+BROKER_URL = variables.url("BROKER_URL", "filesystem://", _BROKERS, bare=("filesystem", "memory"))
 BROKER_DIR = DATA_DIR / "broker"
 if BROKER_URL == "filesystem://":
     for folder in ("queue", "processed", "control"):
@@ -318,7 +315,12 @@ if BROKER_URL == "filesystem://":
 
 # --- logs ------------------------------------------------------------------------------------------------------------
 
-LOGGING = logging_to_console(env.str("BACKOFFICE_LOG_LEVEL", default="INFO"))
+LOGGING = logging_to_console(
+    variables.choice("BACKOFFICE_LOG_LEVEL", "INFO", LEVELS), variables.choice("BACKOFFICE_LOG_FORMAT", "LINE", FORMATS)
+)
+
+if SENTRY_DSN := variables.text("SENTRY_DSN"):
+    report_to(SENTRY_DSN)
 
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 

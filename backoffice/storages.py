@@ -3,7 +3,10 @@
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+import brotli
 from django.core.exceptions import ImproperlyConfigured
+from whitenoise.compress import Compressor
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 _OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
 
@@ -43,3 +46,25 @@ def file_storages(url: str, folder: Path) -> dict[str, dict[str, object]]:
         "default": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": False}},
         "contents": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": True}},
     }
+
+
+class QuickCompressor(Compressor):
+    """Compresses in seconds."""
+
+    @staticmethod
+    def compress_brotli(data: bytes) -> bytes:
+        """Brotli, not at its slowest."""
+        return brotli.compress(data, quality=7)
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):
+    """Collected files under names that hold the digest of their content, compressed; as they lie until collected."""
+
+    def create_compressor(self, **options: object) -> Compressor:
+        """Brotli at a tenth of the work, for a twentieth more bytes: it is done at a start."""
+        return QuickCompressor(**options)
+
+    def stored_name(self, name: str) -> str:
+        """The name under which a file is served."""
+        stored: str = super().stored_name(name) if self.hashed_files else name
+        return stored

@@ -4,10 +4,12 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from backoffice.connections import end_with_threads
+from apps.ground.deadlines import keep_deadlines
 from backoffice.guard import guard
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+# Clients can come again; one locked table must not hold every thread until then. Jobs and commands wait longer.
+os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
 
-end_with_threads()
 application = guard(get_wsgi_application())
+keep_deadlines()

@@ -1,4 +1,4 @@
-"""The data that is measured: customers, products and orders of one shop, as the product itself would store them.
+"""The data that is measured: customers, products, orders and parcels of one shop, as the product would store them.
 
 ``python -m benchmarks.data --customers 10000`` fills the database of ``DATABASE_URL`` (migrated already) and prints a
 JSON object with the shop and an access token. Row ``n`` is the same on every machine and database.
@@ -23,9 +23,13 @@ CITIES = ("Lund", "Malmö", "Uppsala", "Visby", "Kiruna")
 STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
 
 
-def fill_customers(shop_id: int, first: int, last: int) -> None:
-    """Customers ``first`` to ``last``, each with two addresses, of which the first is the default."""
+def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) -> None:
+    """Customers ``first`` to ``last``, each with two addresses, of which the first is the default.
+
+    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the customer.
+    """
     from apps.customers.domain import full_text
+    from apps.customers.domain.search_text import END, Label, marked, whole
     from apps.customers.models import Address, Customer
     from benchmarks import bulk
     from benchmarks.bulk import Rows, moment, pick, quoted, text_of
@@ -38,15 +42,31 @@ def fill_customers(shop_id: int, first: int, last: int) -> None:
     number = text_of("n")
     email = f"{low_first} || '.' || {low_last} || '.' || {number} || '@example.com'"
     national = text_of("2010000000 + n")
-    # Every beginning of a word of name, e-mail, phone and company; ``apps.customers.domain.search`` says why.
+    note = f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}"
+    tag_lists = ("vip, newsletter", "wholesale", "knitter, loyal")
+    # Each word behind its mark; ``apps.customers.domain.search_text`` says why.
     search = " || ".join(
         [
-            f"' ' || {low_first} || ' ' || {low_last} || ' ' || {low_last}",
-            f"' ' || {email} || ' ' || {low_last} || '.' || {number} || '@example.com'",
-            f"' ' || {number} || '@example.com example.com com'",
-            f"' +1' || {national} || ' 1' || {national} || ' ' || {national}",
-            "' northwind traders traders'",
+            f"' ' || {low_first} || '. ' || {low_last} || '. ' || {number} || '@ example. com{END}'",
+            f"' + 1' || {national} || '{END} ' || {national} || '{END}'",
+            f"' ' || {low_first} || ' ' || {low_last} || '{END} northwind traders{END}'",
         ]
+    )
+    noted = marked("Prefers parcels without plastic; asked for an invoice on visit", Label.NOTE)
+    own = " || ".join(
+        [
+            f"'{Label.FIRST_NAME}' || {low_first} || '{END}{Label.LAST_NAME}' || {low_last} || '{END}'",
+            f"'{Label.EMAIL}' || {low_first} || '.{Label.EMAIL}' || {low_last} || '.{Label.EMAIL}' || {number}",
+            f"'@{Label.EMAIL}example.{Label.EMAIL}com{END}'",
+            f"'{noted}{Label.NOTE}' || {number} || '{END}'",
+            pick("n", ["".join(whole(tag, Label.TAG) for tag in tags.split(", ")) for tags in tag_lists]),
+        ]
+    )
+    cities = [marked(city, Label.CITY) for city in CITIES]
+    company = f"'{marked('Northwind Traders', Label.COMPANY)}{END}'"
+    places = (
+        f"{pick('n + 1', cities)} || '{END}' || {company} || {pick('n', cities)} || '{END}{Label.ZIP}'"
+        f" || {text_of('10000 + n % 80000')} || '{END}{whole('SE', Label.COUNTRY)}'"
     )
     created, updated = moment(f"{BEGIN} + n"), moment(f"{BEGIN} + n + 86400")
     shop = str(shop_id)
@@ -65,14 +85,17 @@ def fill_customers(shop_id: int, first: int, last: int) -> None:
             email_key=email,
             phone=f"'+1' || {national}",
             verified_email="n % 3 > 0",
-            state=pick("n", ("disabled", "enabled", "invited")),
-            note=f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}",
-            tags=pick("n", ("vip, newsletter", "wholesale", "knitter, loyal")),
+            state=differing.pop("state", pick("n", ("disabled", "enabled", "invited"))),
+            note=note,
+            tags=pick("n", tag_lists),
             search_text=search,
+            search_own=own,
+            search_places=places,
             default_address_id="2 * n - 1",
             email_marketing_state=pick("n", ("subscribed", "not_subscribed", "unsubscribed")),
             email_marketing_updated_at=updated,
             version=f"{BEGIN} + n",
+            **differing,
         )
         for offset, company in ((1, quoted("Northwind Traders")), (0, "''")):
             rows.insert(
@@ -131,7 +154,7 @@ def grow(customers: int) -> dict[str, Any]:
     """
     from apps.customers.models import Customer
     from apps.ground.tenancy import every_shop
-    from benchmarks.goods import fill_orders, fill_products
+    from benchmarks.goods import fill_orders, fill_products, fill_work
 
     began = time.monotonic()
     shop_id, token = open_shop()
@@ -142,6 +165,7 @@ def grow(customers: int) -> dict[str, Any]:
     if not present:
         fill_products(shop_id, PRODUCTS)
         fill_orders(shop_id, ORDERS, products=PRODUCTS, customers=customers)
+        fill_work(shop_id, ORDERS)
     return {
         "shop_id": shop_id,
         "token": token,

@@ -40,8 +40,12 @@ class Database:
 
     def prepare(self, customers: int) -> None:
         """Migrate, and bring the tables to so many rows."""
-        self._manage("manage.py", "migrate", "--verbosity", "0")
+        self.migrate()
         self.grow(customers)
+
+    def migrate(self) -> None:
+        """Make the tables."""
+        self._manage("manage.py", "migrate", "--verbosity", "0")
 
     def grow(self, customers: int) -> None:
         """Bring the tables to so many rows."""

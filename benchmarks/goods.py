@@ -1,4 +1,4 @@
-"""Products with options, variants, images and stock, and orders with lines, as the product itself would store them."""
+"""Products with options, variants, images and stock; orders with lines and parcels, as the product would store them."""
 
 import json
 from typing import Any
@@ -8,41 +8,48 @@ from benchmarks.bulk import Rows, moment, pick, quoted, text_of
 
 BEGIN = 1_700_000_000
 VARIANTS, IMAGES, LINES = 3, 2, 3
+# Of so many orders one was sent.
+SENT = 2
+# How many shops' rows may take turns.
+TURN = 50
 NOUNS = ("Mug", "Canvas bag", "Wool blanket", "Oak board", "Linen towel")
 VENDORS = ("Pottery", "Weavers", "Woodwork")
 SIZES = ("Small", "Medium", "Large")
 
 
-def fill_products(shop_id: int, last: int) -> None:
-    """Products 1 to ``last`` with one option, three variants and two images each."""
-    from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
-    from apps.ground.tenancy import shop_scope
-    from apps.inventory.domain.stock import primary_location
-    from apps.inventory.models import InventoryItem, InventoryLevel
-    from apps.shops.models import Shop
+def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing: str) -> None:
+    """Products ``first`` to ``last`` with one option, three variants and two images each.
 
-    with shop_scope(Shop(pk=shop_id)):
-        location = str(primary_location().pk)
+    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the product.
+    """
+    from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
+    from apps.inventory.models import InventoryItem, InventoryLevel
+
+    # A new shop has one location.
+    location = f"(SELECT min(id) FROM inventory_location WHERE shop_id = {shop_id})"
     own: dict[str, str] = {
         "shop_id": str(shop_id),
         "created_at": moment(f"{BEGIN} + n"),
         "updated_at": moment(f"{BEGIN} + n + 86400"),
     }
-    rows = Rows(1, last)
+    rows = Rows(first, last)
     with bulk.loading(Product, ProductOption, ProductTag, ProductImage, InventoryItem, InventoryLevel, Variant):
         rows.insert(
             Product,
             **own,
-            id="n",
-            title=f"{pick('n', NOUNS)} || ' ' || {text_of('n')}",
-            handle=f"'product-' || {text_of('n')}",
-            body_html=quoted("<p>Made by hand in small numbers, from what grows and is dug nearby.</p>"),
-            vendor=pick("n", VENDORS),
-            product_type=pick("n", ("Kitchen", "Home")),
-            tags=quoted("handmade, kitchen"),
-            published_at=moment(f"{BEGIN} + n"),
-            lowest_price="19.90",
-            version=f"{BEGIN} + n",
+            **{
+                "id": "n",
+                "title": f"{pick('n', NOUNS)} || ' ' || {text_of('n')}",
+                "handle": f"'product-' || {text_of('n')}",
+                "body_html": quoted("<p>Made by hand in small numbers, from what grows and is dug nearby.</p>"),
+                "vendor": pick("n", VENDORS),
+                "product_type": pick("n", ("Kitchen", "Home")),
+                "tags": quoted("handmade, kitchen"),
+                "published_at": moment(f"{BEGIN} + n"),
+                "lowest_price": "19.90",
+                "version": f"{BEGIN} + n",
+                **differing,
+            },
         )
         rows.insert(
             ProductOption,
@@ -99,54 +106,132 @@ def fill_products(shop_id: int, last: int) -> None:
             )
 
 
-def fill_orders(shop_id: int, last: int, *, products: int, customers: int) -> None:
-    """Orders 1 to ``last`` with three lines, one way of sending, and taxes."""
-    from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine
+def fill_orders(
+    shop_id: int, last: int, *, products: int, customers: int, first: int = 1, lines: int = LINES, **differing: str
+) -> None:
+    """Orders ``first`` to ``last`` with three lines, one way of sending, and taxes; the shop's counter after them."""
+    from apps.orders.models import OrderCounter
+
+    fill_order_rows(
+        shop_id, last, products=products, customers=customers, first=first, lines=lines, apart=0, **differing
+    )
+    OrderCounter._base_manager.update_or_create(shop_id=shop_id, defaults={"last_number": last})
+
+
+def fill_work(shop_id: int, last: int) -> None:
+    """Send every second of a shop's orders 1 to ``last`` in one parcel; each has the fulfillment order of it."""
+    from django.db import connection
+
+    from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
+
+    location = f"(SELECT min(id) FROM inventory_location WHERE shop_id = {shop_id})"
+    own: dict[str, str] = {
+        "shop_id": str(shop_id),
+        "created_at": moment(f"{BEGIN} + n + 7200"),
+        "updated_at": moment(f"{BEGIN} + n + 7200"),
+    }
+    with connection.cursor() as cursor:
+        which = f"shop_id = {shop_id} AND id <= {last} AND id % {SENT} = 0"
+        cursor.execute(f"UPDATE orders_order SET fulfillment_status = 'fulfilled' WHERE {which}")
+        cursor.execute(
+            "UPDATE orders_lineitem SET fulfillable_quantity = 0, fulfilled_quantity = 1"
+            f" WHERE order_id IN (SELECT id FROM orders_order WHERE {which})"
+        )
+    sent, sent_order = f"n % {SENT} = 0", f"n * {SENT}"
+    rows, parcels = Rows(1, last), Rows(1, last // SENT)
+    with bulk.loading(FulfillmentOrder, FulfillmentOrderLine, Fulfillment, FulfillmentLine):
+        rows.insert(
+            FulfillmentOrder,
+            **own,
+            id="n",
+            order_id="n",
+            assigned_location_id=location,
+            status=f"(CASE WHEN {sent} THEN 'closed' ELSE 'open' END)",
+            fulfill_at=moment(f"{BEGIN} + n"),
+            presented_name=quoted("Post"),
+            service_code=quoted("POST"),
+            version=f"{BEGIN} + n",
+        )
+        number = text_of(f"100000000000 + {sent_order}")
+        parcels.insert(
+            Fulfillment,
+            **own,
+            id="n",
+            order_id=sent_order,
+            location_id=location,
+            number="1",
+            name=f"'#' || {text_of(f'1000 + {sent_order}')} || '.1'",
+            shipment_status=quoted("in_transit"),
+            tracking_company=quoted("Courier"),
+            tracking_numbers=_list(number),
+            tracking_urls=_list(f"'https://courier.example/' || {number}"),
+            version=f"{BEGIN} + n",
+        )
+        for position in range(1, LINES + 1):
+            rows.insert(
+                FulfillmentOrderLine,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                fulfillment_order_id="n",
+                line_item_id=f"{LINES} * (n - 1) + {position}",
+                quantity="1",
+                fulfilled_quantity=f"(CASE WHEN {sent} THEN 1 ELSE 0 END)",
+                fulfillable_quantity=f"(CASE WHEN {sent} THEN 0 ELSE 1 END)",
+            )
+            parcels.insert(
+                FulfillmentLine,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                fulfillment_id="n",
+                fulfillment_order_id=sent_order,
+                line_item_id=f"{LINES} * ({sent_order} - 1) + {position}",
+                quantity="1",
+            )
+
+
+def _list(text: str) -> str:
+    """SQL for a JSON list of one text that needs no escapes."""
+    written = f"'[\"' || {text} || '\"]'"
+    return f"({written})::jsonb" if bulk.on_postgres() else written
+
+
+def fill_order_rows(
+    shop_id: int | str,
+    last: int,
+    *,
+    products: int,
+    customers: int,
+    first: int = 1,
+    lines: int = LINES,
+    apart: int = 0,
+    **differing: str,
+) -> None:
+    """Orders ``first`` to ``last``, whose customers and products are numbered from ``apart + 1`` on.
+
+    ``shop_id`` may be SQL, for rows that take turns between shops; ``differing`` is SQL for columns of the order.
+    """
+    from apps.orders.models import LineItem, Order, ShippingLine
 
     own: dict[str, str] = {
         "shop_id": str(shop_id),
         "created_at": moment(f"{BEGIN} + n"),
         "updated_at": moment(f"{BEGIN} + n + 3600"),
     }
-    rows = Rows(1, last)
+    rows = Rows(first, last)
     with bulk.loading(Order, LineItem, ShippingLine):
-        rows.insert(
-            Order,
-            **own,
-            **dict.fromkeys(("total_line_items_price", "subtotal_price", "current_subtotal_price"), "60"),
-            **dict.fromkeys(("total_tax", "current_total_tax"), "15"),
-            **dict.fromkeys(("total_price", "current_total_price", "total_paid"), "80"),
-            **dict.fromkeys(("currency", "presentment_currency"), quoted("USD")),
-            **dict.fromkeys(("billing_address", "shipping_address"), quoted(json.dumps(_address()))),
-            id="n",
-            number="n",
-            name=f"'#' || {text_of('1000 + n')}",
-            token=f"'token' || {text_of('n')}",
-            confirmation_number=text_of("100000000 + n"),
-            customer_id=f"1 + n % {customers}",
-            email=f"'buyer.' || {text_of('n')} || '@example.com'",
-            processed_at=moment(f"{BEGIN} + n"),
-            financial_status=quoted("paid"),
-            total_shipping_price="5",
-            total_weight="1050",
-            tax_lines=quoted(json.dumps([_tax("15.00")])),
-            discount_codes=quoted(json.dumps([{"code": "WELCOME", "amount": "0.00", "type": "fixed_amount"}])),
-            payment_gateway_names=quoted('["manual"]'),
-            note=quoted("Please leave it with the neighbours"),
-            tags=quoted("gift, spring"),
-            source_name=quoted("web"),
-            version=f"{BEGIN} + n",
-        )
-        for position in range(1, LINES + 1):
-            variant = f"(n * {LINES} + {position}) % {products * VARIANTS}"
+        rows.insert(Order, **own, **{**_order_columns(f"{apart} + 1 + n % {customers}"), **differing})
+        for position in range(1, lines + 1):
+            # Rows that take turns between shops take turns between products alike.
+            product = f"{apart} + 1 + (n + {TURN * position}) % {products}"
+            variant = f"{VARIANTS} * ({product} - 1) + {position}"
             rows.insert(
                 LineItem,
                 **own,
                 id=f"{LINES} * (n - 1) + {position}",
                 order_id="n",
                 position=str(position),
-                variant_id=f"{variant} + 1",
-                product_id=f"({variant}) / {VARIANTS} + 1",
+                variant_id=variant,
+                product_id=product,
                 title=pick("n", NOUNS),
                 variant_title=pick("n", SIZES),
                 name=f"{pick('n', NOUNS)} || ' - ' || {pick('n', SIZES)}",
@@ -161,7 +246,35 @@ def fill_orders(shop_id: int, last: int, *, products: int, customers: int) -> No
                 variant_inventory_management=quoted("platform"),
             )
         rows.insert(ShippingLine, **own, id="n", order_id="n", title=quoted("Post"), code=quoted("POST"), price="5")
-    OrderCounter._base_manager.update_or_create(shop_id=shop_id, defaults={"last_number": last})
+
+
+def _order_columns(customer: str) -> dict[str, str]:
+    """SQL for the columns of an order that is paid and not sent yet."""
+    return {
+        **dict.fromkeys(("total_line_items_price", "subtotal_price", "current_subtotal_price"), "60"),
+        **dict.fromkeys(("total_tax", "current_total_tax"), "15"),
+        **dict.fromkeys(("total_price", "current_total_price", "total_paid"), "80"),
+        **dict.fromkeys(("currency", "presentment_currency"), quoted("USD")),
+        **dict.fromkeys(("billing_address", "shipping_address"), quoted(json.dumps(_address()))),
+        "id": "n",
+        "number": "n",
+        "name": f"'#' || {text_of('1000 + n')}",
+        "token": f"'token' || {text_of('n')}",
+        "confirmation_number": text_of("100000000 + n"),
+        "customer_id": customer,
+        "email": f"'buyer.' || {text_of('n')} || '@example.com'",
+        "processed_at": moment(f"{BEGIN} + n"),
+        "financial_status": quoted("paid"),
+        "total_shipping_price": "5",
+        "total_weight": "1050",
+        "tax_lines": quoted(json.dumps([_tax("15.00")])),
+        "discount_codes": quoted(json.dumps([{"code": "WELCOME", "amount": "0.00", "type": "fixed_amount"}])),
+        "payment_gateway_names": quoted('["manual"]'),
+        "note": quoted("Please leave it with the neighbours"),
+        "tags": quoted("gift, spring"),
+        "source_name": quoted("web"),
+        "version": f"{BEGIN} + n",
+    }
 
 
 def _address() -> dict[str, Any]:

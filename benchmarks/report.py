@@ -92,6 +92,7 @@ def criteria(results: Results) -> Iterable[tuple[str, float, float | None, float
         ("orders, nothing to re-use / floor A", "cold", "floor a", "orders", 0.4, 0.7),
         ("SQLite / PostgreSQL, list", "sqlite", "ours", "list", 0.7, 1.0),
         ("SQLite / PostgreSQL, one", "sqlite", "ours", "one", 0.7, 1.0),
+        ("SQLite / PostgreSQL, orders", "sqlite", "ours", "orders", 0.7, 1.0),
     )
     for name, ours, reference, scenario, must, stretch in comparisons:
         mine, its = rate(results, ours, scenario), rate(results, reference, scenario)

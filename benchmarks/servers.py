@@ -108,6 +108,11 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in found]
 
 
+def family_megabytes(pid: int) -> float:
+    """Megabytes of a process and all below it, what they share counted once."""
+    return _megabytes(pid) + sum(family_megabytes(child) for child in _children(pid))
+
+
 def processor_seconds(pid: int) -> float:
     """User and system time of one process; 0 where it is gone."""
     try:

@@ -59,11 +59,11 @@ def main() -> None:
 
 def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collection]":
     """A custom and a smart collection that hold all of so many products; in the shop's scope."""
-    from django.db import connection
     from django.utils import timezone
 
     from apps.catalog.domain.collections import lifecycle
     from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
+    from apps.ground import statistics
     from apps.inventory.models import InventoryItem
 
     rows = Product.objects.bulk_create(
@@ -108,8 +108,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
         {"column": "title", "relation": "contains", "condition": "mug"},
     ]
     smart = lifecycle.create_collection(Collection.Kind.SMART, {"title": "All too", "rules": rules}, parts(), **made)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    statistics.count()
     return custom, smart
 
 

@@ -68,7 +68,7 @@ def variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iter
         "floor a": (servers.floor("a"), {}, postgres, tuple(SCENARIOS)),
         "floor b": (servers.floor("b"), {}, postgres, ("list", "one", "create")),
         "naive": (servers.naive(ports["naive"]), {}, postgres, ("list", "one", "create")),
-        "sqlite": (servers.OURS, {}, sqlite, ("list", "one", "create")),
+        "sqlite": (servers.OURS, {}, sqlite, ("list", "one", "create", "orders")),
     }
     with contextlib.ExitStack() as stack:
         found = {}

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const { metafile } = await build({
-  entryPoints: ["frontend/editor.js"],
+  entryPoints: ["frontend/editor.js", "frontend/liquid.js"],
+  outdir: "static/panel",
   bundle: true,
   write: false,
   metafile: true,
@@ -14,7 +15,7 @@ const packages = new Set(
     .map((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1])
     .filter(Boolean),
 );
-console.log("static/panel/editor.js contains the following packages.\n");
+console.log("static/panel/editor.js and static/panel/liquid.js contain the following packages.\n");
 for (const name of [...packages].sort()) {
   const folder = `node_modules/${name}`;
   const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));

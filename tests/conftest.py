@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import Client, override_settings
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from apps.api.rows import rendering
+from apps.events.domain import guarding
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.shops.models import Installation, Shop
 from backoffice.storages import file_storages
 from tests import factories, parts
+from tests.deadlocks import Deadlocks
 from tests.shared_shop import SHARED, SharedShop, make_acme, wanted_rows, wants_shop
+
+# How long an example takes says something about the machine only.
+hypothesis_settings.register_profile("untimed", deadline=None)
+hypothesis_settings.load_profile("untimed")
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
 
 VERSION = "2026-07"
+DEADLOCKS = pytest.StashKey[Deadlocks]()
 
 
 class ApiClient:
@@ -74,8 +84,37 @@ def _own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cleared_trail() -> Iterator[None]:
+    """Tests with transactions of their own clear all tables, of which the database keeps the trail from everybody."""
+    clear = BaseDatabaseOperations.execute_sql_flush
+
+    def lifted(operations: BaseDatabaseOperations, statements: list[str]) -> None:
+        again_from_one = any("RESTART IDENTITY" in statement for statement in statements)
+        if operations.connection.vendor == "postgresql" and not again_from_one:
+            delete_all()
+            return
+        guarding.lift()
+        clear(operations, statements)
+        guarding.ensure()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseOperations, "execute_sql_flush", lifted)
+        yield
+
+
+def delete_all() -> None:
+    """Empty the tables that hold something, past all triggers: emptying files of all takes PostgreSQL a second."""
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(" UNION ALL ".join(f"(SELECT '{table}' FROM \"{table}\" LIMIT 1)" for table in tables))
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'DELETE FROM "{table}"')
+
+
 @pytest.fixture
-def bucket() -> Iterator[None]:
+def bucket(_around_the_test: None) -> Iterator[None]:
     """Files lie in an empty bucket of an S3-compatible service, named by ``STORAGE_URL``."""
     # Imported here, as loading them takes longer than most tests.
     import boto3
@@ -96,6 +135,13 @@ def bucket() -> Iterator[None]:
     server.stop()
 
 
+@pytest.fixture
+def files(_around_the_test: None, settings: Any, tmp_path: Path) -> Path:
+    """A folder in which the test alone keeps files; those of the shared shop lie where all tests find them."""
+    settings.STORAGES = {**settings.STORAGES, **file_storages("", tmp_path / "m")}
+    return tmp_path / "m"
+
+
 @pytest.fixture(autouse=True)
 def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate limit, nothing kept from another test, and no doorbell for jobs that no worker shall find."""
@@ -103,6 +149,27 @@ def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RATE_LIMIT = False
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
     rendering.cache.clear()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, pytestconfig: pytest.Config
+) -> Iterator[None]:
+    """pytest-django's test database; on PostgreSQL, before it goes, its deadlocks are those that tests announced."""
+    if not parts.on_postgres():
+        yield
+        return
+    with django_db_blocker.unblock():
+        deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
+    yield
+    with django_db_blocker.unblock():
+        deadlocks.check()
+
+
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Take note of the deadlocks that the test is about to provoke."""
+    if deadlocks := item.config.stash.get(DEADLOCKS, None):
+        deadlocks.announce(item)
 
 
 @pytest.fixture(scope="session")
@@ -114,9 +181,23 @@ def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Close the shared shop before a test that must not see it; fixtures would be late, as some use the database."""
-    if not wants_shop(item):
+    """Close the shared shop before a test that must not see it, or not filled as it is.
+
+    Fixtures would be late: some use the database, and a transaction of the test's own may have begun.
+    """
+    if not SHARED.suits(item):
         SHARED.close()
+
+
+def asks_for_database(item: pytest.Item) -> bool:
+    """Whether a test works on the run's database; pytest-django keeps all others from it."""
+    names = set(getattr(item, "fixturenames", ()))
+    return bool(names & {"db", "transactional_db", "live_server"}) or item.get_closest_marker("django_db") is not None
+
+
+def says_the_same(item: pytest.Item) -> bool:
+    """Whether a test finds the same on any database."""
+    return any(item.get_closest_marker(name) for name in ("browser", "any_database"))
 
 
 @pytest.fixture
@@ -191,8 +272,19 @@ def rabbitmq_url() -> str:
     return parts.need("RabbitMQ", parts.rabbitmq_url())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a part that this machine lacks, and say which."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What a second run, on another database, need not repeat."""
+    parser.addoption(
+        "--database-only", action="store_true", help="only tests that ask for the run's database, and none in a browser"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what a second run need not repeat; skip what needs a part that this machine lacks, and say which."""
+    if config.getoption("database_only"):
+        again = [item for item in items if asks_for_database(item) and not says_the_same(item)]
+        config.hook.pytest_deselected(items=list({*items} - {*again}))
+        items[:] = again
     for item in items:
         if item.get_closest_marker("postgres") and not parts.on_postgres():
             # Never a failure: each run has one database, and CI runs the suite on both.

@@ -1,4 +1,4 @@
-"""The parts that some tests need and a bare machine lacks: PostgreSQL, Redis, RabbitMQ, Chromium.
+"""The parts that some tests need and a bare machine lacks: PostgreSQL, PgBouncer, Redis, RabbitMQ, Chromium.
 
 With ``REQUIRE_PARTS=1`` a missing part fails the test instead of skipping it.
 """
@@ -46,6 +46,11 @@ def chromium() -> str | None:
     """The browser's path; the one that is made for running without a screen is the lightest."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def pgbouncer() -> str | None:
+    """The path of the pooler, which Debian keeps out of most people's way."""
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 def _listens(port: int) -> bool:

@@ -61,9 +61,13 @@ class SharedShop:
         """Whether it can be had just now."""
         return self._transaction is not None
 
+    def suits(self, test: pytest.Item) -> bool:
+        """Whether a test may find it as it is."""
+        return wants_shop(test) and wanted_rows(test) is self._fill
+
     def open(self, fill: Fill | None) -> None:
         """Open and fill it; where a test's own transaction has begun already, the shop can only be the test's own."""
-        if connection.closed_in_transaction or fill is not self._fill:
+        if connection.closed_in_transaction:
             self.close()  # Who closes the connection loses what was not committed.
         if self.is_open or connection.in_atomic_block:
             return

@@ -12,12 +12,13 @@ from typing import Any
 import orjson
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelValidationError
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, IntegrityError
 from django.http import Http404, HttpResponse, UnreadablePostError
 from rest_framework import exceptions
 
 from apps.ground.constraints import breach_of, lacks_reference
 from apps.ground.errors import DomainError, Gone
+from apps.ground.outages import RETRY_AFTER, is_full, is_outage
 from apps.ground.phrases import NOT_FOUND
 
 logger = logging.getLogger(__name__)
@@ -84,6 +85,8 @@ def exception_handler(exc: Exception) -> HttpResponse:
     for kinds, answer in _ANSWERS:
         if isinstance(exc, kinds):
             return answer(exc)
+    if is_outage(exc) or is_full(exc):
+        return _unavailable(exc)
     if _is_vanished(exc):
         logger.warning("A row went while a request was working with it", exc_info=exc)
         return error_response(NOT_FOUND, 404)
@@ -101,8 +104,8 @@ def _is_vanished(exc: Exception) -> bool:
 
 
 def _unavailable(exc: Exception) -> HttpResponse:
-    logger.warning("The database did not serve a request: %s", exc)
-    return error_response(reason(503), 503, headers={"Retry-After": "2.0"})
+    logger.warning("The database or a disk did not serve a request: %s", exc)
+    return error_response(reason(503), 503, headers={"Retry-After": RETRY_AFTER})
 
 
 def _framework_refusal(exc: exceptions.APIException) -> HttpResponse:
@@ -138,7 +141,6 @@ _ANSWERS: tuple[tuple[Kinds, Callable[[Any], HttpResponse]], ...] = (
     (DomainError, lambda exc: error_response(exc.errors, exc.status, headers=exc.headers)),
     (ModelValidationError, lambda exc: error_response(_messages_of(exc), 422)),
     (IntegrityError, _integrity_response),
-    ((OperationalError, InterfaceError), _unavailable),
     (Http404, lambda exc: error_response(NOT_FOUND, 404)),
     (PermissionDenied, lambda exc: error_response(f"[API] {exc}" if str(exc) else reason(403), 403)),
     (exceptions.APIException, _framework_refusal),

@@ -18,6 +18,8 @@ class IdempotencyKey(ShopOwned):
     status = models.PositiveSmallIntegerField(default=0)
     location = models.CharField(max_length=2048, blank=True)
     body = models.BinaryField(default=b"")
+    path = models.CharField(max_length=2048, blank=True)
+    request_id = models.CharField(max_length=36, blank=True, help_text="That of the events which the work recorded.")
 
     class Meta:
         constraints = (

@@ -87,7 +87,8 @@ class Versioned(URLResolver):
                     entry.callback,
                     (),
                     arguments,
-                    route=f"{self.pattern}{entry.pattern}",
+                    # What is around us puts our own pattern before it.
+                    route=str(entry.pattern),
                     captured_kwargs=arguments,
                     extra_kwargs={},
                 )
@@ -125,5 +126,6 @@ def _shape(below: str) -> tuple[str, list[int]]:
             segments.append(f"<>{dot}{rest}")
             numbers.append(int(digits))
         else:
-            segments.append(segment)
+            # No route has a "<" of its own; one in a path must not pass for a number's place.
+            segments.append(segment.replace("<", "%3C"))
     return "/".join(segments), numbers

@@ -5,7 +5,7 @@ compiled declarations. A resource is a subclass of ``ShopViewSet`` with a few at
 makes one domain call, and renders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
@@ -22,17 +22,20 @@ from apps.api.requests.views import SINGULARS, ApiView
 from apps.api.resources.filters import ResourceFilter, apply_filters
 from apps.api.resources.serializers import declaration, read_body
 from apps.api.rows import paging
+from apps.api.rows.narrowed import Narrowed
 from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, tag_of
 from apps.api.rows.plans import Plan, Values, plan_for
 from apps.api.rows.rendering import render_many
-from apps.api.shapes import Attrs
-from apps.events.domain.changes import changes_of
+from apps.api.shapes import Attrs, Schema
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
+from apps.ground.locks import reread
 from apps.ground.rows import ShopOwned
 
 __all__ = ["SINGULARS", "ApiView", "ShopViewSet"]
 
 M = TypeVar("M", bound=ShopOwned)
+_BY_ID: Collection[paging.Order] = {("id",), ("-id",)}
 
 
 class ShopViewSet(ApiView, Generic[M]):
@@ -46,6 +49,7 @@ class ShopViewSet(ApiView, Generic[M]):
         parents: By path argument, the model that must have the row; the argument is also a column of ``model``.
         shows_made: Whether the instance that a create makes has every value as it is stored, with the related rows that
             are shown; the answer is then made of it, and nothing is read back.
+        alone: What a resource shows besides its fields where it stands alone: by name, its JSON schema.
         topics: By action, the topic that plain creates, updates and deletes record.
     """
 
@@ -55,12 +59,17 @@ class ShopViewSet(ApiView, Generic[M]):
     versions: ClassVar[tuple[str, ...]] = ()
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {}
     shows_made: ClassVar[bool] = False
+    alone: ClassVar[Mapping[str, Schema]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Note the resource's singular name."""
         super().__init_subclass__(**kwargs)
         if "singular" in cls.__dict__:
             SINGULARS.add(cls.singular)
+
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """What the bodies of a version have besides the resource's fields: by name, its JSON schema."""
+        return {}
 
     def open(self) -> None:
         """Load the parents that the path names."""
@@ -101,7 +110,11 @@ class ShopViewSet(ApiView, Generic[M]):
         """A page of the rows that fit."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or self.order_for(page.filters)
-        return self.page_response(self.filtered(page.filters), page, order)
+        fitting = self.filtered(page.filters)
+        if isinstance(fitting, QuerySet) and not self.parents and order in _BY_ID:
+            since = page.filters.get("since_id")
+            return self.page_response(Narrowed([fitting], int(since) if since else None), page, order)
+        return self.page_response(fitting, page, order)
 
     def filtered(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
         """The rows that fit the filters; a model where all of its rows in the shop do, which fixed statements serve."""
@@ -114,7 +127,9 @@ class ShopViewSet(ApiView, Generic[M]):
         if self.versions:
             keys, has_more = page_keys(fitting, order, page, self.versions)
             rows = [key[: 1 + len(self.versions)] for key in keys]
-            etag = self._tag(has_more, *rows)
+            # A page that is one of several has links, which live for a week.
+            linked = (page.cursor is not None or has_more) and paging.link_age()
+            etag = self._tag(has_more, linked, *rows)
             if self._is_known(etag):
                 return self._not_modified(etag)
             objects = render_many(self.plan(), rows, self.context)
@@ -200,7 +215,9 @@ class ShopViewSet(ApiView, Generic[M]):
     def _tag(self, *content: object) -> str:
         """The entity tag of an answer that is made of these versions."""
         fields = None if self.fields is None else sorted(self.fields)
-        return tag_of((self.shop.pk, self.shop.version, self.plural, self.version, fields, content))
+        asked = self.context.currencies
+        currencies = None if asked is None else sorted(asked)
+        return tag_of((self.shop.pk, self.shop.version, self.plural, self.version, fields, currencies, content))
 
     def _is_known(self, etag: str) -> bool:
         """Whether the client has it, in whatever form it lists its tags; the comparison is the weak one."""
@@ -245,11 +262,14 @@ class ShopViewSet(ApiView, Generic[M]):
 
     def created(self, instance: M) -> HttpResponse:
         """201 with the row and where it is found."""
-        path = self.request.path.removesuffix(".json")
-        location = f"{settings.BASE_URL}{path}/{instance.pk}.json"
+        location = f"{settings.BASE_URL}{self.path_of(instance)}"
         if self.shows_made:
             return self.json({self.singular: self.plan().of(instance, self.context)}, 201, Location=location)
         return self.object_response(instance.pk, 201, Location=location)
+
+    def path_of(self, instance: M) -> str:
+        """Where a row that was made is found: below the list to which it was sent, unless a resource says otherwise."""
+        return f"{self.request.path.removesuffix('.json')}/{instance.pk}.json"
 
     def perform_create(self, attrs: Attrs) -> M:
         """Save a new row and record that it was made; a resource with rules calls its service instead."""
@@ -263,16 +283,23 @@ class ShopViewSet(ApiView, Generic[M]):
         """Change a row; what the body does not name stays."""
         with transaction.atomic():
             instance = self.get_object()
+            self.hold(instance)
             self.perform_update(instance, self.attributes(instance))
             return self.object_response(instance.pk)
 
+    def hold(self, instance: M) -> None:
+        """Hold the row and read it again, before the body is compared with it.
+
+        Where other rows of its aggregate are locked before it, a resource locks those first, or leaves the row alone
+        because its body is compared with nothing and its service locks.
+        """
+        reread(instance, no_key=True)
+
     def perform_update(self, instance: M, attrs: Attrs) -> None:
-        """Save the changed fields and record them; a resource with rules calls its service instead."""
-        changes = changes_of(instance, attrs)
-        for name, value in attrs.items():
-            setattr(instance, name, value)
-        instance.save(update_fields=list(attrs))
-        record_event(f"{self.plural}/update", instance, actor=self.actor, at=self.at, changes=changes)
+        """Save what changes and record it; a resource with rules calls its service instead."""
+        if changes := assign(instance, attrs):
+            instance.save(update_fields=list(changes))
+            record_event(f"{self.plural}/update", instance, actor=self.actor, at=self.at, changes=changes)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Delete a row."""

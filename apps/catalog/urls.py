@@ -7,6 +7,7 @@ from apps.catalog.api.collections import (
     CollectionProductViewSet,
     CollectionViewSet,
     CustomCollectionViewSet,
+    SmartCollectionProductViewSet,
     SmartCollectionViewSet,
 )
 from apps.catalog.api.collects import CollectViewSet
@@ -41,6 +42,7 @@ urlpatterns = [
     route("smart_collections/count.json", SmartCollectionViewSet, get="count"),
     route("smart_collections/<id>.json", SmartCollectionViewSet, get="retrieve", put="update", delete="destroy"),
     route("smart_collections/<id>/order.json", SmartCollectionViewSet, put="arrange"),
+    route("smart_collections/<collection_id>/products.json", SmartCollectionProductViewSet, get="list"),
     route("collections/<id>.json", CollectionViewSet, get="retrieve"),
     route("collections/<collection_id>/products.json", CollectionProductViewSet, get="list"),
     route("collects.json", CollectViewSet, get="list", post="create"),

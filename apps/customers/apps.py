@@ -13,12 +13,16 @@ class CustomersConfig(AppConfig):
         """Connect customers with the registries."""
         from apps.customers import tasks, topics
         from apps.customers.demo import store
-        from apps.customers.domain import full_text
+        from apps.customers.domain import full_text, personal_data
+        from apps.customers.impersonal import IMPERSONAL
         from apps.customers.models import Customer
+        from apps.ground.personal import impersonal, personal
         from apps.metafields.domain.owners import register_owner
         from apps.shops.domain.demo_store import register
 
+        impersonal(IMPERSONAL)
         register_owner("customers", "customer", Customer, scope="customers", personal=True)
+        personal(personal_data.PLACES)
         topics.register_all()
         tasks.register_all()
         register("customers", store.make)

@@ -1,8 +1,12 @@
 """The background work of customers."""
 
 from apps.customers import mails
+from apps.customers.domain import compliance, full_text
+from apps.jobs.domain import queue
 
 
 def register_all() -> None:
     """Add the tasks."""
     mails.register_all()
+    queue.register(compliance.TELL, compliance.tell)
+    queue.register(full_text.SHRED, full_text.clear_traces)

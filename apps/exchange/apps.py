@@ -10,7 +10,13 @@ class ExchangeConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the files with the registries."""
-        from apps.exchange import kinds, tasks
+        from apps.exchange import kinds, tasks, topics
+        from apps.exchange.impersonal import IMPERSONAL
+        from apps.exchange.kinds import erasing
+        from apps.ground.personal import impersonal
 
+        impersonal(IMPERSONAL)
         kinds.register_all()
+        erasing.register_all()
+        topics.register_all()
         tasks.register_all()

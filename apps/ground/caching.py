@@ -12,15 +12,27 @@ logger = logging.getLogger(__name__)
 
 # Each kind of cache has errors of its own, which have no common name: hence the wide nets below.
 AWAY = "The cache does not answer"
+_NONE = object()
 
 
 def cached(key: str, find: Callable[[], T], seconds: int) -> T:
-    """The value that is cached under a key; where there is none it is found, and cached for so long."""
+    """The value that is cached under a key; where there is none it is found once, and cached for so long.
+
+    What ``find`` raises is not the cache's fault, and goes to the caller.
+    """
     try:
-        return cast("T", cache.get_or_set(key, find, seconds))
+        value = cache.get(key, _NONE)
     except Exception:
         logger.warning(AWAY, exc_info=True)
         return find()
+    if value is not _NONE:
+        return cast("T", value)
+    found = find()
+    try:
+        cache.set(key, found, seconds)
+    except Exception:
+        logger.warning(AWAY, exc_info=True)
+    return found
 
 
 def is_first(key: str, seconds: int) -> bool:

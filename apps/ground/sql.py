@@ -1,17 +1,33 @@
 """Running SQL text that is the same each time: prepared on PostgreSQL, through Django's cursor elsewhere."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from itertools import chain
+from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import BooleanField, CharField, DateField, DateTimeField, Field, Model, TextField, UUIDField
+from django.db.models import (
+    BooleanField,
+    CharField,
+    DateField,
+    DateTimeField,
+    Field,
+    ForeignKey,
+    IntegerField,
+    Model,
+    TextField,
+    UUIDField,
+)
+
+from apps.ground.outages import is_stale_plan
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -24,26 +40,47 @@ Parameters = Sequence[Any]
 AnyField = Field[Any, Any]
 
 
-def execute(sql: str, parameters: Parameters) -> Rows:
+def execute(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
     """Run a query and fetch all rows.
 
     On PostgreSQL the server binds the parameters and keeps the plan, unlike with the cursor that Django makes.
+
+    Args:
+        sql: The statement.
+        parameters: Its values.
+        keep: Whether it will be run again, so that its plan is worth the place of another's.
     """
     # The proxy looks the connection up anew at each use of it.
     here = connections[DEFAULT_DB_ALIAS]
-    if here.vendor != "postgresql":
+    if here.vendor != "postgresql" or here.execute_wrappers:
         with here.cursor() as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetchall()
     here.validate_no_broken_transaction()
-    if here.connection is None:
-        here.connect()
     began = time.monotonic()
-    with here.wrap_database_errors:
-        rows = _server_cursor(here.connection).execute(sql, parameters, prepare=True).fetchall()
+    try:
+        rows = _run_bound(here, sql, parameters, keep=keep)
+    except NotSupportedError as error:
+        # In a transaction that is lost now, whoever opened it may begin again.
+        if here.in_atomic_block or not is_stale_plan(error):
+            raise
+        _forget_plans(here)
+        rows = _run_bound(here, sql, parameters, keep=keep)
     if here.queries_logged:
         here.queries_log.append({"sql": sql, "time": f"{time.monotonic() - began:.3f}"})
     return rows
+
+
+def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
+    here.ensure_connection()
+    with here.wrap_database_errors:
+        return _server_cursor(here.connection).execute(sql, parameters, prepare=keep).fetchall()
+
+
+def _forget_plans(here: BaseDatabaseWrapper) -> None:
+    """Let the connection prepare its statements anew; the driver forgets its list of them with the server."""
+    with here.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
 
 
 def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
@@ -78,17 +115,27 @@ def _adapters(raw: "Connection[TupleRow]") -> "AdaptersMap":
     return found
 
 
+def execute_each(sql: str, parameters: Iterable[Parameters]) -> int:
+    """Run a statement once for each row of parameters, in their order; as few trips to the database as for one.
+
+    Returns:
+        How many rows were changed altogether.
+    """
+    rows = list(parameters)
+    if not rows:
+        return 0
+    with transaction.atomic(savepoint=False), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.executemany(sql, rows)
+        return cursor.rowcount
+
+
 def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
     """Insert one row with a statement that is written once per model.
 
     Returns:
         The returned columns; None where a value is an expression, which only the ORM can write.
     """
-    # Fields live as long as their model, and hashing them takes longer than their addresses.
-    key = (type(instance), *map(id, fields), *map(id, returning))
-    if key not in _INSERTS:
-        _INSERTS[key] = _Insert.of(type(instance), fields, returning)
-    statement = _INSERTS[key]
+    statement = _statement(type(instance), fields, returning)
     if statement is None:
         return None
     here = connections[DEFAULT_DB_ALIAS]
@@ -101,7 +148,88 @@ def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyF
             return None
         else:
             values.append(prepare(value, here))
-    return execute(statement.text, values)
+    return execute(f"{statement.head} VALUES {statement.row} {statement.back}", values)
+
+
+def insert_many(instances: Sequence[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
+    """Insert rows of one model in one statement, in their order; the ORM asks every field for every value twice.
+
+    Returns:
+        The returned columns of each row, as ``insert``.
+    """
+    statement = _statement(type(instances[0]), fields, returning)
+    if statement is None:
+        return None
+    here = connections[DEFAULT_DB_ALIAS]
+    columns = []
+    for name, move, plain, prepare in statement.many:
+        values = list(map(attrgetter(name), instances)) if move is None else _moved(instances, name, move)
+        if any(hasattr(kind, "resolve_expression") for kind in set(map(type, values))):
+            return None
+        columns.append(_prepared(values, plain, prepare, here))
+    if statement.kinds:
+        are_many = len(instances) >= MANY
+        rows, parameters = _unnested(statement.kinds, columns, fold=are_many)
+        return execute(f"{statement.head} {rows} {statement.back}", parameters, keep=not are_many)
+    rows = ", ".join([statement.row] * len(instances))
+    with here.cursor() as cursor:
+        cursor.execute(
+            f"{statement.head} VALUES {rows} {statement.back}", list(chain.from_iterable(zip(*columns, strict=True)))
+        )
+        return cursor.fetchall()
+
+
+def _unnested(kinds: Sequence[str], columns: Sequence[list[Any]], *, fold: bool) -> tuple[str, list[Any]]:
+    """A query of rows out of columns, and its parameters: a list for each column, whatever the number of rows.
+
+    Args:
+        kinds: The types of the columns.
+        columns: Their values.
+        fold: Whether a column whose rows share one value is to be that value; which ones do changes the statement.
+    """
+    places, parameters = [], list[Any]()
+    for kind, values in zip(kinds, columns, strict=True):
+        if fold and values.count(values[0]) == len(values):
+            places.append(f"array_fill(%s::{kind}, ARRAY[%s::int])")
+            parameters += [values[0], len(values)]
+        else:
+            places.append(f"%s::{kind}[]")
+            parameters.append(values)
+    return f"SELECT * FROM UNNEST({', '.join(places)})", parameters  # noqa: S608 - types of columns
+
+
+def _moved(instances: Sequence[Model], name: str, move: Callable[[Model, bool], object]) -> list[Any]:
+    """What changes with each save; rows that are written together share their moment."""
+    if not isinstance(getattr(move, "__self__", None), DateField):
+        return [move(instance, True) for instance in instances]
+    moment = move(instances[0], True)
+    for instance in instances:
+        setattr(instance, name, moment)
+    return [moment] * len(instances)
+
+
+def _prepared(
+    values: list[Any],
+    plain: frozenset[type],
+    prepare: Callable[[object, BaseDatabaseWrapper], object],
+    here: BaseDatabaseWrapper,
+) -> list[Any]:
+    """A column's values as the driver takes them; a value that stands in many rows, such as a moment, is asked once."""
+    kinds = set(map(type, values))
+    if kinds <= plain - {datetime}:
+        return values
+    if not kinds <= _REPEATED:
+        return [prepare(value, here) for value in values]
+    known = {value: prepare(value, here) for value in set(values)}
+    return [known[value] for value in values]
+
+
+def _statement(model: type[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> "_Insert | None":
+    # Fields live as long as their model, and hashing them takes longer than their addresses.
+    key = (model, *map(id, fields), *map(id, returning))
+    if key not in _INSERTS:
+        _INSERTS[key] = _Insert.of(model, fields, returning)
+    return _INSERTS[key]
 
 
 Column = tuple[
@@ -117,13 +245,21 @@ class _Insert:
     """The insert of a model's row.
 
     Attributes:
-        text: The SQL.
+        head: The SQL up to the values.
+        row: The places of one row's values.
+        kinds: On PostgreSQL the types of the columns, where rows can be written as columns of values.
+        back: What is returned of each row.
         columns: By column the attribute; what gives its value where that is made at each save; the types that the
             driver takes as they are; and what prepares values of other types.
+        many: The same for many rows.
     """
 
-    text: str
+    head: str
+    row: str
+    kinds: tuple[str, ...] | None
+    back: str
     columns: tuple[Column, ...]
+    many: tuple[Column, ...]
 
     @classmethod
     def of(cls, model: type[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> "_Insert | None":
@@ -135,13 +271,29 @@ class _Insert:
         marks = ", ".join(["%s"] * len(fields))
         back = ", ".join(quote(str(field.column)) for field in returning)
         table = quote(model._meta.db_table)
-        text = f"INSERT INTO {table} ({names}) VALUES ({marks}) RETURNING {back}"  # noqa: S608 - names
-        return cls(
-            text, tuple((field.attname, _moving(field), _plain(field), field.get_db_prep_save) for field in fields)
+        kinds = _kinds(fields)
+        columns, many = (
+            tuple((field.attname, _moving(field), plain(field), field.get_db_prep_save) for field in fields)
+            for plain in (_plain, _plain_in_lists if kinds else _plain)
         )
+        return cls(f"INSERT INTO {table} ({names})", f"({marks})", kinds, f"RETURNING {back}", columns, many)
+
+
+def _kinds(fields: Sequence[AnyField]) -> tuple[str, ...] | None:
+    here = connections[DEFAULT_DB_ALIAS]
+    if here.vendor != "postgresql":
+        return None
+    # Without its length a type cuts nothing off; the column itself checks it.
+    kinds = tuple(str(field.db_type(here)).split("(")[0] for field in fields)
+    # A list of lists would be an array of more dimensions.
+    return None if any("[]" in kind for kind in kinds) else kinds
 
 
 _INSERTS: dict[tuple[object, ...], _Insert | None] = {}
+# From so many rows on, sending less is worth a statement that may not come again.
+MANY = 50
+# Values of these types that are equal are the same to a column.
+_REPEATED = frozenset({Decimal, NoneType, UUID, datetime, str})
 
 
 def _moving(field: AnyField) -> Callable[[Model, bool], object] | None:
@@ -153,10 +305,22 @@ def _moving(field: AnyField) -> Callable[[Model, bool], object] | None:
 
 def _plain(field: AnyField) -> frozenset[type]:
     """The types of a field's values that the driver takes as they are."""
-    kinds = {CharField: str, TextField: str, BooleanField: bool}
     if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
-        kinds |= {DateTimeField: datetime, UUIDField: UUID}
+        return _plain_of(field, _TEXTS | {DateTimeField: datetime, UUIDField: UUID})
+    return _plain_of(field, _TEXTS | _NUMBERS)
+
+
+def _plain_in_lists(field: AnyField) -> frozenset[type]:
+    """The same for lists of them, whose type the statement says: by themselves numbers tell theirs by their size."""
+    return _plain_of(field, _TEXTS | _NUMBERS | {DateTimeField: datetime, UUIDField: UUID})
+
+
+def _plain_of(field: AnyField, kinds: Mapping[type[AnyField], type]) -> frozenset[type]:
     if not type(field).__module__.startswith("django."):
         return frozenset()
     found = {kind for field_class, kind in kinds.items() if isinstance(field, field_class)}
     return frozenset({*found, NoneType} if found else ())
+
+
+_TEXTS: dict[type[AnyField], type] = {CharField: str, TextField: str, BooleanField: bool}
+_NUMBERS: dict[type[AnyField], type] = {IntegerField: int, ForeignKey: int}

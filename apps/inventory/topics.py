@@ -27,9 +27,16 @@ def register_all() -> None:
         scope="read_inventory",
         render=_disconnected,
         label="Inventory level disconnected",
+        example=InventoryLevel,
+        shape=_disconnected_shape,
     )
 
 
 def _disconnected(instance: Model, version: str) -> dict[str, int]:
     level = cast(InventoryLevel, instance)
     return {"inventory_item_id": level.item_id, "location_id": level.location_id}
+
+
+def _disconnected_shape(_version: str) -> dict[str, object]:
+    whole = {"type": "integer"}
+    return {"type": "object", "properties": {"inventory_item_id": whole, "location_id": whole}}

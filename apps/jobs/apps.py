@@ -12,7 +12,11 @@ class JobsConfig(AppConfig):
         """Connect jobs with Celery."""
         import uuid
 
-        from apps.jobs.domain import housekeeping, queue
+        from apps.ground.personal import impersonal
+        from apps.jobs.impersonal import IMPERSONAL
+
+        impersonal(IMPERSONAL)
+        from apps.jobs.domain import housekeeping, queue, reconciliation, strangers
 
         def doorbell(key: uuid.UUID) -> None:
             # Celery takes half a second to import, which a web process need not spend before its first answer.
@@ -22,3 +26,4 @@ class JobsConfig(AppConfig):
 
         queue.use_doorbell(doorbell)
         housekeeping.register("finished jobs", housekeeping.clear_finished_jobs)
+        reconciliation.register("rows of other shops", strangers.strangers)

@@ -6,9 +6,9 @@ from urllib.parse import unquote, urlsplit
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID
 from apps.media.attachments import AttachmentRefused, decode_attachment
-from apps.media.gif import read_structure
+from apps.media.metadata import without_metadata
 from apps.media.names import normalise_filename
-from apps.media.pictures import MAX_BYTES, ImageFormat, ImageRefused, identify
+from apps.media.pictures import MAX_BYTES, ImageRefused, identify
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 
@@ -28,7 +28,7 @@ class TakenPicture:
     """A picture that may be stored.
 
     Attributes:
-        data: Its bytes.
+        data: Its bytes, upright and without metadata.
         name: Its file name, safe anywhere.
         width: In pixels, as displayed.
         height: In pixels, as displayed.
@@ -67,7 +67,7 @@ def from_body(
 
 
 def from_upload(data: bytes, name: str) -> TakenPicture:
-    """Take the bytes of a picture.
+    """Take the bytes of a picture, without what they tell beyond its pixels.
 
     Args:
         data: The whole file.
@@ -77,12 +77,10 @@ def from_upload(data: bytes, name: str) -> TakenPicture:
         PictureRefused: It is no PNG, GIF or JPEG, is damaged, or exceeds a limit.
     """
     try:
-        info = identify(data)
+        info = identify(data, is_cleaned_next=True)
+        data = without_metadata(data)
     except ImageRefused as error:
         raise PictureRefused(str(error)) from error
-    if info.format is ImageFormat.GIF:
-        # What follows the last frame is no picture, whatever else it is.
-        data = read_structure(data).clean(data)
     return TakenPicture(data, normalise_filename(name, info.format), info.width, info.height)
 
 

@@ -129,11 +129,13 @@ class OpenedImage:
         return _ORIENTATIONS.get(self.orientation)
 
 
-def identify(data: bytes | BinaryIO) -> ImageInfo:
+def identify(data: bytes | BinaryIO, *, is_cleaned_next: bool = False) -> ImageInfo:
     """Say what an image is, after decoding its first frame completely.
 
     Args:
         data: The content, or a binary file that is read from where it stands.
+        is_cleaned_next: Whether its metadata is about to be taken away, which decodes what is to be turned, and refuses
+            damage: then that is not decoded here, too.
 
     Raises:
         ImageRefused: The content is no PNG, GIF or JPEG, is damaged or cut short, or exceeds a limit.
@@ -141,9 +143,10 @@ def identify(data: bytes | BinaryIO) -> ImageInfo:
     content = data if isinstance(data, bytes) else data.read(MAX_BYTES + 1)
     opened = open_image(content)
     width, height = opened.displayed_size
-    with refusing():
-        opened.picture.load()
-        check_pixels(opened.picture)
+    if opened.transposition is None or not is_cleaned_next:
+        with refusing():
+            opened.picture.load()
+            check_pixels(opened.picture)
 
     return ImageInfo(
         format=opened.format,

@@ -4,9 +4,11 @@ There are two storages, folders by default or a bucket by ``STORAGE_URL``: ``def
 and ``contents``, in which a name is the digest of its file.
 """
 
+import logging
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,40 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
+from apps.ground.errors import DomainError
+
+logger = logging.getLogger(__name__)
+
 # What a folder and a bucket raise where they cannot do what they are asked for.
 FAILURES = (OSError, BotoCoreError, ClientError)
+_RETRY_SECONDS = 5.0
+
+
+class StorageFailed(DomainError):
+    """The file storage does not answer, is full, or has lost a file. It is noted in the log."""
+
+    code = "storage_failed"
+    status = 503
+
+
+@contextmanager
+def reporting(name: str, done: str) -> Iterator[None]:
+    """Note what goes wrong with a file, and give it the shape that every face understands.
+
+    Args:
+        name: Of the file; it says whose it is.
+        done: What is tried, as a participle.
+
+    Raises:
+        StorageFailed: It went wrong.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        logger.error("File %s could not be %s: %s", name, done, error)
+        # What the system calls it names no path; what a bucket's client says names the bucket.
+        reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+        raise StorageFailed(f"The file could not be {done}{reason}", retry_after=_RETRY_SECONDS) from error
 
 
 class WholeFiles(FileSystemStorage):
@@ -23,8 +57,9 @@ class WholeFiles(FileSystemStorage):
 
     def _save(self, name: str, content: File[bytes]) -> str:
         folder = name.rpartition("/")[0]
-        partial: str = super()._save(f"{folder}/{secrets.token_hex(8)}.part".lstrip("/"), content)  # type: ignore[misc]
+        partial = f"{folder}/{secrets.token_hex(8)}.part".lstrip("/")
         try:
+            super()._save(partial, content)  # type: ignore[misc]
             Path(self.path(partial)).replace(self.path(name))
         except BaseException:
             self.delete(partial)
@@ -46,9 +81,14 @@ class ContentFolder(FileSystemStorage):
     def _save(self, name: str, content: File[bytes]) -> str:
         path = os.path.join(self.location, name)  # noqa: PTH118 - paths of strings take half the time
         partial = _partial(path)
-        with os.fdopen(_opened(partial), "wb") as file:
-            for chunk in content.chunks():
-                file.write(chunk)
+        try:
+            with os.fdopen(_opened(partial), "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(partial)  # noqa: PTH108
+            raise
         try:
             os.replace(partial, path)  # noqa: PTH105
         except FileNotFoundError:

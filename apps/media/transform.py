@@ -2,6 +2,7 @@
 
 import io
 import math
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from apps.media.pictures import ImageFormat, OpenedImage, check_pixels, open_ima
 MAX_ANIMATION_PIXELS_IN = 100_000_000
 MAX_ANIMATION_PIXELS_OUT = 50_000_000
 
+# Of 9. A large picture that is only turned is encoded within a second; it may be a tenth larger than it was.
+RESIZED_COMPRESSION, UNRESIZED_COMPRESSION = 6, 1
 RESIZED_QUALITY = 85
 UNRESIZED_QUALITY = 95
 MAX_COLOR_PROFILE = 64 * 1024
@@ -57,8 +60,22 @@ def transform(data: bytes, transformation: Transformation) -> bytes:
         quality = RESIZED_QUALITY if resized else UNRESIZED_QUALITY
         picture.save(output, "JPEG", quality=quality, icc_profile=profile)
     else:
-        picture.save(output, "PNG", icc_profile=profile)
+        picture.save(output, "PNG", icc_profile=profile, **_packing(picture, len(data), resized=resized))
     return output.getvalue()
+
+
+def _packing(picture: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
+    """How tightly a PNG is packed, whose original had so many bytes.
+
+    One that could be packed to no less than half of its pixels has little that repeats: looking for that takes half of
+    the time and saves next to nothing, so that its bytes are only coded by how often they occur.
+    """
+    if resized:
+        return {"compress_level": RESIZED_COMPRESSION}
+    packing = {"compress_level": UNRESIZED_COMPRESSION}
+    if 2 * size > picture.width * picture.height * len(picture.getbands()):
+        packing["compress_type"] = zlib.Z_HUFFMAN_ONLY
+    return packing
 
 
 def _plan(original: tuple[int, int], transformation: Transformation) -> _Plan:

@@ -236,9 +236,8 @@ def _vetted(info: zipfile.ZipInfo) -> ZipEntry:
     refuse_if(control, f"The archive has a control character in a name: {quoted}")
     # Windows ignores final dots and blanks, so that ".. " is "..", and anything after the dot of a device's name.
     parts = path.split("/")
-    plain = "\\" not in name and ":" not in name and all(part.rstrip(". ") for part in parts)
-    refuse_if(not plain, f"The archive has a name that is no plain relative path: {quoted}")
-    reserved = any(_device_form(part) in _RESERVED for part in parts)
+    refuse_if(not _is_relative(parts, name), f"The archive has a name that is no plain relative path: {quoted}")
+    reserved = any(_is_reserved(part) for part in parts)
     refuse_if(reserved, f"The archive has a name that is reserved on some systems: {quoted}")
     refuse_if(bool(info.flag_bits & _REFUSED_FLAGS), f"The archive has an encrypted entry: {quoted}")
     refuse_if(info.compress_type not in _METHODS, f"The archive has an unknown compression method: {quoted}")
@@ -251,8 +250,18 @@ def _vetted(info: zipfile.ZipInfo) -> ZipEntry:
     return ZipEntry(path, is_dir, info.file_size, info.header_offset, info)
 
 
-def _device_form(part: str) -> str:
-    return unicodedata.normalize("NFKC", part).partition(".")[0].rstrip().casefold()
+def is_plain_path(path: str) -> bool:
+    """Whether a path, without a final slash, may stand in an archive that is taken in."""
+    parts = path.split("/")
+    return len(path) <= MAX_NAME and _is_relative(parts, path) and not any(_is_reserved(part) for part in parts)
+
+
+def _is_relative(parts: list[str], name: str) -> bool:
+    return "\\" not in name and ":" not in name and all(part.rstrip(". ") for part in parts)
+
+
+def _is_reserved(part: str) -> bool:
+    return unicodedata.normalize("NFKC", part).partition(".")[0].rstrip().casefold() in _RESERVED
 
 
 def _check_unique(entries: Iterable[ZipEntry]) -> None:

@@ -10,9 +10,12 @@ class MetafieldsConfig(AppConfig):
 
     def ready(self) -> None:
         """Let shops own metafields."""
+        from apps.ground.personal import impersonal
         from apps.metafields import topics
         from apps.metafields.domain.owners import on_registration, register_owner
+        from apps.metafields.impersonal import IMPERSONAL
         from apps.shops.models import Shop
 
+        impersonal(IMPERSONAL)
         on_registration(topics.register_for)
         register_owner("", "shop", Shop, scope=None)

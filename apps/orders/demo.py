@@ -105,6 +105,8 @@ def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer
         lines = [
             {**line, **({"price": line["price"].to_integral_value()} if "price" in line else {})} for line in lines
         ]
+    if number % 20 == 13:
+        lines[0] = {**lines[0], "duties": [_duty(currency, vat)]}
     address = _address(buyer)
     attrs: Attrs = {
         "taxes_included": True,
@@ -119,6 +121,17 @@ def _described(chance: random.Random, stage: Stage, number: int, buyer: Customer
         attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.27")}
     shipping = [{"title": title, "price": rounded(Decimal(price), currency), "code": title.lower()}]
     return attrs, Parts(lines=lines, shipping=shipping, codes=codes, customer={"id": buyer.pk} if buyer else None)
+
+
+def _duty(currency: str, taxes: list[Attrs]) -> Attrs:
+    """What customs take for ceramics."""
+    price = rounded(Decimal("6.40"), currency)
+    return {
+        "harmonized_system_code": "6912.00",
+        "country_code_of_origin": "PT",
+        "shop_money": {"amount": price},
+        "tax_lines": taxes,
+    }
 
 
 def _lines(chance: random.Random, variants: Sequence[Variant]) -> list[Attrs]:

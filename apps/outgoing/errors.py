@@ -55,3 +55,9 @@ class TooLarge(FetchFailed):
 
     def __init__(self, limit: int) -> None:
         super().__init__(larger_than(limit))
+
+
+class NotTaken(FetchFailed):
+    """A message broker or event bus answered that it did not take what it was given."""
+
+    code = "not_taken"

@@ -1,23 +1,14 @@
 """What a request may do, and what its person lacks; who comes in at all."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec
-
 from allauth.account.authentication import get_authentication_records
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.usersessions.models import UserSession
-from django.conf import settings
-from django.contrib.auth import logout
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.ground.locks import unless_busy
 from apps.staff.domain import sessions
-from apps.staff.models import User
-
-P = ParamSpec("P")
 
 
 class MissingPermission(PermissionDenied):
@@ -55,29 +46,16 @@ def lacks_second_factor(request: HttpRequest) -> bool:
     return bool(is_mfa_enabled(request.user))
 
 
-def staff_only(
-    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """A view outside of every shop that needs a login, with the second factor where there is one."""
-
-    @wraps(view)
-    def checked(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if isinstance(request.user, User) and not lacks_second_factor(request):
-            note_visit(request)
-            return view(request, *args, **kwargs)
-        if request.user.is_authenticated:
-            logout(request)
-        return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
-
-    return checked
-
-
 def note_visit(request: HttpRequest) -> None:
-    """Note that the session of this request is in use, and from where."""
+    """Note that the session of this request is in use, and from where; reading a page waits for no writer."""
     key, address = request.session.session_key, request.META.get("REMOTE_ADDR")
     if not key or not address or not sessions.is_due(key):
         return
     agent = request.META.get("HTTP_USER_AGENT", "")
-    if not sessions.note_seen(key, address=address, agent=agent, at=timezone.now()):
-        # A session from before sessions were listed.
-        UserSession.objects.create_from_request(request)
+
+    def note() -> None:
+        if not sessions.note_seen(key, address=address, agent=agent, at=timezone.now()):
+            # A session from before sessions were listed.
+            UserSession.objects.create_from_request(request)
+
+    unless_busy(note)

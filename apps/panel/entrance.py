@@ -13,13 +13,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 
 from apps.ground.errors import DomainError
-from apps.panel.access import staff_only
 from apps.panel.addresses import panel_prefix
-from apps.panel.error_pages import second_factor_required
+from apps.panel.doors import full_staff_only, staff_only
 from apps.panel.once import posted
 from apps.shops.domain import opening
 from apps.shops.models import Shop
-from apps.staff.domain.access import shops_of, two_factor_still_due
+from apps.staff.domain.access import shops_of
 from apps.staff.domain.actors import actor_of
 from apps.staff.models import User
 
@@ -69,15 +68,12 @@ class NewShopForm(forms.ModelForm[Shop]):
         return str(self.cleaned_data["domain"]).lower()
 
 
-@staff_only
+@full_staff_only
 def new_shop(request: HttpRequest) -> HttpResponse:
     """Open a shop; for operators."""
     user = cast("User", request.user)
     if not user.is_superuser:
         raise PermissionDenied("Shops are opened by the operator.")
-    day = two_factor_still_due(user, None)
-    if day and day <= timezone.localdate():
-        return second_factor_required(request, day)
     form = NewShopForm(posted(request))
     if request.method == "POST" and form.is_valid():
         shop = _open(form, user)

@@ -1,18 +1,23 @@
 """The panel's error pages. They stand on their own: they must work where everything else does not."""
 
+import sys
 from datetime import date
 
 from django.contrib.auth import get_permission_codename
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.events.domain.recording import record_event
+from apps.ground.errors import DomainError
+from apps.ground.outages import RETRY_AFTER, is_full, is_outage
 from apps.panel.access import MissingPermission
 from apps.panel.addresses import outside_url, panel_prefix
 from apps.panel.requests import shop_of
+from apps.panel.wording import in_words
 from apps.staff.domain.actors import actor_of
 from apps.staff.domain.permission_labels import granting_in_words
 from apps.staff.models import Membership, User
@@ -70,9 +75,28 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our fault."""
+    """500: our fault; 503 while the database or the files do not serve, which is no reason to look for a fault."""
+    error = sys.exception()
+    if is_outage(error):
+        return _unavailable(request, "The database does not answer at the moment.")
+    if is_full(error):
+        return _unavailable(request, "There is no room for the file at the moment.")
+    if isinstance(error, DomainError) and error.status == 503:
+        return _unavailable(request, in_words(error))
     text = "Something went wrong on our side. Nothing of what you just did was saved. Please try again."
     return _page(request, 500, "Something went wrong", text)
+
+
+def _unavailable(request: HttpRequest, reason: str) -> HttpResponse:
+    """A page that asks nothing of the database: neither who is logged in nor what was to be told them."""
+    context = {
+        "status": 503,
+        "title": "Not available at the moment",
+        "text": f"{reason} Nothing of what you just did was saved. Try again in a moment.",
+        "request_id": getattr(request, "request_id", ""),
+    }
+    body = render_to_string("errors/error.html", context)
+    return HttpResponse(body, status=503, headers={"Retry-After": RETRY_AFTER})
 
 
 def _page(request: HttpRequest, status: int, title: str, text: str, **context: object) -> HttpResponse:

@@ -1,40 +1,78 @@
-"""The home page: a greeting, and cards for what the person may see.
+"""The home page: what waits for the person, figures, and what happened lately.
 
-Domains add cards with ``add_card`` and sections with ``add_section``; one whose permission is missing is not computed.
+Domains add to it from their ``admin``: work with ``add_task``, figures with ``add_card``, sections with
+``add_section``. What a person may not see is not computed, and nothing leads to a list that they may not open.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.contrib import admin
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
+from apps.panel import menu
 from apps.panel.access import may
 from apps.panel.requests import Context
+from apps.panel.screens.paging import COUNTED
 from apps.staff.domain.actors import names_of
 
 RECENT = 8
+_PARTS = ("tasks", "cards", "sections", "recent")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Work that waits: a row of the to-do list, as long as there is some.
+
+    Attributes:
+        title: What is to be done, read behind its number.
+        note: Which rows are meant, in a few words.
+        model: Whose list it leads to; only who may open that list sees the row.
+        query: What narrows the list to exactly this work.
+        rows: The work itself, asked for in the shop's scope.
+        order: Its place, from above.
+        is_urgent: Whether somebody waits for it.
+    """
+
+    title: str
+    note: str
+    model: type[Model]
+    query: str
+    rows: Callable[[HttpRequest], QuerySet[Model]]
+    order: int = 50
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A task, how much of it there is, and where."""
+
+    task: Task
+    number: str
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What a card shows: a number, a sentence below it, and whether it asks for attention."""
+    """What a card shows: a number, and a sentence below it."""
 
     number: int | str
     note: str = ""
-    alarming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card of the home page."""
+    """A card of the home page; it leads to the list of ``model`` for those who may open that."""
 
     title: str
     icon: str
     permission: str
-    url_name: str
+    model: type[Model]
     figure: Callable[[HttpRequest], Figure]
     order: int = 50
     query: str = ""
@@ -49,8 +87,14 @@ class Section:
     values: Callable[[HttpRequest], Context]
 
 
+_tasks: list[Task] = []
 _cards: list[Card] = []
 _sections: list[Section] = []
+
+
+def add_task(task: Task) -> None:
+    """Add work to the to-do list; it is counted for those only who may open its list."""
+    _tasks.append(task)
 
 
 def add_card(card: Card) -> None:
@@ -63,20 +107,57 @@ def add_section(section: Section) -> None:
     _sections.append(section)
 
 
+def page(request: HttpRequest) -> Context:
+    """What the page shows this person."""
+    shown: Context = {
+        "greeting": _greeting(),
+        "tasks": tasks(request),
+        "cards": cards(request),
+        "sections": sections(request),
+        "recent": recent(request),
+    }
+    return {**shown, "is_anything_open": any(shown[part] for part in _PARTS) or bool(menu.entries(request))}
+
+
+def tasks(request: HttpRequest) -> list[Waiting]:
+    """What waits for this person: each task by one bounded count."""
+    found = []
+    for task in sorted(_tasks, key=lambda task: (task.order, task.title)):
+        if link := _link(request, task.model, task.query):
+            number = counted(task.rows(request))
+            if number != "0":
+                found.append(Waiting(task, number, link))
+    return found
+
+
+def cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
+    """The cards of this person, with their figures and, where they may open it, the address of the list."""
+    shown = (
+        card for card in sorted(_cards, key=lambda card: (card.order, card.title)) if may(request, card.permission)
+    )
+    return [(card, card.figure(request), _link(request, card.model, card.query)) for card in shown]
+
+
 def sections(request: HttpRequest) -> list[tuple[str, Context]]:
     """The templates of this person's sections, with their values."""
     return [(section.template, section.values(request)) for section in _sections if may(request, section.permission)]
 
 
-def cards(request: HttpRequest) -> list[tuple[Card, Figure]]:
-    """The cards of this person, with their figures."""
-    shown = (
-        card for card in sorted(_cards, key=lambda card: (card.order, card.title)) if may(request, card.permission)
-    )
-    return [(card, card.figure(request)) for card in shown]
+def counted(rows: QuerySet[Model]) -> str:
+    """How many there are, for people: no more than a list counts are, and "10,000+" stands for more."""
+    number = rows.order_by().values("pk")[:COUNTED].count()
+    return f"{number:,}{'+' if number == COUNTED else ''}"
 
 
-def greeting() -> str:
+def _link(request: HttpRequest, model: type[Model], query: str) -> str:
+    """The address of a list; empty for those who may not open it."""
+    if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
+        return ""
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{address}?{query}" if query else address
+
+
+def _greeting() -> str:
     """A greeting for the time of day in the shop."""
     hour = timezone.localtime().hour
     if 5 <= hour < 12:

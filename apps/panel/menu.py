@@ -81,6 +81,11 @@ def navigation(request: HttpRequest) -> list[Context]:
         if groups[-1]["title"] != entry.section:
             groups.append({"title": entry.section, "items": []})
         groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
+    # A page may stand below another's address: the nearest is where the person is.
+    items = [item for group in groups for item in group["items"]]
+    here = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
+    for item in items:
+        item["active"] = item["link"] == here
     return groups
 
 

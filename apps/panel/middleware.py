@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.events.domain.context import cause
 from apps.ground.errors import Gone
+from apps.ground.locks import unless_busy
 from apps.ground.tenancy import shop_scope
 from apps.panel.access import lacks_second_factor, note_visit
 from apps.panel.addresses import PANEL_URLS, inside
@@ -77,5 +78,6 @@ class ShopMiddleware:
 
 
 def _remember(user: User, shop: Shop) -> None:
+    """Note where the person is, so that the next login leads here; reading a page waits for no writer."""
     if user.last_shop_id != shop.pk:
-        User.objects.filter(pk=user.pk).update(last_shop=shop)
+        unless_busy(lambda: User.objects.filter(pk=user.pk).update(last_shop=shop))

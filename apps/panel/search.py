@@ -45,9 +45,7 @@ def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
     for model, model_admin in admin.site._registry.items():
         if not model_admin.get_search_fields(request) or not model_admin.has_view_permission(request):
             continue
-        rows, has_duplicates = model_admin.get_search_results(request, model_admin.get_queryset(request), term)
-        if has_duplicates:
-            rows = rows.distinct()
+        rows, _ = model_admin.get_search_results(request, model_admin.get_queryset(request), term)
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
         icon = getattr(getattr(model_admin, "menu", None), "icon", "search")
         for row in rows[:PER_MODEL]:

@@ -7,12 +7,15 @@ from django.conf import settings
 from django.contrib.admin import ModelAdmin
 from django.core.paginator import Paginator
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
+from django.middleware.csrf import get_token
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.cache import add_never_cache_headers
 
 from apps.panel import home, search
 from apps.panel.addresses import outside_url
+from apps.panel.once import FIELD, form_key
 from apps.panel.requests import Context, shop_of
 from apps.panel.screens import saved_views
 from apps.panel.theme import ThemedSite
@@ -42,6 +45,10 @@ class StaffSite(ThemedSite):
         if admin_class is not None and issubclass(admin_class, PanelAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
+    def each_context(self, request: HttpRequest) -> Context:
+        """What every page shows, with the key of its forms."""
+        return {**super().each_context(request), FIELD: form_key(request)}
+
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the request is in a shop; what it may do there, each page asks itself."""
         return bool(request.user.is_active and shop_of(request) is not None)
@@ -49,6 +56,7 @@ class StaffSite(ThemedSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
         return [
+            path("session/", self.admin_view(self.session), name="session"),
             path("views/", self.admin_view(saved_views.save), name="save_view"),
             path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
@@ -64,11 +72,8 @@ class StaffSite(ThemedSite):
         context = {
             **self.each_context(request),
             "title": "Home",
-            "greeting": home.greeting(),
-            "cards": home.cards(request),
-            "sections": home.sections(request),
+            **home.page(request),
             "owner": owner.user if owner else None,
-            "recent": home.recent(request),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "panel/home.html", context)
@@ -94,6 +99,15 @@ class StaffSite(ThemedSite):
             },
             headers={"HX-Trigger": "search"},
         )
+
+    def session(self, request: HttpRequest) -> HttpResponse:
+        """Whose session this is, for pages about to send what somebody typed; a page for who just logged in."""
+        if request.accepts("text/html"):
+            context = {**self.each_context(request), "title": "You are logged in again"}
+            return TemplateResponse(request, "panel/session/back.html", context)
+        response = JsonResponse({"person": request.user.pk, "token": get_token(request)})
+        add_never_cache_headers(response)
+        return response
 
     def login(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Nobody logs in here: whoever comes this far is logged in."""

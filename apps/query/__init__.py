@@ -16,7 +16,7 @@ from apps.query.nodes import (
     render,
     terms_of,
 )
-from apps.query.parser import QuerySyntaxError, parse
+from apps.query.parser import QuerySyntaxError, parse, parse_search
 
 __all__ = (
     "And",
@@ -28,6 +28,7 @@ __all__ = (
     "QuerySyntaxError",
     "Term",
     "parse",
+    "parse_search",
     "render",
     "terms_of",
 )

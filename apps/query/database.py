@@ -28,8 +28,11 @@ from operator import or_
 
 from django.db.models import Model, Q, QuerySet
 
+from apps.ground.lookups import among
+from apps.query.continuing import continued
 from apps.query.fields import MisfitError, SearchField
 from apps.query.nodes import And, Kind, Node, Not, Or, Term, terms_of
+from apps.query.parser import parse_search
 
 NOTHING = Q(pk__in=())
 _NESTED_UNIONS = 2
@@ -67,6 +70,15 @@ class SearchFields:
     fields: Mapping[str, SearchField]
     bare: tuple[str, ...] = ()
     rows: Callable[[], QuerySet[Model]] | None = None
+
+    def parse(self, text: str) -> Node:
+        """Parse what is searched for; values of texts may go on over the next words (``continuing``).
+
+        Raises:
+            QuerySyntaxError: As for ``parse_search``.
+        """
+        texts = {name for name, field in self.fields.items() if getattr(field, "takes_words", False)}
+        return continued(parse_search(text), text, texts)
 
     def compile(self, node: Node, *, zone: tzinfo) -> Q:
         """Compile a query to a condition for ``QuerySet.filter``.
@@ -111,6 +123,10 @@ class SearchFields:
         if name not in self.fields:
             return NOTHING
         field = self.fields[name]
+        if term.kind is Kind.SUFFIX and not getattr(field, "takes_endings", False):
+            raise QueryValueError(
+                name, f"'*{term.value}' is an ending, by which this field cannot be searched", term.position
+            )
         if negated:
             # What only narrows to an index is in the way of the opposite.
             field = getattr(field, "exact", field)
@@ -149,7 +165,7 @@ class SearchFields:
         if negated or len(branches) == 1 or unions < 1 or self.rows is None or not self._reads_related(node):
             return reduce(or_, branches)
         first, *others = (self.rows().filter(branch).order_by().values("pk") for branch in branches)
-        return Q(pk__in=first.union(*others, all=True))
+        return among(first.union(*others, all=True))
 
     def _reads_related(self, node: Node) -> bool:
         names = (name for term in terms_of(node) for name in ((term.field,) if term.field else self.bare))

@@ -231,6 +231,11 @@ class Related:
     field: SearchField
     is_related: ClassVar[bool] = True
 
+    @property
+    def takes_words(self) -> bool:
+        """Whether a value can have several words."""
+        return getattr(self.field, "takes_words", False)
+
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row.
 

@@ -26,6 +26,7 @@ class Kind(StrEnum):
 
     EXACT = "exact"
     PREFIX = "prefix"
+    SUFFIX = "suffix"
     PRESENT = "present"
 
 
@@ -36,8 +37,8 @@ class Term:
     Attributes:
         field: The dotted path before the comparator; None for a bare word.
         comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
-        value: The text without quotes, escapes and the trailing asterisk; empty for presence.
-        kind: Exact, a prefix (``Album*``), or presence (``*``).
+        value: The text without quotes, escapes and the asterisk; empty for presence.
+        kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, in searches), or presence (``*``).
         quoted: Whether the value stood between quotes.
         position: Where the term starts in the text; no part of its identity.
     """
@@ -110,4 +111,6 @@ def _render_term(term: Term) -> str:
         value = term.value.replace("\\", "\\\\").replace('"', '\\"')
         return f'{subject}"{value}"'
     value = _TO_ESCAPE.sub(r"\\\g<0>", term.value)
+    if term.kind is Kind.SUFFIX:
+        return f"{subject}*{value}"
     return f"{subject}{value}*" if term.kind is Kind.PREFIX else f"{subject}{value}"

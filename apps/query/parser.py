@@ -19,6 +19,7 @@ _KINDS = {
     "PRESENT": Kind.PRESENT,
     "WORD_PREFIX": Kind.PREFIX,
     "VALUE_PREFIX": Kind.PREFIX,
+    "VALUE_SUFFIX": Kind.SUFFIX,
     "WORD": Kind.EXACT,
     "VALUE": Kind.EXACT,
     "QUOTED": Kind.EXACT,
@@ -41,13 +42,30 @@ class QuerySyntaxError(ValueError):
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Node:
-    """Parse a query; results are cached by their text.
+    """Parse a filter; results are cached by their text.
 
     A blank text is an error: that no query means "everything" is for the caller to say.
 
     Raises:
         QuerySyntaxError: The text breaks the grammar or a limit (4,096 characters, 50 terms, 20 nested parentheses).
     """
+    return _parsed(text, endings=False)
+
+
+@lru_cache(maxsize=1024)
+def parse_search(text: str) -> Node:
+    """Parse a search: like a filter, and what people and clients write besides.
+
+    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` knows which fields take one, and
+    which take values that go on over the next words.
+
+    Raises:
+        QuerySyntaxError: As for ``parse``.
+    """
+    return _parsed(text, endings=True)
+
+
+def _parsed(text: str, *, endings: bool) -> Node:
     if len(text) > MAX_LENGTH:
         message = f"The query is too long (maximum is {MAX_LENGTH} characters)."
         raise QuerySyntaxError(message, MAX_LENGTH)
@@ -57,10 +75,10 @@ def parse(text: str) -> Node:
     if not text.strip():
         message = "The query is empty."
         raise QuerySyntaxError(message, 0)
-    return _build(text)
+    return _build(text, endings=endings)
 
 
-def _build(text: str) -> Node:
+def _build(text: str, *, endings: bool) -> Node:
     """Feed the parser token by token, so that a limit stops it at the token that breaks it."""
     session = _PARSER.parse_interactive(text)
     opened: list[int] = []
@@ -77,9 +95,7 @@ def _build(text: str) -> Node:
                 opened.pop()
             elif token.type in _KINDS:
                 terms += 1
-                if terms > MAX_TERMS:
-                    message = f"The query has too many terms (maximum is {MAX_TERMS})."
-                    raise QuerySyntaxError(message, position)
+                _check_term(token, terms, text, endings=endings)
     except UnexpectedInput as error:
         position = error.pos_in_stream or 0
         raise QuerySyntaxError(_explain(text, position), position) from None
@@ -92,6 +108,15 @@ def _build(text: str) -> Node:
         message = "The query ends where a term is expected."
         raise QuerySyntaxError(message, len(text)) from None
     return tree
+
+
+def _check_term(token: Token, number: int, text: str, *, endings: bool) -> None:
+    position = token.start_pos or 0
+    if number > MAX_TERMS:
+        message = f"The query has too many terms (maximum is {MAX_TERMS})."
+        raise QuerySyntaxError(message, position)
+    if token.type == "VALUE_SUFFIX" and not endings:
+        raise QuerySyntaxError(_explain(text, position), position)
 
 
 _REASONS = {
@@ -136,10 +161,14 @@ class _TreeBuilder(Transformer[Token, Node]):
         return _term(None, Comparator.EQUAL, value)
 
 
+def _unstarred(value: Token, kind: Kind) -> str:
+    return value[1:] if kind is Kind.SUFFIX else value.removesuffix("*") if kind is not Kind.EXACT else str(value)
+
+
 def _term(name: Token | None, comparator: str, value: Token) -> Term:
     kind = _KINDS[value.type]
     quoted = value.type == "QUOTED"
-    text = value[1:-1] if quoted else value.removesuffix("*") if kind is not Kind.EXACT else str(value)
+    text = value[1:-1] if quoted else _unstarred(value, kind)
     return Term(
         field=None if name is None else str(name),
         comparator=Comparator(comparator),

@@ -3,8 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 
+from apps.ground.dates import SECOND, parse_rfc_2822, plain, whole_second
 from apps.ground.phrases import NOT_A_DATE
 
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
@@ -12,10 +12,6 @@ _ISO = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
     r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d{1,6})?)?"
     r"(?P<zone> ?UTC|Z|[+-]\d\d:?\d\d)?",
-    re.ASCII,
-)
-_RFC_2822 = re.compile(
-    r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:[+-]\d{4}|GMT|UTC)",
     re.ASCII,
 )
 
@@ -28,20 +24,19 @@ def number(text: str) -> Decimal | None:
 def interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the first instant that a date or time names and the first one after it, both in UTC.
 
-    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second; so "equal" means "inside", and "after a day"
-    means after its end.
+    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second, a fraction the second that it is part of; so
+    "equal" means "inside", and "after a day" means after its end.
 
     Args:
-        text: ISO 8601 with or without time and offset, or RFC 2822.
+        text: ISO 8601 with or without time and offset, RFC 2822, or a form that ``apps.ground.dates.plain`` knows.
         zone: Where a time without an offset is meant, e.g. the shop's zone.
 
     Raises:
         ValueError: The text is no date, or one outside of the calendar.
     """
-    if _RFC_2822.fullmatch(text):
-        start = parsedate_to_datetime(text)
-        # "-0000" says that the zone is unknown; left naive, it would mean the machine's zone.
-        return _span(start if start.tzinfo else start.replace(tzinfo=UTC), timedelta(seconds=1))
+    text = plain(text)
+    if start := parse_rfc_2822(text):
+        return _span(start if start.tzinfo else start.replace(tzinfo=zone), SECOND)
     if not (found := _ISO.fullmatch(text)) or (found["fraction"] and not found["second"]):
         message = f"{text!r} {NOT_A_DATE}"
         raise ValueError(message)
@@ -56,7 +51,7 @@ def interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
         return _span(start, timedelta(days=1))
     if not found["second"]:
         return _span(start, timedelta(minutes=1))
-    return _span(start, timedelta(microseconds=1) if found["fraction"] else timedelta(seconds=1))
+    return _span(whole_second(start), SECOND)
 
 
 def _span(start: datetime, length: timedelta) -> tuple[datetime, datetime]:

@@ -1,15 +1,26 @@
 """The shops app: shops, apps, installations and tokens."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class ShopsConfig(AppConfig):
-    """Registers the topics of shops and apps."""
+    """Registers the topics of shops and apps, and where the ids of all tables begin."""
 
     name = "apps.shops"
 
     def ready(self) -> None:
-        """Add topics."""
+        """Add topics, and let ended codes and tokens go."""
+        from apps.ground import ids
+        from apps.ground.personal import impersonal
+        from apps.jobs.domain import housekeeping
+        from apps.jobs.domain.duties import each_minute
         from apps.shops import topics
+        from apps.shops.domain import authorizing, purchases
+        from apps.shops.impersonal import IMPERSONAL
 
+        impersonal(IMPERSONAL)
         topics.register_all()
+        housekeeping.register("codes and tokens of apps", authorizing.clear)
+        each_minute.register("purchases of apps that expired", purchases.expire)
+        post_migrate.connect(ids.start_high, sender=self, dispatch_uid="ids.start_high")

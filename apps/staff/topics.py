@@ -26,4 +26,4 @@ def register_all() -> None:
         ("staff/login_locked", "Login locked after failed attempts"),
         ("staff/refused", "Access refused"),
     ):
-        topics.register(name, scope="read_users", render=_payload, label=label)
+        topics.register(name, scope="read_users", render=_payload, label=label, offered=False)

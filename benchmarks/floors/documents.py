@@ -11,10 +11,9 @@ def _moment(column: str) -> str:
 
 
 _ADDRESS = """
-a.id, a.customer_id, nullif(a.first_name, '') AS first_name, nullif(a.last_name, '') AS last_name,
-nullif(a.company, '') AS company, nullif(a.address1, '') AS address1, nullif(a.address2, '') AS address2,
-nullif(a.city, '') AS city, nullif(a.province, '') AS province, nullif(a.country, '') AS country,
-nullif(a.zip, '') AS zip, nullif(a.phone, '') AS phone, trim(a.first_name || ' ' || a.last_name) AS name,
+a.id, a.customer_id, a.first_name, a.last_name, a.company, a.address1, a.address2, a.city,
+nullif(a.province, '') AS province, nullif(a.country, '') AS country, a.zip, a.phone,
+trim(concat(a.first_name, ' ', a.last_name)) AS name,
 nullif(a.province_code, '') AS province_code, nullif(a.country_code, '') AS country_code,
 nullif(a.country, '') AS country_name, a.id = r.default_address_id AS "default"
 """
@@ -107,12 +106,16 @@ def _amounts(names: str, *, sets: str) -> str:
     return ", ".join([*shown, *(f"{_money(f'r.{name}')} AS {name}_set" for name in sets.split())])
 
 
+_OF_LAND = ("province", "country", "country_code", "province_code")
+
+
 def _snapshot(column: str) -> str:
-    texts = "first_name address1 address2 phone city zip province country last_name company country_code province_code"
-    members = ", ".join(f"'{name}', nullif({column}->>'{name}', '')" for name in texts.split())
+    lines = "first_name address1 address2 phone city zip last_name company"
+    members = [f"'{name}', {column}->>'{name}'" for name in lines.split()]
+    members += [f"'{name}', nullif({column}->>'{name}', '')" for name in _OF_LAND]
     name = f"trim(concat({column}->>'first_name', ' ', {column}->>'last_name'))"
     return f"""CASE WHEN {column} IS NOT NULL THEN
-    json_build_object({members}, 'latitude', NULL, 'longitude', NULL, 'name', {name}) END"""
+    json_build_object({", ".join(members)}, 'latitude', NULL, 'longitude', NULL, 'name', {name}) END"""
 
 
 def _allocations(alias: str) -> str:
@@ -154,6 +157,21 @@ s.is_removed, nullif(s.phone, '') AS phone, round(s.price, 2)::text AS price, {_
 NULL::text AS requested_fulfillment_service_id, s.source, s.title, {_taxes("s.tax_lines")} AS tax_lines,
 {_allocations("s")} AS discount_allocations
 """
+_SENT_LINE = f"""
+{_LINE.replace("l.quantity", "p.quantity")}, p.id AS fulfillment_line_item_id
+"""
+_SENT_LINES = (
+    "fulfillment_fulfillmentline p JOIN orders_lineitem l ON l.id = p.line_item_id WHERE p.fulfillment_id = f.id"
+)
+_PARCEL = f"""
+f.id, f.order_id, f.status, {_moment("f.created_at")} AS created_at, f.service,
+{_moment("f.updated_at")} AS updated_at, nullif(f.tracking_company, '') AS tracking_company,
+nullif(f.shipment_status, '') AS shipment_status, f.location_id, f.origin_address,
+{_objects(_SENT_LINE, _SENT_LINES)} AS line_items,
+f.tracking_numbers->>0 AS tracking_number, f.tracking_numbers, f.tracking_urls->>0 AS tracking_url, f.tracking_urls,
+json_build_object('testcase', r.test, 'authorization', '') AS receipt, f.name,
+'gid://platform/Fulfillment/' || f.id AS admin_graphql_api_id
+"""
 # The customer of an order: without the addresses and the summary of orders; an SMS consent only beside a phone.
 _BUYER = f"""
 SELECT b.id, nullif(b.email, '') AS email, {_moment("b.created_at")} AS created_at,
@@ -191,7 +209,8 @@ r.test, r.token, {_money("0")} AS total_cash_rounding_payment_adjustment_set,
 {_money("0")} AS total_cash_rounding_refund_adjustment_set,
 round(r.current_total_price - (r.total_paid - r.total_refunded), 2)::text AS total_outstanding, {_AMOUNTS}, {_NULLS},
 r.total_weight, {_moment("r.updated_at")} AS updated_at, {_snapshot("r.billing_address")} AS billing_address,
-(SELECT row_to_json(x) FROM ({_BUYER}) x) AS customer, r.discount_applications, '[]'::json AS fulfillments,
+(SELECT row_to_json(x) FROM ({_BUYER}) x) AS customer, r.discount_applications,
+{_objects(_PARCEL, "fulfillment_fulfillment f WHERE f.order_id = r.id ORDER BY f.id")} AS fulfillments,
 {_objects(_LINE, "orders_lineitem l WHERE l.order_id = r.id ORDER BY l.position, l.id")} AS line_items,
 '[]'::json AS refunds, {_snapshot("r.shipping_address")} AS shipping_address,
 {_objects(_SHIPPING, "orders_shippingline s WHERE s.order_id = r.id ORDER BY s.id")} AS shipping_lines

@@ -1,25 +1,25 @@
 """Serves a floor with the product's own server and settings: ``python -m benchmarks.floors.serve a``."""
 
+import importlib
 import os
 import sys
 
-from granian.constants import Interfaces
-from granian.log import LogLevels
-from granian.server import Server
+from backoffice.server import Door, serve
+from backoffice.server.threads import Application
 
 
 def main() -> None:
-    Server(
-        f"benchmarks.floors.{sys.argv[1]}:application",
+    serve(
+        _load,
+        host="127.0.0.1",
         port=int(os.environ["PORT"]),
-        interface=Interfaces.WSGI,
-        workers=int(os.environ.get("WEB_PROCESSES", "2")),
-        blocking_threads=int(os.environ.get("WEB_THREADS", "4")),
-        backlog=1024,
-        log_access=False,
-        log_level=LogLevels.warning,
-        websockets=False,
-    ).serve()
+        processes=int(os.environ.get("WEB_PROCESSES", "2")),
+        threads=int(os.environ.get("WEB_THREADS", "4")),
+    )
+
+
+def _load() -> tuple[Application, Door]:
+    return importlib.import_module(f"benchmarks.floors.{sys.argv[1]}").application, Door()
 
 
 if __name__ == "__main__":

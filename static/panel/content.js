@@ -45,7 +45,8 @@
   // that going from one to another asks nothing and loses nothing.
   const openTabs = (nav) => {
     const { tabs: theme, tab: current } = nav.dataset;
-    const place = `code:${theme}`;
+    // Under the person's number: panel/session.js lets go of what others typed.
+    const place = `code:${document.getElementById("session").dataset.person}:${theme}`;
     const form = document.querySelector("form[data-guard]");
     const area = form?.querySelector("textarea[data-editor]");
     const there = new Set([...document.querySelectorAll("[data-file]")].map((link) => link.dataset.file));

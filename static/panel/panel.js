@@ -48,7 +48,14 @@
     });
   };
 
+  // The theme writes a chosen file's name into the box of its own file input, and looks for one beside any other too:
+  // there it finds nothing, and fails, or a field of the form.
+  const keepFileNames = (input) => {
+    if (!input.closest(":has(> label > input[type=text]:disabled)")) input.hasChangeListener = true;
+  };
+
   const enhance = (root) => {
+    root.querySelectorAll("input[type=file]").forEach(keepFileNames);
     root.querySelectorAll("*").forEach((element) => {
       if (clickable(element)) makeOperable(element);
     });

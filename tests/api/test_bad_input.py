@@ -14,6 +14,7 @@ import pytest
 
 from apps.api.resources.serializers import writable
 from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, UNFIT_FILTERS
+from tests.api.conftest import everything_stored
 from tests.api.routes import Route, all_routes
 from tests.conftest import VERSION, ApiClient, Response
 from tests.each import Each
@@ -228,6 +229,28 @@ def test_unknown_parameters_and_fields_are_ignored(route: Route, arranged: Any) 
     assert case.send(query={"fields": "__class__,password"}).status_code == 200
     assert case.send(query={"fields": ""}).json() == plain
     assert case.send(query={"fields": "id,id"}).status_code == 200
+
+
+MARK = "nonsense-7f3a"
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=ids)
+def test_unknown_parameters_and_body_keys_are_ignored_and_not_stored(route: Route, arranged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    path, body = case.sample.path(case.arguments), case.sample.body_for(case.arguments)
+
+    if case.sample.method == "get":
+        response = case.send(query={"nonsense": MARK, "nonsense[a][]": MARK})
+    else:
+        whole = {
+            name: {**value, "nonsense": MARK} if isinstance(value, dict) else value
+            for name, value in (body or {}).items()
+        }
+        response = case.send(path=f"{path}?nonsense={MARK}", body=body and {**whole, "a_nonsense": {"b": [MARK]}})
+
+    assert response.status_code == case.sample.status, response.content
+    assert MARK not in response.content.decode()
+    assert [table for table, (_, said) in everything_stored().items() if MARK in str(said)] == []
 
 
 @pytest.mark.parametrize("route", LISTS, ids=ids)

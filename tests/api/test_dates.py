@@ -5,7 +5,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from apps.api.resources.filters import MomentFilter, apply_filters
+from apps.catalog.models import Product
+from apps.customers.models import Customer
 from apps.ground.dates import NotADate, parse_moment
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests.api.routes import Route, all_routes
+from tests.conftest import ApiClient
+from tests.each import Each
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -22,6 +30,13 @@ NEW_YORK = ZoneInfo("America/New_York")
         ("2025-07-02 11:38:15 UTC", datetime(2025, 7, 2, 11, 38, 15, tzinfo=UTC)),
         ("Wed, 02 Jul 2025 11:38:15 -0500", datetime(2025, 7, 2, 16, 38, 15, tzinfo=UTC)),
         ("2 Jul 2025 11:38:15 GMT", datetime(2025, 7, 2, 11, 38, 15, tzinfo=UTC)),
+        ("2 Jul 2025 11:38:15 -0000", datetime(2025, 7, 2, 11, 38, 15, tzinfo=UTC)),
+        ("Thu Mar 24 15:45:47 UTC 2011", datetime(2011, 3, 24, 15, 45, 47, tzinfo=UTC)),
+        ("Thu Mar 24 15:45:47 -0500 2011", datetime(2011, 3, 24, 20, 45, 47, tzinfo=UTC)),
+        ("Thu Mar 24 15:45:47 2011", datetime(2011, 3, 24, 19, 45, 47, tzinfo=UTC)),
+        ("Tue Mar  1 15:45:47 UTC 2011", datetime(2011, 3, 1, 15, 45, 47, tzinfo=UTC)),
+        ("March 24, 2011", datetime(2011, 3, 24, 4, tzinfo=UTC)),
+        ("Mar 4, 2011", datetime(2011, 3, 4, 5, tzinfo=UTC)),
     ],
 )
 def test_moment_is_read_in_every_form(text: str, moment: datetime) -> None:
@@ -45,8 +60,94 @@ def test_moment_is_read_in_every_form(text: str, moment: datetime) -> None:
         "Mon, 99 Foo 2026 00:00:00 GMT",
         "2026-01-01T25:00:00Z",
         "2026-01-01T00:00:00+99:99",
+        "Thu Foo 24 15:45:47 UTC 2011",
+        "Thu Mar 99 15:45:47 UTC 2011",
+        "Thu Mar 24 99:45:47 UTC 2011",
+        "Brumaire 24, 2011",
+        "March 32, 2011",
     ],
 )
 def test_what_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(NotADate):
         parse_moment(text, NEW_YORK)
+
+
+PUBLISHED = [
+    "Thu Mar 24 15:45:47 UTC 2011",
+    "Thu Mar 24 10:45:47 -0500 2011",
+    "Thu, 24 Mar 2011 15:45:47 +0000",
+    "2011-03-24T15:45:47Z",
+]
+
+
+@pytest.mark.parametrize("text", PUBLISHED)
+def test_moments_in_bodies_and_filters_are_read_in_the_forms_of_old_clients(api: ApiClient, text: str) -> None:
+    blog = api.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
+    made = api.post(f"blogs/{blog}/articles.json", {"article": {"title": "Old", "published_at": text}})
+
+    assert made.status_code == 201, made.content
+    shown = datetime.fromisoformat(made.json()["article"]["published_at"])
+    assert shown == datetime(2011, 3, 24, 15, 45, 47, tzinfo=UTC)
+    for name in ("published_at_min", "published_at_max"):
+        found = api.get(f"blogs/{blog}/articles.json", **{name: text})
+        assert [article["title"] for article in found.json()["articles"]] == ["Old"]
+    assert api.get(f"blogs/{blog}/articles.json", published_at_max="March 24, 2011").json()["articles"] == []
+
+
+MOMENT = datetime(2025, 7, 2, 11, 38, 15, 700_000, tzinfo=UTC)
+SHOWN = "2025-07-02T11:38:15Z"
+
+
+def moments(route: Route) -> dict[str, MomentFilter]:
+    """The date filters of a list."""
+    filters = route.view.filterset_class.base_filters
+    return {name: each for name, each in filters.items() if isinstance(each, MomentFilter)}
+
+
+LISTS = [
+    route
+    for route in all_routes()
+    if route.action == "list" and hasattr(route.view, "filterset_class") and moments(route)
+]
+
+
+@pytest.mark.parametrize("route", LISTS, ids=lambda route: route.name)
+def test_a_second_as_it_is_shown_includes_its_row_in_every_date_filter(shop: Shop, route: Route) -> None:
+    """Columns keep microseconds, and clients only know the second that they were shown."""
+    model = route.view.model
+
+    with shop_scope(shop), Each() as each:
+        for name, moment_filter in moments(route).items():
+            with each(name):
+                rows = apply_filters(route.view.filterset_class, {name: SHOWN}, model.objects.all())
+                sql = str(rows.query)
+                column = moment_filter.field_name
+                assert name.endswith(("_min", "_max"))
+                below = name.endswith("_max")
+                wanted = (f'"{column}" < ', "11:38:16") if below else (f'"{column}" >= ', "11:38:15")
+                assert [part for part in wanted if part not in sql] == [], sql
+
+
+@pytest.mark.parametrize("name", ["created_at_min", "created_at_max", "updated_at_min", "updated_at_max"])
+def test_a_row_is_found_by_the_moments_that_it_shows(api: ApiClient, shop: Shop, name: str) -> None:
+    made = api.post("products.json", {"product": {"title": "Mug"}}).json()["product"]
+    with shop_scope(shop):
+        Product.objects.filter(pk=made["id"]).update(created_at=MOMENT, updated_at=MOMENT)
+    shown = api.get(f"products/{made['id']}.json").json()["product"]
+
+    for text in (shown[name[:-4]], SHOWN, "2025-07-02T11:38:15.2Z"):
+        found = api.get("products.json", **{name: text}).json()["products"]
+        assert [row["id"] for row in found] == [made["id"]], text
+    other = "2025-07-02T11:38:14Z" if name.endswith("max") else "2025-07-02T11:38:16Z"
+    assert api.get("products.json", **{name: other}).json()["products"] == []
+
+
+@pytest.mark.parametrize("query", [f"created_at:<={SHOWN}", f"created_at:>={SHOWN}", f"created_at:{SHOWN}"])
+def test_a_customer_is_found_by_the_second_that_the_search_names(api: ApiClient, shop: Shop, query: str) -> None:
+    made = api.post("customers.json", {"customer": {"first_name": "Ann"}}).json()["customer"]
+    with shop_scope(shop):
+        Customer.objects.filter(pk=made["id"]).update(created_at=MOMENT)
+
+    found = api.get("customers/search.json", query=query).json()["customers"]
+
+    assert [row["id"] for row in found] == [made["id"]]

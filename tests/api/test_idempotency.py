@@ -3,6 +3,7 @@
 Rule: decisions, Idempotency; reliability, M3 to M6.
 """
 
+import io
 import json
 import threading
 from datetime import timedelta
@@ -18,10 +19,13 @@ from apps.api.requests.idempotency import clear_expired
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import every_shop
 from apps.shops.models import Shop
+from tests import factories
 from tests.catalog.factories import PNG, make_product
 from tests.conftest import ApiClient, ClientWith
 from tests.outgoing.servers import Server, answer
+from tests.races import unguarded, without
 
+METAFIELD = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
@@ -50,6 +54,52 @@ def test_another_body_or_path_under_a_key_is_422(api: ApiClient) -> None:
 
     assert refused.status_code == 422
     assert tags() == 1
+
+
+def test_another_query_under_a_key_is_422(api: ApiClient) -> None:
+    first = api.post("script_tags.json?fields=id", TAG, Idempotency_Key="k-1")
+    same = api.post("script_tags.json?fields=id", TAG, Idempotency_Key="k-1")
+    other = api.post("script_tags.json?fields=src", TAG, Idempotency_Key="k-1")
+
+    assert (first.status_code, same["Idempotent-Replayed"], other.status_code) == (201, "true", 422)
+    assert tags() == 1
+
+
+def test_a_replay_answers_what_was_stored_when_the_parent_is_gone(api: ApiClient, in_shop: Shop) -> None:
+    product = make_product()
+    path, body = f"products/{product.pk}/metafields.json", {"metafield": METAFIELD}
+    first = api.post(path, body, Idempotency_Key="k-1")
+    assert api.delete(f"products/{product.pk}.json").status_code == 200
+
+    again = api.post(path, body, Idempotency_Key="k-1")
+    fresh = api.post(path, body, Idempotency_Key="k-2")
+
+    assert (first.status_code, again.status_code, fresh.status_code) == (201, 201, 404)
+    assert again.content == first.content
+
+
+class Untouched(io.BytesIO):
+    """A body that must not be read."""
+
+    def read(self, *_: object) -> bytes:
+        raise AssertionError("the body was read")
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [("2097152", 413), ("9" * 5001, 413), ("x", 400)], ids=["large", "digits", "none"]
+)
+def test_a_body_beyond_the_limit_is_not_read_under_a_key(api: ApiClient, length: str, status: int) -> None:
+    announced = {"CONTENT_LENGTH": length, "wsgi.input": Untouched()}
+
+    answer = api.http.post(
+        api.path("script_tags.json"),
+        b"{}",
+        content_type="application/json",
+        headers={"Idempotency-Key": "k-1"},
+        **announced,  # type: ignore[arg-type]
+    )
+
+    assert answer.status_code == status
 
 
 def test_a_key_belongs_to_one_installation(api: ApiClient, client_with: ClientWith) -> None:
@@ -106,6 +156,7 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_unique_key_the_work_is_done_twice")
 def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
     api = client_with("write_script_tags")
     token, path, body = api.token, api.path("script_tags.json"), json.dumps(TAG).encode()
@@ -131,3 +182,20 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
     assert len([answer for answer in done if "Idempotent-Replayed" not in answer]) == 1
     assert all(answer.status_code == 409 and answer["Retry-After"] for answer in others)
     assert len(done) >= 15
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_unique_key_the_work_is_done_twice(api: ApiClient, shop: Shop) -> None:
+    """The control: each finds no other key than its own."""
+
+    # Tokens of their own: that one was used is written down, too.
+    clients = [ApiClient(factories.make_token(api.installation), api.installation) for _ in range(2)]
+
+    def post() -> int:
+        return clients.pop().post("script_tags.json", TAG, Idempotency_Key="once").status_code
+
+    with without(IdempotencyKey, "installation_id", "key"):
+        assert unguarded(shop, post, post) == 201
+
+    assert tags() == 2

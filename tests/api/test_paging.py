@@ -78,7 +78,7 @@ def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: S
         response = api.get("script_tags.json", limit=count)
 
     assert len(ids_of(response)) == count
-    assert len(queries) == 3  # token, keys of the page, rows
+    assert len(queries) == 4  # token, the end of the walk, keys of the page, rows
 
 
 def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
@@ -139,6 +139,39 @@ def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any)
     time_machine.move_to(timezone.now() + timedelta(days=8))
 
     assert api.http.get(path).status_code == 400
+
+
+def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop, settings: Any) -> None:
+    fill(shop, api, 3)
+    path = links(api.get("script_tags.json", limit=1))["next"]
+    former = settings.SECRET_KEY
+    settings.SECRET_KEY = "another"
+    refused = api.http.get(path)
+    settings.SECRET_KEY_FALLBACKS = [former]
+
+    assert (refused.status_code, api.http.get(path).status_code) == (400, 200)
+
+
+def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
+    api: ApiClient, shop: Shop, time_machine: Any
+) -> None:
+    fill(shop, api, 3)
+    begin = timezone.now()
+    page = api.path("script_tags.json")
+    first = api.get("script_tags.json", limit=1)
+    following, tag = links(first)["next"], first["ETag"]
+
+    for hours in range(0, 200, 5):
+        time_machine.move_to(begin + timedelta(hours=hours))
+        known = api.http.get(page, {"limit": 1}, headers={"If-None-Match": tag})
+        if known.status_code == 200:
+            following, tag = links(known)["next"], known["ETag"]
+        assert api.http.get(following).status_code == 200
+
+    whole = api.get("script_tags.json")["ETag"]
+    time_machine.move_to(begin + timedelta(days=30))
+    # Without links nothing can expire.
+    assert api.http.get(page, headers={"If-None-Match": whole}).status_code == 304
 
 
 def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop) -> None:

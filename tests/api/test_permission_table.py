@@ -19,6 +19,8 @@ from tests.api.routes import Route, all_routes
 from tests.conftest import ApiClient, ClientWith
 from tests.samples import load_all
 
+pytestmark = pytest.mark.any_database
+
 ROUTES = all_routes()
 SAMPLES = load_all()
 WITH_SAMPLE = [route for route in ROUTES if route.name in SAMPLES]
@@ -111,15 +113,37 @@ def test_all_scopes_but_the_needed_one_do_not_suffice(
     assert response.json() == {"errors": f"[API] This action requires merchant approval for {route.scopes[0]} scope."}
 
 
-@pytest.mark.parametrize(
-    "route", [route for route in WITH_SAMPLE if any(s.startswith("write_") for s in route.scopes)], ids=ids
-)
+# Writes that any good token may make: an app takes itself off the shop, and subscribes to what its scopes read.
+WRITES_OF_ANY_TOKEN = {
+    "POST webhooks.json",
+    "PUT webhooks/<id>.json",
+    "DELETE webhooks/<id>.json",
+    "POST graphql.json",
+    "DELETE api_permissions/current.json",
+    "DELETE /admin/api_permissions/current.json",
+}
+WRITES = [route for route in WITH_SAMPLE if not route.name.startswith("GET") and route.name not in WRITES_OF_ANY_TOKEN]
+
+
+@pytest.mark.parametrize("route", WRITES, ids=ids)
 def test_reading_scopes_do_not_write(route: Route, arranged: Any, client_with: ClientWith, unchanged: Any) -> None:
     case = arranged(SAMPLES[route.name])
     reader = client_with(*(scope for scope in SCOPES if scope.startswith("read_")))
 
     with unchanged():
         assert case.send(reader).status_code == 403
+
+
+def test_writing_any_resource_writes_the_shops_own_metafields(client_with: ClientWith, shop: Shop) -> None:
+    body = {"metafield": {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}}
+
+    for scope in ("write_metafields", "write_content"):
+        with_scope = client_with(scope, name=scope)
+        made = with_scope.post("metafields.json", body)
+        row = f"metafields/{made.json()['metafield']['id']}.json"
+        changed = with_scope.put(row, {"metafield": {"value": "Hot"}})
+
+        assert (made.status_code, changed.status_code, with_scope.delete(row).status_code) == (201, 200, 200)
 
 
 @pytest.mark.parametrize("route", [route for route in WITH_SAMPLE if "<" in route.name], ids=ids)

@@ -9,6 +9,7 @@ import pytest
 
 from apps.api.resources import fields
 from apps.api.resources.serializers import writable
+from apps.customers.api.fields import BlankableText
 from tests.api.routes import Route, all_routes
 from tests.samples import load_all
 
@@ -22,22 +23,32 @@ SCRIPTS = {
 }
 # Texts that are more than texts: the field's own rules decide what comes back, and its own tests look at them.
 RULED = {
+    "address",
     "app_clip_application_id",
     "application_id",
     "browser_ip",
+    "callback_url",
+    "country",
+    "country_code",
     "country_code_of_origin",
     "currency",
     "email",
     "fulfillment_service",
+    "fulfillment_status",
     "handle",
+    "name",
     "option2",
     "option3",
     "phone",
     "presentment_currency",
     "province_code_of_origin",
+    "province",
+    "province_code",
     "sku",
     "template_suffix",
+    "topic",
     "type",
+    "version",
 }
 
 
@@ -45,7 +56,8 @@ def plain_texts(route: Route) -> list[Any]:
     return [
         field
         for field in writable(route.view.serializer_class, "2026-07")
-        if type(field) is fields.TextField
+        if isinstance(field, fields.TextField)
+        and type(field) in {fields.TextField, BlankableText}
         and field.max_length
         and field.field_name not in RULED
         and not field.write_only
@@ -71,7 +83,9 @@ def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
 ) -> None:
     route, name, limit = text
     case = arranged(SAMPLES[route.name])
-    body, wrapper = case.sample.body_for(case.arguments), route.view.singular
+    wrapper = route.view.singular
+    # An address is taken under two names, and answered under one.
+    body = {wrapper: next(iter(case.sample.body_for(case.arguments).values()))}
     unit = SCRIPTS[script]
     fitting = (unit * limit)[:limit]
     longer = fitting + unit[0]

@@ -30,6 +30,17 @@ ARGUMENTS = (
     "--disable-dev-shm-usage",
 )
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+# How much the page is wider than the window once it has come to rest: a script may lay things out after a resize, some
+# frames later. A page that stays too wide is waited for the longest.
+SIDEWAYS = """async () => {
+    const root = document.documentElement;
+    let wide = root.scrollWidth - root.clientWidth;
+    for (let frame = 0; wide > 0 && frame < 60; frame += 1) {
+        await new Promise(done => setTimeout(done, 16));
+        wide = root.scrollWidth - root.clientWidth;
+    }
+    return wide;
+}"""
 # Whatever a mouse can click and a keyboard cannot reach; axe does not see this.
 UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
     [...e.attributes].some(a => /^(x-on:click|@click)(?!\\.outside)/.test(a.name))
@@ -63,7 +74,7 @@ class Window:
 
     def sideways(self) -> int:
         """How many pixels the page is wider than the window."""
-        width: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        width: int = self.page.evaluate(SIDEWAYS)
         return width
 
     def violations(self) -> list[str]:

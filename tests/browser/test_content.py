@@ -43,7 +43,8 @@ def watch_dialogs(page: Page) -> list[str]:
 
 
 def editor(page: Page, name: str) -> Locator:
-    return page.get_by_role("textbox", name=name)
+    """The editor of a file, once it stands in the place of the plain field."""
+    return page.locator(".cm-content").and_(page.get_by_role("textbox", name=name))
 
 
 def content_of(shop: Shop, theme: Theme, key: str) -> str:
@@ -60,9 +61,8 @@ def test_a_file_is_edited_with_the_keyboard_alone(
     page.get_by_label("Find a file").fill("theme.liq")
     expect(page.get_by_role("link", name="templates/index.liquid")).to_be_hidden()
     page.get_by_role("link", name=LAYOUT).click()
-    box = page.get_by_role("textbox", name=f"Content of {LAYOUT}")
 
-    box.press("Control+End")
+    editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("<!-- mine -->")
     expect(page.get_by_text("Not saved yet.")).to_be_visible()
     page.keyboard.press("Control+s")
@@ -103,7 +103,7 @@ def test_leaving_unsaved_work_is_asked_about(open_window: Open, live_shop: Shop,
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     shown = watch_dialogs(page)
 
-    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("x")
     page.get_by_role("link", name="Back to the themes").click()
     page.wait_for_url("**/content/theme/")
@@ -120,7 +120,7 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
     tabs = page.get_by_role("navigation", name="Open files")
     before = content_of(live_shop, draft, LAYOUT)
 
-    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("<!-- mine -->")
     expect(tabs.get_by_text("not saved")).to_be_visible()
     page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
@@ -146,7 +146,7 @@ def test_a_save_of_somebody_else_is_noticed_behind_another_tab(
 ) -> None:
     window = open_window(owner, live_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
-    page.get_by_role("textbox", name=f"Content of {LAYOUT}").press("Control+End")
+    editor(page, f"Content of {LAYOUT}").press("Control+End")
     page.keyboard.type("mine")
     page.get_by_role("navigation", name="Files", exact=True).get_by_role("link", name="assets/theme.css").click()
     expect(page.get_by_role("heading", name="assets/theme.css")).to_be_visible()
@@ -226,3 +226,45 @@ def test_the_pages_of_content_keep_nobody_out(  # noqa: PLR0917 - fixtures
     found["code"] = (window.barriers(), window.unreachable())
 
     assert {name: result for name, result in found.items() if result != ([], [])} == {}
+
+
+BROKEN = "<p>{% if product %}</p>"
+
+
+def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    with shop_scope(live_shop):
+        main = Theme.objects.get(role="main")
+    before = content_of(live_shop, main, LAYOUT)
+    window = open_window(owner, live_shop)
+    page = window.go("content_theme_code", main.pk)
+    page.get_by_role("link", name=LAYOUT).click()
+    editor(page, f"Content of {LAYOUT}").press("Control+End")
+    page.keyboard.insert_text(BROKEN)
+
+    page.get_by_role("button", name="Save", exact=True).click()
+    warning = page.get_by_role("alert").filter(has_text="does not parse")
+    expect(warning).to_contain_text("tag {% if product %} not closed")
+    assert content_of(live_shop, main, LAYOUT) == before
+
+    page.get_by_role("button", name="Save it all the same").click()
+    expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
+    assert content_of(live_shop, main, LAYOUT) == before + BROKEN
+    assert window.problems == []
+
+
+def test_liquid_that_parses_and_drafts_are_saved_without_a_question(
+    open_window: Open, live_shop: Shop, owner: User, draft: Theme
+) -> None:
+    with shop_scope(live_shop):
+        main = Theme.objects.get(role="main")
+    window = open_window(owner, live_shop)
+    for theme, text in ((main, "{% section 'a' %}{% form 'x' %}{{ a | b: 1 }}{% endform %}"), (draft, BROKEN)):
+        page = window.go("content_theme_code", theme.pk)
+        page.get_by_role("link", name="templates/index.liquid").first.click()
+        editor(page, "Content of templates/index.liquid").press("Control+End")
+        page.keyboard.insert_text(text)
+        page.keyboard.press("Control+s")
+        expect(page.get_by_text("Saved templates/index.liquid.")).to_be_visible()
+        assert content_of(live_shop, theme, "templates/index.liquid").endswith(text)

@@ -1,17 +1,20 @@
 """What people do, as they do it: logging in, installing an app, finding things, all by keyboard where it matters."""
 
 import time
+from decimal import Decimal
 
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
 from playwright.sync_api import expect
 
+from apps.events.models import Event
 from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.models import Installation, Shop
+from apps.shops.models import AccessToken, Installation, Shop
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish
+from tests.orders.factories import available, make_order, make_variant
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -67,9 +70,80 @@ def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owne
     page = window.go("shops_installation_change", installation.pk)
     page.get_by_role("button", name="Make a token").dblclick()
     expect(page.get_by_label("Access token")).to_be_visible()
+    page.wait_for_load_state("networkidle")
 
     with shop_scope(live_shop):
-        assert installation.tokens.count() == 1
+        assert AccessToken.objects.filter(installation=installation).count() == 1
+
+
+@pytest.mark.parametrize("kind", ["capture", "sale"])
+def test_a_double_click_takes_a_payment_once(open_window: Open, live_shop: Shop, owner: User, kind: str) -> None:
+    authorization = {"kind": "authorization", "status": "success", "amount": Decimal("20.00")}
+    given, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
+    order = make_order(live_shop, transactions=given)
+    window = open_window(owner, live_shop)
+
+    page = window.go("orders_order_change", order.pk)
+    page.get_by_role("button", name=button).dblclick()
+    expect(page.get_by_role("button", name=button)).to_be_hidden()
+    page.wait_for_load_state("networkidle")
+
+    with shop_scope(live_shop):
+        made = order.transactions.filter(kind=kind)
+        assert [row.amount for row in made] == [Decimal("20.00")]
+    assert window.problems == []
+
+
+def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    variant = make_variant(live_shop, stock=3)
+    order = make_order(
+        live_shop,
+        lines=[{"variant_id": variant.pk, "quantity": 2, "price": Decimal("5.00")}],
+        inventory_behaviour="decrement_obeying_policy",
+        transactions=[{"kind": "sale", "status": "success", "amount": Decimal("10.00")}],
+    )
+    window = open_window(owner, live_shop)
+
+    page = window.go("orders_order_cancel", order.pk)
+    page.get_by_label("Give back, at most 10.00 USD").fill("10")
+    # Its second press may meet the button of the page that follows, which must ask all the same.
+    page.get_by_role("button", name="Cancel the order").dblclick()
+    expect(page.get_by_role("button", name="Change it")).to_be_visible()
+    page.get_by_role("button", name="Cancel the order, refund 10.00 USD").dblclick()
+    page.wait_for_url("**/change/")
+    page.wait_for_load_state("networkidle")
+
+    assert available(variant) == 3
+    with shop_scope(live_shop):
+        assert Event.objects.filter(topic="orders/cancelled").count() == 1
+        assert [row.amount for row in order.transactions.filter(kind="refund")] == [Decimal("10.00")]
+    assert window.problems == []
+
+
+def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_once(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    variant = make_variant(live_shop, stock=3)
+    line = {"variant_id": variant.pk, "quantity": 2}
+    order = make_order(live_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+    window = open_window(owner, live_shop)
+    page = window.go("orders_order_cancel", order.pk)
+    form = page.locator("form", has=page.get_by_role("button", name="Cancel the order"))
+    form.get_by_role("button", name="Cancel the order").click()
+    page.wait_for_url("**/change/")
+
+    page.reload()
+    page.go_back()
+    with page.expect_navigation():
+        # Past what the page itself would keep from being sent.
+        form.evaluate("form => HTMLFormElement.prototype.submit.call(form)")
+
+    assert available(variant) == 3
+    with shop_scope(live_shop):
+        assert Event.objects.filter(topic="orders/cancelled").count() == 1
+    assert window.problems == []
 
 
 def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:

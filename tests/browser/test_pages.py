@@ -6,14 +6,17 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from apps.content.domain import contents
-from apps.content.models import ScriptCopy
+from apps.content.domain import assets, contents
+from apps.content.models import ScriptCopy, Theme
+from apps.fulfillment.domain.tracking import Tracking
 from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish, pages
+from tests.fulfillment.factories import make_event, make_fulfillment, route
 from tests.orders.factories import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -50,12 +53,24 @@ def test_pages_of_the_panel_are_open_to_everybody(
     assert window.problems == []
 
 
+def send_one(shop: Shop, order: Order) -> None:
+    """One of the order's two mugs is on its way, the other is still to come."""
+    with shop_scope(shop):
+        (row,) = route(order)
+        line = row.lines.get()
+        numbers = Tracking(("1Z999AA10123456784",), ("https://parcels.example/1Z999AA10123456784",), "UPS")
+        sent = make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}], tracking=numbers)
+        for status in ("in_transit", "out_for_delivery"):
+            make_event(sent, status=status, city="Ottawa", country="Canada")
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_pages_outside_of_the_panel_are_open_to_everybody(
     open_window: Open, live_shop: Shop, owner: User, axe: None, size: dict[str, Any]
 ) -> None:
     known, stranger = open_window(owner, live_shop, **size), open_window(None, live_shop, **size)
     order = make_order(live_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
+    send_one(live_shop, order)
     status = f"/orders/{live_shop.pk}/{order.token}"
 
     found: list[tuple[str, ...]] = []
@@ -64,6 +79,7 @@ def test_pages_outside_of_the_panel_are_open_to_everybody(
             page = window.open(path)
             expect(page.get_by_role("main")).to_be_visible()
             found += [(path, *problem) for problem in window.barriers()]
+    expect(stranger.page.get_by_role("heading", name="Out for delivery")).to_be_visible()
 
     assert found == []
     assert known.problems + stranger.problems == []
@@ -94,6 +110,34 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
     expect(page.locator("body")).to_have_attribute("data-origin", "null")
     expect(page.locator("body")).to_have_attribute("data-panel", "out of reach")
     expect(page.locator("body")).to_have_attribute("data-cookies", "out of reach")
+
+
+def test_files_of_a_shop_are_no_scripts_of_the_panel(
+    open_window: Open, live_shop: Shop, owner: User, live_server: Any
+) -> None:
+    """Even where somebody could put a tag onto a page, what a shop stores on this host does not run in it."""
+    now = timezone.now()
+    with shop_scope(live_shop):
+        theme = Theme.objects.get(role="main")
+        assets.save_asset(theme, "assets/evil.js", contents.store(b"document.title = 'run'"), actor="system", at=now)
+    address = f"/storefront/{live_shop.domain}/themes/{theme.pk}/assets/evil.js"
+    window = open_window(owner, live_shop)
+
+    page = window.go()
+    outcome = page.evaluate(
+        """address => new Promise(done => {
+            const script = document.createElement("script");
+            script.onload = () => done("loaded");
+            script.onerror = () => done("refused");
+            script.src = address;
+            document.head.append(script);
+        })""",
+        address,
+    )
+
+    assert outcome == "refused"
+    assert page.title() != "run"
+    assert any("Content Security Policy" in problem for problem in window.problems)
 
 
 @pytest.mark.parametrize(

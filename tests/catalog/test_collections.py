@@ -194,6 +194,16 @@ def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> Non
     assert api.get(f"collects/{made['id']}.json").json()["collect"]["position"] == 1
 
 
+def test_collects_close_up_when_a_product_is_deleted(api: ApiClient, in_shop: Shop) -> None:
+    first, second, third = make_product("A"), make_product("B"), make_product("C")
+    kitchen, table = make_custom("Kitchen", first, second, third), make_custom("Table", second, third)
+
+    assert api.delete(f"products/{second.pk}.json").status_code == 200
+
+    assert positions(kitchen.pk) == [(first.pk, 1), (third.pk, 2)]
+    assert positions(table.pk) == [(third.pk, 1)]
+
+
 def test_a_foreign_product_cannot_be_collected(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         foreign, theirs = make_product(), make_custom()

@@ -1,8 +1,10 @@
 """Images over REST: taken in by their pixels, in dense positions, at most 250."""
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
@@ -65,6 +67,32 @@ def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, se
 
     assert response.status_code == 201, response.content
     assert response.json()["image"]["src"].endswith("/Blue-mug.png")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.png\r\nSet-Cookie: owned=1\r\n\r\n<script>",
+        'a"; filename="evil.html',
+        "../../../etc/passwd",
+        "..\\..\\boot.ini",
+        "invoice\u202egnp.exe",
+        "a\u2066\u200f\u061c.png",
+        "%0d%0aSet-Cookie:owned=1.png",
+    ],
+)
+def test_a_file_name_stays_outside_of_the_headers_and_the_path(api: ApiClient, product: Product, name: str) -> None:
+    plainly = api.http.get(urlsplit(post(api, product, attachment=attach(PNG)).json()["image"]["src"]).path)
+
+    made = post(api, product, attachment=attach(PNG), filename=name)
+
+    assert made.status_code == 201, made.content
+    path = urlsplit(made.json()["image"]["src"]).path
+    assert re.fullmatch(r"/[\w/-]+/[\w-]+\.png", path, re.ASCII)
+    served = api.http.get(path)
+    assert served.status_code == 200
+    del served["X-Request-ID"], plainly["X-Request-ID"]
+    assert dict(served.headers) == dict(plainly.headers)
 
 
 def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product: Product) -> None:
@@ -201,6 +229,19 @@ def test_the_251st_image_is_refused(api: ApiClient, shop: Shop, product: Product
     assert all_at_once.status_code == 422
     assert stored(media) == []
     assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 250}
+
+
+def test_more_pixels_than_a_request_can_decode_are_refused(
+    api: ApiClient, media: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.catalog.api.products.MAX_MEGAPIXELS", 1)
+    vast = {"attachment": attach(blank_png(1000, 1001))}
+
+    refused = api.post("products.json", {"product": {"title": "Vast", "images": [vast, {"attachment": ATTACHMENT}]}})
+
+    assert refused.status_code == 422
+    assert refused.json() == {"errors": {"images.1.image": ["comes after more than 1 megapixels in one body"]}}
+    assert stored(media) == []
 
 
 def test_variants_are_named_by_the_image(api: ApiClient, shop: Shop, product: Product) -> None:

@@ -91,9 +91,22 @@ def test_create_names_all_that_does_not_fit_at_once(api: ApiClient, shop: Shop) 
         assert not InventoryItem.objects.exists()
 
 
+@pytest.mark.parametrize("letter", "ßΐ")
+def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) -> None:
+    text = letter * 255
+    made = api.post("products.json", {"product": {"title": "Mug", "tags": [text, text[1:] + "a"]}})
+
+    assert made.status_code == 201, made.content
+    assert made.json()["product"]["tags"] == ", ".join(sorted([text, text[1:] + "a"], key=str.casefold))
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "message"),
     [
+        ({"variants": [{"price": "-1"}]}, "variants.0.price", "must be greater than or equal to 0"),
+        ({"variants": [{"price": -0.01}]}, "variants.0.price", "must be greater than or equal to 0"),
+        ({"variants": [{"price": "-0.00"}]}, "variants.0.price", "is invalid"),
+        ({"variants": [{"price": "--1"}]}, "variants.0.price", "is invalid"),
         ({"options": [{"name": str(n)} for n in range(4)]}, "options", "has too many options (maximum is 3)"),
         ({"options": [{"name": "A"}, {"name": "a"}]}, "options", "has two options of one name"),
         ({"variants": [{"option1": "A"}, {"option1": "A"}]}, "base", "The variant 'A' already exists."),
@@ -353,3 +366,13 @@ def test_delete_takes_everything_along(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         assert not Variant.objects.exists()
         assert not InventoryItem.objects.exists()
+
+
+def test_a_product_cannot_be_left_without_variants(api: ApiClient) -> None:
+    made = api.post("products.json", {"product": {"title": "Mug", "variants": []}}).json()["product"]
+
+    refused = api.put(f"products/{made['id']}.json", {"product": {"title": "Cup", "variants": []}})
+
+    assert len(made["variants"]) == 1, "a new product has one without being asked"
+    assert (refused.status_code, refused.json()) == (422, {"errors": {"variants": ["must have at least one variant"]}})
+    assert api.get(f"products/{made['id']}.json").json()["product"] == made

@@ -1,28 +1,31 @@
 """The catalog under simultaneous writers, on PostgreSQL with real threads."""
 
-import threading
-import time
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.db import OperationalError
 
-from apps.catalog.domain import images, pictures, variants
-from apps.catalog.domain.collections import collects
+from apps.catalog.domain import images, pictures, products, variants
+from apps.catalog.domain.collections import collects, lifecycle
 from apps.catalog.domain.inputs import ImageInput, Parts, VariantInput
+from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.products import delete_product, update_product
-from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
+from apps.catalog.models import Collect, Collection, ManualPlace, Product, ProductImage, Variant
+from apps.events.models import Event
 from apps.ground.errors import DomainError
+from apps.ground.locks import reread
 from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import movements
 from apps.inventory.domain import stock as inventory
-from apps.inventory.models import InventoryItem
+from apps.inventory.models import InventoryItem, InventoryLevel, Location
 from apps.shops.models import Shop
 from tests.catalog.factories import PNG, make_custom, make_product, make_smart
 from tests.conftest import ApiClient
-from tests.inventory.factories import first_location
-from tests.races import at_once
+from tests.inventory.factories import first_location, make_location
+from tests.races import at_once, meanwhile, unguarded, without
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -42,6 +45,7 @@ def add(product: Product, position: int | None = None) -> ProductImage:
     return images.add_image(product.pk, ImageInput(picture=picture, position=position), **BY)
 
 
+@pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
 def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
@@ -56,22 +60,43 @@ def test_ten_threads_fill_the_last_places_and_no_more(shop: Shop) -> None:
     assert positions == list(range(1, 251))
 
 
+@pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
+def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product()
+        image_rows(shop, product, 20)
+    picture = pictures.store(shop.pk, PNG, "a.png")
+
+    def add_25() -> int:
+        added = 0
+        for _ in range(25):
+            with contextlib.suppress(images.TooManyImages):
+                images.add_image(product.pk, ImageInput(picture=picture), **BY)
+                added += 1
+        return added
+
+    added = at_once(shop, *[add_25] * 10)
+
+    assert sum(added) == 230
+    with shop_scope(shop):
+        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
+    assert positions == list(range(1, 251))
+
+
 def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
-    """The control: the same check without the product's lock passes for all who ask at once."""
+    """The control: who does not hold the product counts what was there, and takes the place that is taken."""
     with shop_scope(shop):
         product = make_product()
         image_rows(shop, product, 249)
-    counted = threading.Barrier(4)
 
-    def unguarded() -> bool:
-        with transaction.atomic():
-            free = ProductImage.objects.filter(product=product).count() < images.MAX_IMAGES
-            counted.wait(timeout=30)
-            return free
+    unguarded(shop, lambda: add(product), lambda: add(product), locks={"catalog_product"})
 
-    assert at_once(shop, *[unguarded] * 4) == [True] * 4
+    with shop_scope(shop):
+        positions = list(ProductImage.objects.order_by("position").values_list("position", flat=True))
+    assert positions == [*range(1, 251), 250]
 
 
+@pytest.mark.race(control="test_counting_without_the_lock_would_let_too_many_in")
 def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product()
@@ -91,18 +116,32 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
     assert positions == list(range(1, 11))
 
 
+@pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_products_of_one_title_have_twenty_handles(shop: Shop) -> None:
     made = at_once(shop, *[lambda: make_product("Mug")] * 20)
 
     assert sorted(product.handle for product in made) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
 
 
+@pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
 def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None:
     made = at_once(shop, *[lambda: make_custom("Kitchen")] * 20)
 
     assert len({collection.handle for collection in made}) == 20
 
 
+def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
+    """The control: nobody looks before writing, it is the database that tells."""
+    with without(Product, "shop_id", "handle"):
+        mugs = at_once(shop, *[lambda: make_product("Mug")] * 2)
+    with without(Collection, "shop_id", "handle"):
+        kitchens = at_once(shop, *[lambda: make_custom("Kitchen")] * 2)
+
+    assert [product.handle for product in mugs] == ["mug", "mug"]
+    assert [collection.handle for collection in kitchens] == ["kitchen", "kitchen"]
+
+
+@pytest.mark.race(control="test_without_the_products_lock_variants_are_equal_and_in_one_place")
 def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -118,23 +157,55 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
         assert InventoryItem.objects.count() == 2
 
 
+def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Shop) -> None:
+    """The control: both compare the new variant with those that were there before."""
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",))
+
+    def create() -> Variant:
+        return variants.create_variant(product.pk, VariantInput(attrs={"option1": "XL"}), **BY)
+
+    unguarded(shop, create, create, locks={"catalog_product"})
+
+    with shop_scope(shop):
+        rows = Variant.objects.filter(product=product).order_by("id")
+        assert list(rows.values_list("option1", "position"))[1:] == [("XL", 2), ("XL", 2)]
+
+
+@pytest.mark.race(control="test_without_the_collections_lock_two_collects_have_one_place")
 def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
-        products = [make_product(str(number)) for number in range(12)]
+        members = [make_product(str(number)) for number in range(12)]
 
     def put_in(product: Product) -> Callable[[], Any]:
         return lambda: collects.add_collect(
             collection_id=collection.pk, product_id=product.pk, position=1 if product.pk % 2 else None, **BY
         )
 
-    at_once(shop, *[put_in(product) for product in products])
+    at_once(shop, *[put_in(product) for product in members])
 
     with shop_scope(shop):
         positions = list(Collect.objects.order_by("position").values_list("position", flat=True))
     assert positions == list(range(1, 13))
 
 
+def test_without_the_collections_lock_two_collects_have_one_place(shop: Shop) -> None:
+    """The control: both are put behind what was the last one."""
+    with shop_scope(shop):
+        collection = make_custom()
+        one, two = (make_product(str(number)) for number in range(2))
+
+    def put_in(product: Product) -> Callable[[], Any]:
+        return lambda: collects.add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **BY)
+
+    unguarded(shop, put_in(one), put_in(two), locks={"catalog_collection"})
+
+    with shop_scope(shop):
+        assert list(Collect.objects.values_list("position", flat=True)) == [1, 1]
+
+
+@pytest.mark.race(control="test_a_quantity_that_is_read_and_then_written_loses_a_movement")
 def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00", "2.00"))
@@ -161,6 +232,31 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         assert sorted(Variant.objects.values_list("position", flat=True)) == [1, 2]
 
 
+def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: at two locations, to what each read before it held the product."""
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",))
+        row = Variant.objects.select_related("inventory_item").get(product=product)
+        first, depot = first_location(shop), make_location(shop)
+        inventory.connect(row.inventory_item, depot, **BY)
+
+    def follow(deltas: dict[int, int], **_: object) -> None:
+        shown = Variant.objects.get(pk=row.pk).inventory_quantity
+        Variant.objects.filter(pk=row.pk).update(inventory_quantity=shown + deltas[row.inventory_item_id])
+
+    monkeypatch.setattr(movements, "tell_stock", follow)
+
+    def move(location: Location) -> Callable[[], Any]:
+        return lambda: inventory.adjust(row.inventory_item, location, 3, **BY)
+
+    unguarded(shop, move(first), move(depot))
+
+    with shop_scope(shop):
+        row.refresh_from_db()
+    assert row.inventory_quantity == 3
+
+
+@pytest.mark.race(control="test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle")
 def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00", "2.00"))
@@ -178,9 +274,27 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
         assert not InventoryItem.objects.exists()
 
 
-def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
-    from apps.catalog.domain.collections import lifecycle
+@pytest.mark.deadlocks(1)
+def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: a movement holds its level before it comes to the product, the deletion the other way round."""
+    monkeypatch.setattr(products, "lock_stock", lambda **_: None)
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",))
+        level = InventoryLevel.objects.get()
 
+    with pytest.raises(OperationalError, match="deadlock"):
+        meanwhile(
+            shop,
+            lambda: reread(level),
+            lambda: delete_product(product, **BY),
+            then=lambda: lock_product(product.pk),
+        )
+
+
+@pytest.mark.race(control="test_without_the_collections_lock_it_is_deleted_twice")
+def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
 
@@ -191,46 +305,54 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
         assert not Collection.objects.filter(pk=collection.pk).exists()
 
 
-def while_it_goes(shop: Shop, product: Product, request: Callable[[], Any]) -> Any:
-    """The answer to a request that comes while a product is being deleted, and is done with only after the commit."""
-    gone, asked = threading.Event(), threading.Event()
+def test_without_the_collections_lock_it_is_deleted_twice(shop: Shop) -> None:
+    """The control: both find it, and both tell that it went."""
+    with shop_scope(shop):
+        collection = make_custom()
 
     def delete() -> None:
-        with shop_scope(shop), transaction.atomic():
-            delete_product(product, **BY)
-            gone.set()
-            asked.wait(timeout=30)
-            # The request is on its way to the lock of the row that goes.
-            time.sleep(0.5)
-        connections.close_all()
+        lifecycle.delete_collection(collection, **BY)
 
-    deletion = threading.Thread(target=delete)
-    deletion.start()
-    assert gone.wait(timeout=30)
-    asked.set()
-    response = request()
-    deletion.join(timeout=30)
-    return response
+    unguarded(shop, delete, delete, locks={"catalog_collection"})
+
+    with shop_scope(shop):
+        assert Event.objects.filter(topic="collections/delete").count() == 2
 
 
+@pytest.mark.race(control="test_a_reference_to_what_goes_meanwhile_is_a_conflict")
 def test_a_product_that_goes_meanwhile_is_put_into_no_collection(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
         product, collection = make_product(), make_custom()
     body = {"collect": {"collection_id": collection.pk, "product_id": product.pk}}
 
-    response = while_it_goes(shop, product, lambda: api.post("collects.json", body))
+    response = meanwhile(shop, lambda: delete_product(product, **BY), lambda: api.post("collects.json", body))
 
     assert (response.status_code, response.json()) == (422, {"errors": {"product_id": ["must exist"]}})
 
 
+@pytest.mark.race(control="test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone")
 def test_a_reference_to_what_goes_meanwhile_is_a_conflict(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
 
-    response = while_it_goes(shop, product, lambda: api.put(path))
+    response = meanwhile(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
 
     assert (response.status_code, response.json()) == (409, {"errors": "Conflict"})
     assert response["Retry-After"] == "1.0"
     with shop_scope(shop):
         assert not collection.places.exists()
+
+
+def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(shop: Shop, api: ApiClient) -> None:
+    """The control."""
+    with shop_scope(shop):
+        product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
+    path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"
+
+    with without(ManualPlace, "product_id"):
+        response = unguarded(shop, lambda: delete_product(product, **BY), lambda: api.put(path))
+        with shop_scope(shop):
+            left = ManualPlace.objects.filter(product_id=product.pk).count()
+
+    assert (response.status_code, left) == (200, 1)

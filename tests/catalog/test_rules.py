@@ -95,6 +95,32 @@ def test_a_condition_may_be_a_number(api: ApiClient, three: dict[int, str]) -> N
     assert made.json()["smart_collection"]["rules"][0]["condition"] == "5.5"
 
 
+@pytest.mark.parametrize(
+    ("relation", "condition", "expected"), [("equals", "1", 1), ("greater_than", "1", 0), ("less_than", "1.0", 0)]
+)
+def test_a_pound_is_a_pound(api: ApiClient, in_shop: Shop, relation: str, condition: str, expected: int) -> None:
+    Shop.objects.filter(pk=in_shop.pk).update(weight_unit="lb")
+    body = {"title": "Cheese", "variants": [{"weight": "1.0", "weight_unit": "lb"}]}
+    assert api.post("products.json", {"product": body}).status_code == 201
+    rules = [{"column": "variant_weight", "relation": relation, "condition": condition}]
+
+    made = api.post("smart_collections.json", {"smart_collection": {"title": "Pounds", "rules": rules}})
+
+    pk = made.json()["smart_collection"]["id"]
+    assert api.get(f"collections/{pk}.json").json()["collection"]["products_count"] == expected
+
+
+def test_stock_is_counted_in_whole_units(api: ApiClient, in_shop: Shop) -> None:
+    rule = {"column": "variant_inventory", "relation": "equals"}
+
+    def make(condition: object) -> Any:
+        rules = [rule | {"condition": condition}]
+        return api.post("smart_collections.json", {"smart_collection": {"title": "Few", "rules": rules}})
+
+    assert errors_of(make("1.5")) == {"rules.0.condition": ["must be a whole number"]}
+    assert [make(condition).status_code for condition in ("1.0", 2, "-3")] == [201, 201, 201]
+
+
 def test_membership_follows_the_products(api: ApiClient, three: dict[int, str]) -> None:
     smart = make_smart("Sale", ("tag", "equals", "sale"))
     bag = next(pk for pk, letter in three.items() if letter == "b")

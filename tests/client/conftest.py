@@ -19,12 +19,14 @@ from pytest_django import DjangoDbBlocker
 from apps.shops.models import Installation, Shop
 from backoffice.storages import file_storages
 from tests import factories
+from tests.machine import patience
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import shopify
 
 VERSION = "2026-07"
+WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
 
 Connect = Callable[..., Installation]
 
@@ -64,7 +66,8 @@ class Server:
 
     def wait(self) -> None:
         """Until it answers."""
-        for _ in range(200):
+        until = time.monotonic() + patience(60)
+        while time.monotonic() < until:
             with socket.socket() as probe:
                 probe.settimeout(0.5)
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -101,6 +104,15 @@ def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
     running.wait()
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="module")
+def worker(server: Server) -> Iterator[None]:
+    """A worker of the server's installation, and the scheduler that finds what a lost message left behind."""
+    processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
+    yield
+    for process in processes:
+        end(process)
 
 
 @pytest.fixture(scope="module")

@@ -95,3 +95,13 @@ def test_an_uninstalled_app_is_shut_out(connect: Connect) -> None:
 
     with pytest.raises(UnauthorizedAccess):
         shopify.Shop.current()
+
+
+def test_the_client_reads_the_call_limit(connect: Connect) -> None:
+    connect()
+
+    shopify.Shop.current()
+
+    assert (shopify.Limits.credit_used(), shopify.Limits.credit_limit()) == (1, 40)
+    assert shopify.Limits.credit_left() == 39
+    assert not shopify.Limits.credit_maxed()

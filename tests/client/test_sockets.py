@@ -1,9 +1,12 @@
-"""Requests as bytes on a socket: what the server in front and the guard make of lengths and methods that lie.
+"""Requests as bytes on a socket: what the server and the guard make of lengths and methods that lie.
 
-Rule: reliability, B6, B7, B13, B26, B28.
+Rule: reliability, A10, B6, B7, B13, B26, B28.
 """
 
+import http.client
+import json
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -59,8 +62,30 @@ def tags(shop: Shop) -> int:
         (("Content-Type: application/json", "Content-Length: 10"), TAG, {400}),
         (("Content-Type: application/json", "Content-Length: -5"), TAG, {400}),
         (("Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked"), TAG, {400, 411}),
+        (("Content-Type: application/json", f"Content-Length: {'9' * 5_001}"), TAG, {400}),
+        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Content-Encoding: gzip"), TAG, {415}),
+        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Content-Encoding: identity"), TAG, {201}),
+        (("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Host: other.example"), TAG, {400}),
+        (
+            ("Content-Type: application/json", f"Content-Length: {len(TAG)}", "Upgrade: h2c", "Connection: Upgrade"),
+            TAG,
+            {201, 400},
+        ),
     ],
-    ids=["good", "chunked", "zlib", "rot13", "too short", "negative", "both lengths"],
+    ids=[
+        "good",
+        "chunked",
+        "zlib",
+        "rot13",
+        "too short",
+        "negative",
+        "both lengths",
+        "5,001 digits",
+        "gzip",
+        "identity",
+        "two hosts",
+        "upgrade",
+    ],
 )
 def test_bodies_on_the_wire(server: Server, client_shop: Shop, token: str, case: Any) -> None:
     lines, body, statuses = case
@@ -83,6 +108,163 @@ def test_methods_on_the_wire(server: Server, token: str, method: str, statuses: 
 def test_headers_and_paths_that_are_too_long_are_refused(server: Server, token: str) -> None:
     long_header = ask(server, head(token, f"X-Long: {'x' * 600_000}", method="GET"))
     many_headers = ask(server, head(token, *(f"X-H{n}: 1" for n in range(300)), method="GET"))
+    long_path = ask(server, f"GET /{'x' * 9_000} HTTP/1.1\nHost: 127.0.0.1")
 
-    assert long_header == b"" or int(long_header.split()[1]) in {400, 414, 431}, long_header[:200]
-    assert many_headers == b"" or int(many_headers.split()[1]) in {200, 400, 431}, many_headers[:200]
+    assert status_and_errors(long_header) == (431, "Request Header Fields Too Large")
+    assert status_and_errors(many_headers) == (431, "Request Header Fields Too Large")
+    assert status_and_errors(long_path) == (414, "Request-URI Too Long")
+
+
+def status_and_errors(answer: bytes) -> tuple[int, Any]:
+    """The status of an answer and what its JSON says."""
+    return int(answer.split()[1]), json.loads(answer.partition(b"\r\n\r\n")[2])["errors"]
+
+
+def test_header_names_go_out_as_they_are_written(server: Server, token: str) -> None:
+    names = [line.partition(b":")[0] for line in ask(server, head(token, method="GET")).split(b"\r\n")[1:]]
+
+    assert {b"X-Shopify-Shop-Api-Call-Limit", b"X-Shopify-API-Version", b"X-Request-Id", b"Content-Type"} <= set(names)
+
+
+def test_a_body_that_ends_early_is_400_and_not_taken(server: Server, client_shop: Shop, token: str) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        text = head(token, "Content-Type: application/json", "Content-Length: 999").replace("\n", "\r\n")
+        connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+
+    assert status_and_errors(answer) == (400, "Bad Request")
+    assert tags(client_shop) == 0
+
+
+def test_who_stops_sending_after_a_whole_request_is_answered(server: Server, client_shop: Shop, token: str) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
+        connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+
+    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert tags(client_shop) == 1
+
+
+def test_http_2_is_not_spoken(server: Server) -> None:
+    answer = ask(server, "PRI * HTTP/2.0", b"SM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+
+    assert status_and_errors(answer) == (400, "Bad Request")
+
+
+def test_requests_in_one_packet_are_answered_in_turn(server: Server, token: str) -> None:
+    one = head(token, method="GET").replace("\n", "\r\n").encode() + b"\r\n\r\n"
+    other = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(one + one + other)
+        answer = connection.makefile("rb").read()
+
+    places = [answer.index(b'{"script_tags":'), answer.rindex(b'{"script_tags":'), answer.index(b'{"status": "ok"}')]
+    assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
+    assert places == sorted(set(places))
+
+
+def test_who_asks_whether_to_send_is_told(server: Server, client_shop: Shop, token: str) -> None:
+    text = head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}", "Expect: 100-continue")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
+        told = connection.recv(1000)
+        connection.sendall(TAG)
+        answer = connection.recv(1000)
+
+    assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.startswith(b"HTTP/1.1 201 ")
+
+
+def test_headers_with_underscores_are_dropped(server: Server, token: str) -> None:
+    path = "GET /admin/api/2026-07/script_tags.json HTTP/1.1\nHost: 127.0.0.1\n"
+
+    refused = ask(server, f"{path}X_Shopify_Access_Token: {token}")
+    beside = ask(server, f"{path}X-Shopify-Access-Token: {token}\nX_Shopify_Access_Token: bko_other")
+
+    assert refused.startswith(b"HTTP/1.1 401 ")
+    assert beside.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin%2fapi%2f2026-07/script_tags.json",
+        "/admin/api%2F2026-07/script_tags.json",
+        "/admin/api/2026-07%2fscript_tags.json",
+        "//admin/api/2026-07/script_tags.json",
+        "/admin//api/2026-07/script_tags.json",
+    ],
+)
+def test_only_a_slash_is_a_slash(server: Server, token: str, path: str) -> None:
+    answer = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
+
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    if b"/admin/api/" in path.replace("//", "/").encode():
+        assert status_and_errors(answer) == (404, "Not Found")
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["token", "no token"])
+@pytest.mark.parametrize(
+    "path", ["/<>", "/admin/api/2026-07/<>", "/admin/api/2026-07/products/<>.json", "/s/<>/admin/"]
+)
+def test_angle_brackets_in_a_path_are_no_defect(server: Server, token: str, path: str, known: bool) -> None:
+    line = f"\nX-Shopify-Access-Token: {token}" if known else ""
+    answer = ask(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1{line}")
+
+    assert int(answer.split()[1]) in {302, 401, 404}, answer[:300]
+
+
+@pytest.mark.parametrize("length", [61 * 1024 * 1024, 200 * 1024 * 1024])
+def test_who_sends_far_too_much_reads_why_it_is_refused(server: Server, token: str, length: int) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
+    client.request("POST", "/admin/api/2026-07/script_tags.json", b"x" * length, headers)
+    answer = client.getresponse()
+
+    assert answer.status == 413
+    assert json.loads(answer.read()) == {"errors": "Request Entity Too Large"}
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/accounts/login/", {}, 413),
+        ("/accounts/login/", {"Cookie": "sessionid=x"}, 413),
+        ("/s/shop/admin/", {}, 413),
+        ("/s/shop/admin/", {"Cookie": "sessionid=x"}, 302),
+        ("/admin/api/2026-07/script_tags.json", {}, 413),
+        ("/admin/api/2026-07/script_tags.json", {"X-Shopify-Access-Token": "bko_none"}, 401),
+    ],
+)
+def test_who_shows_nothing_can_send_little(server: Server, path: str, headers: dict[str, str], status: int) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    client.request("POST", path, b"x" * (64 * 1024 + 1), {**headers, "Content-Type": "application/json"})
+
+    assert client.getresponse().status == status
+    client.close()
+
+
+def test_a_large_body_arrives_whole(server: Server, client_shop: Shop, token: str) -> None:
+    text = json.dumps({"product": {"title": "Large", "body_html": "", "images": [{"attachment": "A" * 3_000_000}]}})
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
+    client.request("POST", "/admin/api/2026-07/products.json", text, headers)
+    answer = client.getresponse()
+
+    # It is no picture, which only who has read all of it can tell.
+    assert answer.status == 422
+    assert "image" in answer.read().decode().lower()
+    client.close()
+
+
+def test_a_body_that_does_not_come_is_408_in_time(server: Server, client_shop: Shop, token: str) -> None:
+    began = time.monotonic()
+    answer = ask(server, head(token, "Content-Type: application/json", "Content-Length: 100"), b"{", wait=20)
+
+    assert status_and_errors(answer) == (408, "Request Timeout")
+    assert 7 < time.monotonic() - began < 12
+    assert tags(client_shop) == 0

@@ -9,7 +9,7 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 
-from tests.client.conftest import Connect, Server, end
+from tests.client.conftest import Connect
 from tests.content.conftest import SMALL_THEME, Origin, zipped
 from tests.media.pictures import plain
 
@@ -18,16 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 PNG = plain("PNG", (40, 20))
 BYTES = bytes(range(256)) * 300
 WAIT_SECONDS = 120
-WORKER = ("-A", "backoffice.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
-
-
-@pytest.fixture(scope="module")
-def worker(server: Server) -> Iterator[None]:
-    """A worker of the server's installation, and the scheduler that finds what a lost message left behind."""
-    processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
-    yield
-    for process in processes:
-        end(process)
 
 
 @pytest.fixture

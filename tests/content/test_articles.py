@@ -7,11 +7,16 @@ from urllib.parse import urlsplit
 
 import pytest
 import time_machine
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from PIL import Image
 from pytest_django import DjangoAssertNumQueries
 
-from apps.content.models import Article, ArticleVersion, FileContent
+from apps.content.domain.articles import create_article, update_article
+from apps.content.domain.blogs import delete_blog
+from apps.content.models import Article, ArticleVersion, Blog, FileContent
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
@@ -20,7 +25,7 @@ from tests.conftest import ApiClient
 from tests.content.conftest import Origin
 from tests.content.test_blogs import make_article, make_blog
 from tests.factories import make_member
-from tests.media.pictures import plain
+from tests.media.pictures import encode, plain
 from tests.wire_tables import assert_fits
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -160,6 +165,16 @@ def test_tags_are_trimmed_unique_sorted_and_bounded(api: ApiClient, articles: st
     assert article["tags"].casefold() == "a, b"
     assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": many}}).status_code == 422
     assert api.post(f"{articles}.json", {"article": {"title": "x", "tags": "a" * 256}}).status_code == 422
+
+
+@pytest.mark.parametrize("letter", "ßΐ")
+def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, articles: str, letter: str) -> None:
+    text = letter * 255
+    made = api.post(f"{articles}.json", {"article": {"title": "Long", "tags": text}})
+
+    assert made.status_code == 201, made.content
+    found = api.get(f"{articles}.json", tag=text).json()["articles"]
+    assert [row["id"] for row in found] == [made.json()["article"]["id"]]
 
 
 def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: dict[str, Any]) -> None:
@@ -359,3 +374,38 @@ def test_a_metafield_that_does_not_fit_refuses_the_article(api: ApiClient, shop:
     assert response.json()["errors"].keys() == {"metafields.0.namespace", "metafields.0.key"}
     with shop_scope(shop):
         assert not Article.objects.exists()
+
+
+def test_a_picture_that_takes_the_place_of_another_within_the_same_second_has_another_address(
+    api: ApiClient, articles: str
+) -> None:
+    def of(colour: str) -> dict[str, Any]:
+        data = encode(Image.new("RGB", (20, 20), colour), "PNG")
+        return {"attachment": base64.b64encode(data).decode(), "filename": "snow.png"}
+
+    with time_machine.travel(NOON, tick=False):
+        made = api.post(f"{articles}.json", {"article": {"title": "x", "image": of("red")}}).json()["article"]
+        replaced = api.put(f"{articles}/{made['id']}.json", {"article": {"image": of("blue")}}).json()["article"]
+    same = api.put(f"{articles}/{made['id']}.json", {"article": {"image": replaced["image"]}}).json()["article"]
+
+    before, after = made["image"]["src"], replaced["image"]["src"]
+    assert before.partition("?")[0] == after.partition("?")[0]
+    assert before != after == same["image"]["src"]
+    assert "max-age=31536000" in Client().get(local(after))["Cache-Control"]
+    assert "max-age=31536000" not in Client().get(local(before))["Cache-Control"]
+
+
+def test_deleting_a_blog_holds_few_texts_at_a_time(api: ApiClient, shop: Shop, articles: str) -> None:
+    with shop_scope(shop):
+        blog = Blog.objects.get(pk=int(articles.split("/")[1]))
+        for number in range(8):
+            attrs = {"title": f"t{number}", "body_html": "x" * 400_000, "tags": "a"}
+            article = create_article(blog.pk, attrs, actor="system", at=timezone.now())
+            update_article(article, {"body_html": "y" * 400_000}, actor="system", at=timezone.now())
+        with CaptureQueriesContext(connection) as queries:
+            delete_blog(blog, actor="system", at=timezone.now())
+
+        texts = [query["sql"] for query in queries if query["sql"].startswith("SELECT") and "body_html" in query["sql"]]
+        assert len(texts) <= 1, "the texts are read for their events, in pieces, and not again to be deleted"
+        assert not Article.objects.exists()
+        assert Event.objects.filter(topic="articles/delete").count() == 8

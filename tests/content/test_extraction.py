@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.content.domain import contents, extraction, themes
@@ -128,7 +129,7 @@ def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
     waiting = shown(api, theme)
     monkeypatch.setattr(ContentFolder, "_save", real)
     with shop_scope(shop):
-        Job.objects.update(due_at=timezone.now())
+        Job.objects.update(due_at=Now())
     run_jobs()
 
     assert (job.state, waiting["processing"]) == (Job.State.WAITING, True)

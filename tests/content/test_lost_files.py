@@ -16,7 +16,7 @@ from apps.content.domain import assets, contents, extraction, scripts, themes
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
-from apps.media.storage import ContentFolder, content_storage
+from apps.media.storage import ContentFolder, StorageFailed, content_storage
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
@@ -59,7 +59,7 @@ def files(theme: Theme) -> str:
 def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
     api: ApiClient, shop: Shop, main: Theme, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.ERROR, "apps.content.domain.contents"):
+    with caplog.at_level(logging.ERROR, "apps.media.storage"):
         single = api.get(files(main), **{"asset[key]": KEY})
         copied = api.put(files(main), {"asset": {"key": "assets/copy.css", "source_key": KEY}})
         public = Client().get(f"/storefront/{shop.domain}/themes/{main.pk}/{KEY}")
@@ -71,9 +71,9 @@ def test_a_lost_file_is_a_clean_refusal_that_the_log_explains(
     )
     assert float(single["Retry-After"]) > 0
     assert [copied.status_code, public.status_code, listed.status_code] == [503, 503, 200]
-    notes = [record.getMessage() for record in caplog.records if record.name == "apps.content.domain.contents"]
+    notes = [record.getMessage() for record in caplog.records if record.name == "apps.media.storage"]
     assert len(notes) == 3
-    assert all(f"of shop {shop.pk} could not be read" in note for note in notes)
+    assert all(f"File shops/{shop.pk}/content/" in note and "could not be read" in note for note in notes)
 
 
 def test_uploading_the_same_bytes_again_heals_every_theme_that_has_them(
@@ -133,7 +133,7 @@ def test_an_upload_that_was_lost_is_tried_again_and_fails_the_theme_in_the_end(s
         theme = themes.create_theme(name="Lost", upload=upload, actor="staff:1", at=timezone.now())
         content_storage().delete(upload.name)
         job = Job.objects.get()
-        with pytest.raises(contents.StorageFailed):
+        with pytest.raises(StorageFailed):
             extraction.extract_theme(job, theme_id=theme.pk)
         theme.refresh_from_db()
     assert theme.processing
@@ -176,7 +176,7 @@ def test_a_bucket_that_lost_a_file_is_no_other_than_a_folder(shop: Shop, bucket:
         content = contents.store(STYLE)
         content_storage().delete(content.name)
 
-        with pytest.raises(contents.StorageFailed):
+        with pytest.raises(StorageFailed):
             contents.read(content)
         assert not contents.is_intact(content)
         assert contents.read(contents.store(STYLE)) == STYLE

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
 from apps.content.domain import articles, blogs, contents, themes
@@ -16,14 +16,16 @@ from apps.content.models import Article, FileContent, Theme
 from apps.events.models import Event
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import shop_scope
+from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient, Response
-from tests.races import at_once
+from tests.races import at_once, meanwhile, unguarded, without
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 ROUNDS = 50
+SHOPS_AND_THEMES = {"shops_shop", "content_theme"}
 
 
 def drafts(shop: Shop, count: int) -> list[Theme]:
@@ -40,6 +42,7 @@ def delete(theme: Theme) -> Callable[[], Any]:
     return lambda: themes.delete_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
+@pytest.mark.race(control="test_without_the_lock_the_index_still_allows_one_published_theme_only")
 def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> None:
     shop = factories.make_shop()
     one, two = drafts(shop, 2)
@@ -53,22 +56,27 @@ def test_two_publishes_at_once_always_leave_exactly_one_published_theme() -> Non
             assert Theme.objects.get(role="main").pk in {one.pk, two.pk}
 
 
-def test_without_the_lock_the_index_still_allows_one_published_theme_only(monkeypatch: Any) -> None:
+def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> None:
+    """The control: both take the place of the theme that was published, and the database refuses the second."""
     shop = factories.make_shop()
-    monkeypatch.setattr(themes, "lock_shop", lambda: shop)
-    refused = 0
+    one, two = drafts(shop, 2)
 
-    for _ in range(ROUNDS):
-        one, two = drafts(shop, 2)
-        results = at_once(shop, publish(one), publish(two), refusals=IntegrityError)
-        refused += sum(isinstance(result, IntegrityError) for result in results)
-        with shop_scope(shop):
-            assert Theme.objects.filter(role="main").count() == 1
-            Theme.objects.exclude(role="main").delete()
-
-    assert refused, "the control must show the race"
+    with pytest.raises(IntegrityError, match="content_theme_one_main_per_shop"):
+        unguarded(shop, publish(one), publish(two), locks=SHOPS_AND_THEMES)
 
 
+def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
+    """The control: who deletes sees a draft, and customers are left without a theme."""
+    shop = factories.make_shop()
+    (draft,) = drafts(shop, 1)
+
+    unguarded(shop, publish(draft), delete(draft), locks=SHOPS_AND_THEMES)
+
+    with shop_scope(shop):
+        assert not Theme.objects.filter(role="main").exists()
+
+
+@pytest.mark.race(control="test_without_the_lock_a_theme_is_deleted_that_was_just_published")
 def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one() -> None:
     shop = factories.make_shop()
 
@@ -86,6 +94,7 @@ def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_o
             Theme.objects.exclude(role="main").delete()
 
 
+@pytest.mark.race(control="test_without_the_shops_lock_there_is_a_21st_theme")
 def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
     shop = factories.make_shop()
     drafts(shop, 14)
@@ -97,6 +106,21 @@ def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
     assert sum(isinstance(result, themes.TooManyThemes) for result in results) == 5
     with shop_scope(shop):
         assert Theme.objects.count() == 20
+
+
+def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
+    """The control: both count nineteen."""
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        Theme.objects.bulk_create(Theme(shop=shop, name=f"Theme {number}") for number in range(18))
+
+    def create() -> Theme:
+        return themes.create_theme(name="New", actor="staff:1", at=timezone.now())
+
+    unguarded(shop, create, create, locks={"shops_shop"})
+
+    with shop_scope(shop):
+        assert Theme.objects.count() == 21
 
 
 # --- what one request found and another one deletes ---
@@ -117,6 +141,7 @@ def deletions(shop: Shop, topic: str, subject: int) -> int:
         return Event.objects.filter(topic=topic, subject_id=subject).count()
 
 
+@pytest.mark.race(control="test_without_the_blogs_lock_the_foreign_key_tells_that_it_went")
 def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient) -> None:
     shop = api.installation.shop
     for number in range(ROUNDS // 2):
@@ -136,6 +161,23 @@ def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: A
             assert not Article.objects.exists()
 
 
+def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
+    """The control: the article is written, and refused at the commit only."""
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+    pk = blog.pk
+
+    with pytest.raises(IntegrityError, match="is not present"):
+        unguarded(
+            shop,
+            lambda: blogs.delete_blog(blog, actor="system", at=timezone.now()),
+            lambda: articles.create_article(pk, {"title": "Hello"}, actor="system", at=timezone.now()),
+            locks={"content_blog"},
+        )
+
+
+@pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
 def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -> None:
     shop = api.installation.shop
     with shop_scope(shop):
@@ -157,6 +199,7 @@ def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient) -
         assert deletions(shop, "articles/delete", article.pk) == 1
 
 
+@pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
 def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient) -> None:
     shop = api.installation.shop
     for _ in range(ROUNDS // 2):
@@ -177,6 +220,23 @@ def test_a_theme_is_deleted_once_whatever_else_is_done_to_it(api: ApiClient) -> 
         assert deletions(shop, "themes/delete", theme.pk) == 1
 
 
+def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClient) -> None:
+    """The control: both find the row, and both tell that it went."""
+    shop = api.installation.shop
+    (theme,) = drafts(shop, 1)
+    article, _ = read_twice(shop)
+
+    def delete_article() -> None:
+        articles.delete_article(Article.objects.get(pk=article.pk), actor="staff:1", at=timezone.now())
+
+    unguarded(shop, delete_article, delete_article, locks={"content_blog", "content_article"})
+    unguarded(shop, delete(theme), delete(theme), locks=SHOPS_AND_THEMES)
+
+    assert deletions(shop, "articles/delete", article.pk) == 2
+    assert deletions(shop, "themes/delete", theme.pk) == 2
+
+
+@pytest.mark.race(control="test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle")
 def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(api: ApiClient) -> None:
     shop = api.installation.shop
     one, two = drafts(shop, 2)
@@ -188,6 +248,24 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
         assert found == [200, 200]
 
 
+@pytest.mark.deadlocks(1)
+def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
+    """The control: who publishes another one holds the shop, and comes to the published theme then."""
+    shop = factories.make_shop()
+    (draft,) = drafts(shop, 1)
+    with shop_scope(shop):
+        main = Theme.objects.get(role="main")
+
+    def send_back() -> None:
+        with transaction.atomic():
+            themes.rename(main, "Other", actor="staff:1", at=timezone.now())
+            themes.publish(main, actor="staff:1", at=timezone.now())
+
+    with pytest.raises(OperationalError, match="deadlock"):
+        meanwhile(shop, lock_shop, send_back, then=lambda: themes.hold(draft))
+
+
+@pytest.mark.race(control="test_without_the_blogs_lock_articles_want_the_same_handle")
 def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -205,6 +283,20 @@ def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
     assert blog.tags == "a, b"
 
 
+def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
+    """The control: the handle that was free for both is refused to the second."""
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+
+    def write() -> Article:
+        return articles.create_article(blog.pk, {"title": "Hello"}, actor="staff:1", at=timezone.now())
+
+    with pytest.raises(IntegrityError, match="content_article_handle_once_per_blog"):
+        unguarded(shop, write, write, locks={"content_blog"})
+
+
+@pytest.mark.race(control="test_without_the_unique_key_the_same_bytes_are_two_contents")
 def test_the_same_bytes_stored_at_once_are_one_content() -> None:
     shop = factories.make_shop()
     datas = [f"text {number}".encode() for number in range(40)]
@@ -216,6 +308,18 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
         assert FileContent.objects.filter(sha256__in=[row.sha256 for row in results[0]], stored=True).count() == 40
 
 
+def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
+    """The control: nobody looks before inserting."""
+    shop = factories.make_shop()
+
+    with without(FileContent, "shop_id", "sha256"):
+        unguarded(shop, lambda: contents.store(b"text"), lambda: contents.store(b"text"))
+
+        with shop_scope(shop):
+            assert FileContent.objects.filter(size=4).count() == 2
+
+
+@pytest.mark.race(control="test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer")
 def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() -> None:
     shop = factories.make_shop()
 
@@ -231,3 +335,72 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer() ->
 
         with shop_scope(shop):
             assert contents.read(FileContent.objects.get(pk=stored.pk, stored=True)) == data
+
+
+def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> None:
+    """The control: who clears goes by what nobody had wanted before."""
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        content = contents.store(b"wanted")
+        FileContent.objects.filter(pk=content.pk).update(used_at=timezone.now() - contents.GRACE * 2)
+
+    unguarded(
+        shop,
+        lambda: contents.store(b"wanted"),
+        lambda: contents.clear_unused(timezone.now()),
+        locks={"content_filecontent"},
+    )
+
+    with shop_scope(shop):
+        assert not FileContent.objects.get(pk=content.pk).stored
+
+
+def changed(article: Article, **attrs: object) -> Callable[[], Any]:
+    return lambda: articles.update_article(article, dict(attrs), actor="staff:1", at=timezone.now())
+
+
+def read_twice(shop: Shop) -> tuple[Article, Article]:
+    """One article as two requests have read it before either wrote."""
+    with shop_scope(shop):
+        blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+        attrs = {"title": "x", "body_html": "first", "tags": "a"}
+        made = articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+        return Article.objects.get(pk=made.pk), Article.objects.get(pk=made.pk)
+
+
+def outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
+    """The tags of the article, of its rows and of its blog, and the texts that were ever there."""
+    with shop_scope(shop):
+        row = Article.objects.get(pk=article.pk)
+        texts = {row.body_html, *row.text_versions.values_list("body_html", flat=True)}
+        rows = set(row.tag_rows.values_list("name", flat=True))
+        return set(row.tags.split(", ")), rows, set(row.blog.tags.split(", ")), texts
+
+
+@pytest.mark.race(control="test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text")
+def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step() -> None:
+    shop = factories.make_shop()
+    for _ in range(ROUNDS // 2):
+        one, two = read_twice(shop)
+
+        at_once(shop, changed(one, tags="b", body_html="second"), changed(two, tags="a", body_html="third"))
+
+        tags, rows, of_blog, texts = outcome(shop, one)
+        assert tags == rows == of_blog
+        assert texts == {"first", "second", "third"}
+
+
+def test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text() -> None:
+    """The control: without the blog's and its own lock, both take the first text for the one that they replace."""
+    shop = factories.make_shop()
+    one, two = read_twice(shop)
+
+    unguarded(
+        shop,
+        changed(one, tags="b", body_html="second"),
+        changed(two, tags="c", body_html="third"),
+        locks={"content_blog", "content_article"},
+    )
+
+    *_, texts = outcome(shop, one)
+    assert texts == {"first", "third"}, "the second text is nowhere, as if nobody had written it"

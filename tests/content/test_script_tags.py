@@ -133,7 +133,8 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
     with shop_scope(shop):
         assert list(ScriptTag.objects.values_list("id", flat=True)) == [kept["id"]]
         topics = list(Event.objects.order_by("id").values_list("topic", flat=True))
-    assert topics[-2:] == ["script_tags/delete", "app/uninstalled"]
+    # The app may still be told of the first.
+    assert topics[-2:] == ["app/uninstalled", "script_tags/delete"]
 
 
 def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
@@ -156,7 +157,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     ScriptTagFactory.create_batch(count, shop=shop, app=api.installation.app)
     api.get("shop.json")
 
-    with django_assert_num_queries(3):  # token, page, rows
+    with django_assert_num_queries(4):  # token, the end of the walk, page, rows
         response = api.get("script_tags.json")
 
     assert len(response.json()["script_tags"]) == count

@@ -337,3 +337,50 @@ def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
 
     assert reader.get("themes.json").status_code == 200
     assert reader.post("themes.json", {"theme": {"name": "x"}}).status_code == 403
+
+
+def failed_wish(shop: Shop) -> Theme:
+    """A theme that was to be published and whose files could not be had."""
+    theme = themes.create_theme(name="Late", role="main", actor="system", at=timezone.now())
+    themes.fail(theme.pk, reason="No such host", actor="system", at=timezone.now())
+    return Theme.objects.get(pk=theme.pk)
+
+
+def finish(theme: Theme) -> None:
+    themes.retry(theme, actor="system", at=timezone.now())
+    files = {asset.key: asset.content for asset in Asset.objects.select_related("content").filter(theme__role="main")}
+    themes.complete(theme.pk, files, actor="system", at=timezone.now())
+
+
+def test_a_theme_that_failed_is_still_published_by_a_later_try(shop: Shop) -> None:
+    with shop_scope(shop):
+        theme = failed_wish(shop)
+
+        finish(theme)
+
+        assert Theme.objects.get(role="main").pk == theme.pk
+
+
+def test_who_publishes_another_theme_meanwhile_has_the_last_word(shop: Shop) -> None:
+    """Weeks later somebody tries the failed theme again: customers keep the theme that was chosen since."""
+    with shop_scope(shop):
+        theme = failed_wish(shop)
+        chosen = themes.duplicate(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())
+        themes.publish(chosen, actor="staff:1", at=timezone.now())
+
+        finish(theme)
+
+        assert Theme.objects.get(role="main").pk == chosen.pk
+        assert Theme.objects.get(pk=theme.pk).previewable
+
+
+def test_of_two_themes_that_wait_the_one_asked_for_last_is_published(shop: Shop) -> None:
+    with shop_scope(shop):
+        first = themes.create_theme(name="First", role="main", actor="system", at=timezone.now())
+        second = themes.create_theme(name="Second", role="main", actor="system", at=timezone.now())
+        files = {asset.key: asset.content for asset in Asset.objects.select_related("content").all()}
+
+        themes.complete(second.pk, files, actor="system", at=timezone.now())
+        themes.complete(first.pk, files, actor="system", at=timezone.now())
+
+        assert Theme.objects.get(role="main").pk == second.pk

@@ -6,6 +6,7 @@ Rule: reliability, A12 to A14.
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import time_machine
@@ -13,10 +14,12 @@ from django.conf import settings
 from django.contrib.auth import hashers
 from django.core import mail
 from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.api.models import IdempotencyKey
 from apps.customers.domain import accounts, tokens
 from apps.customers.models import Customer, Invitation
 from apps.events.models import Event
@@ -80,6 +83,21 @@ def test_a_customer_activates_the_account_in_a_browser(api: ApiClient, shop: Sho
     with shop_scope(shop):
         event = Event.objects.get(topic="customers/enable")
     assert event.actor == f"customer:{customer.pk}"
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
+)
+def test_the_page_of_an_activation_leads_nowhere_else(api: ApiClient, customer: Customer, address: str) -> None:
+    asked = f"{link(api, customer)}?{urlencode({'next': address})}"
+
+    pages = [Client().get(asked), Client().post(asked, {**PASSWORD, "next": address})]
+
+    assert [page.status_code for page in pages] == [200, 200]
+    for page in pages:
+        assert "Location" not in page
+        assert address not in page.content.decode()
+        assert "evil.example" not in page.content.decode()
 
 
 def test_the_page_needs_the_form_that_it_showed(api: ApiClient, customer: Customer) -> None:
@@ -171,6 +189,29 @@ def test_the_link_of_a_later_password_is_dead(api: ApiClient, shop: Shop, custom
     assert Client().post(url, PASSWORD).status_code == 410
 
 
+@pytest.mark.parametrize(("email", "status"), [("eve@example.com", 410), ("", 410), ("ANNA@example.com", 200)])
+def test_a_link_that_went_to_another_email_is_dead(api: ApiClient, customer: Customer, email: str, status: int) -> None:
+    url = link(api, customer)
+
+    api.put(f"customers/{customer.pk}.json", {"customer": {"email": email, "last_name": "Berg"}})
+
+    assert [Client().get(url).status_code, Client().post(url, PASSWORD).status_code] == [status] * 2
+
+
+def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    api.post(f"customers/{customer.pk}/send_invite.json")
+
+    changed = api.put(f"customers/{customer.pk}.json", {"customer": {"email": "new@example.com"}})
+    run_jobs(shop)
+
+    # Not even the mail that had not gone out yet.
+    assert mail.outbox == []
+    assert changed.json()["customer"]["state"] == reload(customer).state == "disabled"
+    api.post(f"customers/{customer.pk}/send_invite.json")
+    run_jobs(shop)
+    assert [message.to for message in mail.outbox] == [["new@example.com"]]
+
+
 def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
     made = tokens.make_token("activation", shop_id=1, customer_id=2, nonce="n")
 
@@ -182,6 +223,15 @@ def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
     }
 
     assert {key for key, nonce in read.items() if nonce is not None} == {("activation", 1, 2)}
+
+
+def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Customer, settings: Any) -> None:
+    url = link(api, customer)
+    former, settings.SECRET_KEY = settings.SECRET_KEY, "another"
+    refused = Client().get(url)
+    settings.SECRET_KEY_FALLBACKS = [former]
+
+    assert (refused.status_code, Client().get(url).status_code) == (410, 200)
 
 
 def test_another_purposes_token_does_not_activate(api: ApiClient, shop: Shop, customer: Customer) -> None:
@@ -222,6 +272,25 @@ def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
         steps.append((len(queries), *counts.values()))
 
     assert steps == [(2, 1, 0), (2, 1, 0)]
+
+
+def test_a_kept_answer_holds_no_activation_link(api: ApiClient, shop: Shop, customer: Customer) -> None:
+    path = f"customers/{customer.pk}/account_activation_url.json"
+    first = api.post(path, {}, Idempotency_Key="k")
+    url = first.json()["account_activation_url"]
+    nonce = reload(customer).activation_nonce
+
+    with shop_scope(shop):
+        kept = bytes(IdempotencyKey.objects.get().body)
+    assert nonce.encode() not in kept
+    assert api.post(path, {}, Idempotency_Key="k").content == first.content
+
+    Client().post(url.removeprefix(settings.BASE_URL), PASSWORD)
+    used = api.post(path, {}, Idempotency_Key="k")
+    assert (used.status_code, used["Idempotent-Replayed"]) == (200, "true")
+    assert used.json() == {"account_activation_url": None}
+    api.delete(f"customers/{customer.pk}.json")
+    assert api.post(path, {}, Idempotency_Key="k").content == used.content
 
 
 def test_declining_ends_the_invitation(api: ApiClient, shop: Shop, customer: Customer) -> None:
@@ -379,7 +448,7 @@ def test_an_invitation_is_sent_once_and_not_after_its_link_was_replaced(
     api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": {"subject": "Second"}})
     run_jobs(shop)
     with shop_scope(shop):
-        Job.objects.update(state=Job.State.WAITING, due_at=timezone.now())
+        Job.objects.update(state=Job.State.WAITING, due_at=Now())
     run_jobs(shop)
 
     assert [sent.subject for sent in mail.outbox] == ["Second"]

@@ -252,3 +252,97 @@ def test_list_pages_by_id(api: ApiClient, customer: Customer) -> None:
 
     assert [row["id"] for row in page.json()["addresses"]] == ids[:2]
     assert 'rel="next"' in page["Link"]
+
+
+def with_addresses(api: ApiClient, *addresses: dict[str, Any]) -> dict[str, Any]:
+    body = {"customer": {"first_name": "Ann", "addresses": list(addresses)}}
+    made: dict[str, Any] = api.post("customers.json", body).json()["customer"]
+    return made
+
+
+def lines_of(customer: dict[str, Any]) -> list[str]:
+    return sorted(address["address1"] for address in customer["addresses"])
+
+
+def test_addresses_of_a_changed_customer_are_set(api: ApiClient) -> None:
+    made = with_addresses(api, {"address1": "Stays"}, {"address1": "Changes"}, {"address1": "Goes"})
+    by_line = {address["address1"]: address for address in made["addresses"]}
+    wanted = [by_line["Stays"], by_line["Changes"] | {"address1": "Changed"}, {"address1": "New", "country": "Sweden"}]
+
+    changed = api.put(f"customers/{made['id']}.json", {"customer": {"addresses": wanted}}).json()["customer"]
+
+    assert lines_of(changed) == ["Changed", "New", "Stays"]
+    ids = {address["address1"]: address["id"] for address in changed["addresses"]}
+    assert (ids["Stays"], ids["Changed"]) == (by_line["Stays"]["id"], by_line["Changes"]["id"])
+    assert changed["default_address"]["address1"] == "Stays"
+    assert next(a for a in changed["addresses"] if a["address1"] == "New")["country_code"] == "SE"
+
+
+def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api: ApiClient) -> None:
+    made = with_addresses(api, {"address1": "Old"}, {"address1": "Other"})
+
+    path = f"customers/{made['id']}.json"
+    changed = api.put(path, {"customer": {"addresses": [{"address1": "First"}, {"address1": "Second"}]}}).json()
+    emptied = api.put(path, {"customer": {"addresses": []}}).json()
+
+    assert changed["customer"]["default_address"]["address1"] == "First"
+    assert (emptied["customer"]["addresses"], emptied["customer"].get("default_address")) == ([], None)
+
+
+def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop) -> None:
+    """A customer lists ten; who sends them back cannot have meant the others."""
+    made = with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
+    shown = api.get(f"customers/{made['id']}.json").json()["customer"]
+
+    api.put(f"customers/{made['id']}.json", {"customer": {"addresses": shown["addresses"][:9]}})
+
+    with shop_scope(shop):
+        assert Address.objects.count() == 11
+
+
+@pytest.mark.parametrize(
+    "value", ["x", [1], [{"id": 2**40, "address1": "A"}], [{"address1": "A", "country": "Nowhere"}], [{}]]
+)
+def test_addresses_that_do_not_fit_change_nothing(api: ApiClient, value: Any) -> None:
+    made = with_addresses(api, {"address1": "Stays"})
+
+    refused = api.put(f"customers/{made['id']}.json", {"customer": {"note": "x", "addresses": value}})
+
+    assert refused.status_code == 422
+    assert all(name.startswith("addresses") for name in refused.json()["errors"])
+    assert api.get(f"customers/{made['id']}.json").json()["customer"] == made
+
+
+def test_an_address_can_be_named_once(api: ApiClient) -> None:
+    made = with_addresses(api, {"address1": "A"})
+    twice = [made["addresses"][0], made["addresses"][0] | {"address1": "B"}]
+
+    refused = api.put(f"customers/{made['id']}.json", {"customer": {"addresses": twice}})
+
+    assert refused.json() == {"errors": {"addresses.1.id": ["is invalid"]}}
+
+
+@pytest.mark.parametrize(
+    "field", ["first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone"]
+)
+def test_a_line_of_an_address_comes_back_blank_or_absent_as_it_was_sent(api: ApiClient, field: str) -> None:
+    other = "city" if field == "address1" else "address1"
+    customer = with_addresses(api, {other: "Main Street", field: ""})
+    path = f"customers/{customer['id']}/addresses"
+    blank, absent = customer["addresses"][0], api.post(f"{path}.json", {"address": {other: "B", field: None}}).json()
+
+    assert blank[field] == ""
+    assert absent["customer_address"][field] is None
+    changed = api.put(f"{path}/{blank['id']}.json", {"address": {field: None}}).json()["customer_address"]
+    assert changed[field] is None
+
+
+@pytest.mark.parametrize("field", ["address2", "company"])
+def test_an_order_shows_its_address_with_blank_lines_as_they_were_sent(api: ApiClient, field: str) -> None:
+    address = {"address1": "Main Street", "country": "Canada", field: ""}
+    body = {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}], "shipping_address": address}}
+
+    shown = api.post("orders.json", body).json()["order"]["shipping_address"]
+
+    assert shown[field] == ""
+    assert shown["city"] is None

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.api.models import IdempotencyKey
 from apps.customers.domain import personal_data
 from apps.customers.models import ConsentChange, Customer
 from apps.events.domain.recording import add_audience, remove_audience
 from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -83,6 +85,25 @@ def test_an_erased_customer_is_found_no_more_and_the_email_is_free(api: ApiClien
     assert api.get(f"customers/{customer.pk}.json").json()["customer"]["email"] is None
 
 
+def test_a_replay_after_an_erasure_shows_nothing_and_does_nothing(api: ApiClient, shop: Shop) -> None:
+    body = {"customer": {"email": "marker@example.com", "first_name": "Marker"}}
+    other = {"customer": {"email": "lee@example.com", "first_name": "Lee"}}
+    first = api.post("customers.json", body, Idempotency_Key="marker@example.com")
+    strangers = api.post("customers.json", other, Idempotency_Key="k")
+    with shop_scope(shop):
+        made = Customer.objects.get(email="marker@example.com")
+        personal_data.redact(made, actor="staff:1", at=timezone.now())
+        kept = repr(list(IdempotencyKey.objects.values_list()))
+
+    again = api.post("customers.json", body, Idempotency_Key="marker@example.com")
+
+    assert "arker" not in kept
+    assert (first.status_code, again.status_code, again.json()) == (201, 201, {})
+    with shop_scope(shop):
+        assert Customer.objects.count() == 2
+    assert api.post("customers.json", other, Idempotency_Key="k").content == strangers.content
+
+
 def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer) -> None:
     personal_data.redact(customer, actor="staff:1", at=timezone.now())
     api.put(f"customers/{customer.pk}.json", {"customer": {"email": "marker@example.com", "note": "Marker"}})
@@ -115,7 +136,7 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
         erased.append((row.pk, actor))
 
     monkeypatch.setattr(personal_data, "_parts", {})
-    personal_data.register("things", export=lambda row: [row.pk], redact=redact)
+    personal_data.register("things", redact=redact, places={}, export=lambda row: [row.pk])
     exported = personal_data.export(customer)
     personal_data.redact(customer, actor="staff:1", at=timezone.now())
 

@@ -5,6 +5,7 @@ Rule: reliability, M10 and A12.
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,15 +13,14 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from apps.customers.domain import accounts
-from apps.customers.domain.accounts import LinkDead
+from apps.customers.domain import accounts, addresses
 from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.races import at_once
+from tests.races import at_once, unguarded, without
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -43,6 +43,7 @@ def creates(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
     ],
     ids=["the same", "case and blanks", "Unicode forms", "phone spellings"],
 )
+@pytest.mark.race(control="test_without_the_unique_keys_one_contact_is_twos")
 def test_of_creates_with_the_same_contact_one_succeeds(
     api: ApiClient, shop: Shop, field: str, values: list[str]
 ) -> None:
@@ -56,6 +57,7 @@ def test_of_creates_with_the_same_contact_one_succeeds(
         assert Event.objects.filter(topic="customers/create").count() == 1
 
 
+@pytest.mark.race(control="test_without_the_unique_keys_one_contact_is_twos")
 def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         ids = [make_customer().pk for _ in range(4)]
@@ -69,6 +71,19 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
     assert Counter(answer.status_code for answer in answers) == {200: 1, 422: 3}
 
 
+def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop) -> None:
+    """The control: who looks whether a contact is taken does not see those who come at the same moment."""
+    contacts: list[dict[str, Any]] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
+    with without(Customer, "shop_id", "email_key"), without(Customer, "shop_id", "phone"):
+        for contact in contacts:
+            answer = unguarded(
+                shop,
+                partial(make_customer, **contact),
+                partial(api.post, "customers.json", {"customer": {"first_name": "A", **contact}}),
+            )
+            assert answer.status_code == 201
+
+
 def activation(shop: Shop) -> tuple[Customer, str]:
     with shop_scope(shop):
         customer = make_customer()
@@ -77,14 +92,16 @@ def activation(shop: Shop) -> tuple[Customer, str]:
     return customer, url.removeprefix(settings.BASE_URL)
 
 
+def choosing(url: str, password: str) -> Callable[[], Any]:
+    body = {"password": password, "password_confirmation": password}
+    return lambda: Client().post(url, body).status_code
+
+
+@pytest.mark.race(control="test_without_the_condition_of_the_update_one_link_activates_twice")
 def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
     customer, url = activation(shop)
 
-    def choose(password: str) -> Callable[[], Any]:
-        body = {"password": password, "password_confirmation": password}
-        return lambda: Client().post(url, body).status_code
-
-    statuses = at_once(shop, *(choose(f"password {number}") for number in range(6)))
+    statuses = at_once(shop, *(choosing(url, f"password {number}") for number in range(6)))
 
     assert Counter(statuses) == {200: 1, 410: 5}
     with shop_scope(shop):
@@ -93,24 +110,21 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
         assert Event.objects.filter(topic="customers/enable").count() == 1
 
 
-def test_the_guard_inside_the_update_is_what_stops_the_second(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: with the nonce out of the condition, both would activate."""
-    customer, _ = activation(shop)
+def test_without_the_condition_of_the_update_one_link_activates_twice(shop: Shop) -> None:
+    """The control: both have seen the link alive, and the second password takes the place of the first."""
+    customer, url = activation(shop)
+    used = {"customers_customer": ("activation_nonce", "activation_expires_at", "state")}
+
+    status = unguarded(shop, choosing(url, "password 1"), choosing(url, "password 2"), conditions=used)
+
+    assert status == 200
     with shop_scope(shop):
-        first, second = (Customer.objects.get(pk=customer.pk) for _ in range(2))
-        words: dict[str, Any] = {"password": "password", "confirmation": "password", "at": timezone.now()}
-        accounts.activate(first, **words)
-
-        with pytest.raises(LinkDead):
-            accounts.activate(second, **words)
-        Customer.objects.filter(pk=customer.pk).update(
-            state="disabled",
-            activation_nonce=second.activation_nonce,
-            activation_expires_at=timezone.now() + accounts.LIFETIME,
-        )
-        accounts.activate(second, **words)
+        customer.refresh_from_db()
+        assert customer.check_password("password 2")
+        assert Event.objects.filter(topic="customers/enable").count() == 2
 
 
+@pytest.mark.race(no_guard="a customer has one column for the secret: that of the link made last")
 def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
@@ -123,6 +137,7 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
 
 
+@pytest.mark.race(control="test_without_the_customers_lock_an_address_is_left_and_none_is_the_default")
 def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
@@ -139,6 +154,7 @@ def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Sh
     assert sorted(row["default"] for row in shown["addresses"]) == [False] * 4 + [True]
 
 
+@pytest.mark.race(control="test_without_the_customers_lock_an_address_is_left_and_none_is_the_default")
 def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
@@ -156,3 +172,22 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
     assert answers[0].status_code in {200, 422}
     shown = api.get(f"customers/{customer.pk}.json").json()["customer"]
     assert (shown["default_address"] is None) == (shown["addresses"] == [])
+
+
+def test_without_the_customers_lock_an_address_is_left_and_none_is_the_default(shop: Shop) -> None:
+    """The control: who deletes the default does not see the address that is being added."""
+    by: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
+    with shop_scope(shop):
+        customer = make_customer()
+        default = make_address(customer)
+
+    unguarded(
+        shop,
+        lambda: addresses.create_address(customer, {"city": "Lund", "country": "Sweden"}, **by),
+        lambda: addresses.delete_addresses(customer, [default.pk], **by),
+        locks={"customers_customer"},
+    )
+
+    with shop_scope(shop):
+        customer.refresh_from_db()
+        assert (customer.default_address, customer.addresses.count()) == (None, 1)

@@ -98,6 +98,21 @@ def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: st
     assert topics_of(shop, "inventory_items/") == ["inventory_items/create"]
 
 
+@pytest.mark.parametrize(
+    ("currency", "cost", "finer"), [("JPY", "5", "5.0"), ("USD", "5.25", "5.251"), ("KWD", "5.251", "5.2511")]
+)
+def test_costs_have_the_decimals_of_the_shops_currency(
+    api: ApiClient, shop: Shop, currency: str, cost: str, finer: str
+) -> None:
+    item = make_item(shop, cost="0")
+    Shop.objects.filter(pk=shop.pk).update(currency=currency)
+    path = f"inventory_items/{item.pk}.json"
+
+    assert api.put(path, {"inventory_item": {"cost": finer}}).json() == {"errors": {"cost": ["is invalid"]}}
+    assert api.put(path, {"inventory_item": {"cost": cost}}).json()["inventory_item"]["cost"] == cost
+    assert api.get(path).json()["inventory_item"]["cost"] == cost
+
+
 @pytest.mark.parametrize("country", ["US", None])
 def test_a_province_goes_with_its_country(api: ApiClient, shop: Shop, country: str | None) -> None:
     item = make_item(shop, country_code_of_origin="CA", province_code_of_origin="QC")
@@ -159,7 +174,7 @@ def test_lists_cost_the_same_queries_however_many_rows(
     for path, query, size, queries in (
         ("locations.json", {}, count + 1, 3),
         ("inventory_items.json", {}, count, 3),
-        ("inventory_levels.json", {"location_ids": str(location.pk)}, count, 3),
+        ("inventory_levels.json", {"location_ids": str(location.pk)}, count, 4),  # the end of the walk too
         (f"locations/{location.pk}/inventory_levels.json", {}, count, 3),
     ):
         with django_assert_num_queries(queries):

@@ -169,6 +169,22 @@ def test_connect_is_done_once_and_delete_takes_the_rest_off_the_books(api: ApiCl
     ]
 
 
+def test_the_last_level_of_an_item_cannot_be_deleted(api: ApiClient, shop: Shop) -> None:
+    item, first, depot = make_item(shop), first_location(shop), make_location(shop)
+    put(item, first, 6)
+    path = f"inventory_levels.json?inventory_item_id={item.pk}&location_id="
+
+    refused = api.delete(f"{path}{first.pk}")
+    api.post("inventory_levels/connect.json", body_of(item, depot))
+    gone = api.delete(f"{path}{first.pk}")
+
+    assert refused.status_code == 422
+    assert refused.json() == {"errors": {"base": ["Shop location is the only location that stocks the item."]}}
+    assert gone.status_code == 200
+    assert ledger_of(item, first) == [(6, 6, "count"), (-6, 0, "disconnected")]
+    assert api.delete(f"{path}{depot.pk}").status_code == 422
+
+
 def test_an_item_moves_to_a_location_that_does_not_share(api: ApiClient, shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     service = make_location(shop, name="Service", legacy=True, permits_sku_sharing=False)

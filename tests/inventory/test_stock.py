@@ -24,7 +24,7 @@ BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What listeners are told."""
     told: list[Any] = []
-    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas: told.append(dict(deltas))])
+    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas, **_: told.append(dict(deltas))])
     monkeypatch.setattr(listeners, "_of_items", [lambda ids: told.append(list(ids))])
     return told
 
@@ -120,7 +120,10 @@ def apply_in_transaction(moves: list[Move]) -> None:
         (lambda item, first, depot: services.set_available(item, first, 4, **BY), {"delta": -1}),
         (lambda item, first, depot: services.set_available(item, first, 5, **BY), None),
         (lambda item, first, depot: services.adjust(item, first, 2, **BY), {"delta": 2}),
-        (lambda item, first, depot: services.disconnect(item, first, **BY), {"delta": -5}),
+        (
+            lambda item, first, depot: services.connect(item, depot, **BY) and services.disconnect(item, first, **BY),
+            {"delta": -5},
+        ),
         (lambda item, first, depot: services.connect(item, depot, **BY), None),
         (lambda item, first, depot: services.update_item(item, {"sku": "NEW"}, **BY), "item"),
         (lambda item, first, depot: services.update_item(item, {"sku": item.sku}, **BY), None),
@@ -218,8 +221,8 @@ def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[Inve
 
 def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Mapping[int, int]] = []
-    monkeypatch.setattr(listeners, "_of_stock", [told.append])
+    monkeypatch.setattr(listeners, "_of_stock", [lambda deltas, **_: told.append(deltas)])
 
-    listeners.tell_stock({9: 1, 2: -1, 5: 0})
+    listeners.tell_stock({9: 1, 2: -1, 5: 0}, **BY)
 
     assert [list(deltas.items()) for deltas in told] == [[(2, -1), (9, 1)]]

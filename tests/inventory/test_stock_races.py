@@ -5,12 +5,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from io import StringIO
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
+from apps.ground.locks import reread
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import locations, movements
 from apps.inventory.domain import stock as services
@@ -18,14 +20,15 @@ from apps.inventory.domain.grid import Cell, write_cells
 from apps.inventory.domain.movements import Move, OutOfStock
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.shops.models import Shop
-from tests.inventory.factories import first_location, level_of, make_item, make_location, put
-from tests.races import at_once
+from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
+from tests.races import at_once, meanwhile, unguarded
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 TWENTY = 20
+ITEMS_AND_LEVELS = {"inventory_inventoryitem", "inventory_inventorylevel"}
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +42,7 @@ def ledger_is_sound() -> bool:
     return True
 
 
+@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     put(item, first, 100)
@@ -50,6 +54,7 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     assert ledger_is_sound()
 
 
+@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     item, first = make_item(shop), first_location(shop)
     put(item, first, 5)
@@ -83,6 +88,7 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
     assert level_of(item, first) == -15
 
 
+@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
 def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
@@ -92,6 +98,7 @@ def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     assert ledger_is_sound()
 
 
+@pytest.mark.race(control="test_in_no_order_movements_wait_in_a_circle")
 def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop) -> None:
     first = first_location(shop)
     items = [make_item(shop) for _ in range(4)]
@@ -115,6 +122,30 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
     assert ledger_is_sound()
 
 
+@pytest.mark.deadlocks(1)
+def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: levels are changed in the order in which they are named."""
+    monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
+    first = first_location(shop)
+    one, two = make_item(shop), make_item(shop)
+
+    def take(*items: Any) -> Callable[[], Any]:
+        moves = [Move(item.pk, first.pk, -1, may_oversell=True) for item in items]
+        return lambda: movements.apply(moves, reason=StockMovement.Reason.SALE, **BY)
+
+    with pytest.raises(OperationalError, match="deadlock"):
+        meanwhile(shop, hold_level(one), in_transaction(take(two, one)), then=hold_level(two))
+
+
+def hold_level(item: Any) -> Callable[[], Any]:
+    return lambda: InventoryLevel.objects.select_for_update().get(item=item)
+
+
+def in_transaction(work: Callable[[], Any]) -> Callable[[], Any]:
+    return transaction.atomic(work)
+
+
+@pytest.mark.race(control="test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one")
 def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
@@ -126,7 +157,22 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
     assert ledger_is_sound()
 
 
+def test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one(shop: Shop) -> None:
+    """The control: without the item's and the level's lock the second counts from what the first has changed."""
+    item, first = make_item(shop), first_location(shop)
+
+    unguarded(
+        shop,
+        lambda: services.set_available(item, first, 5, **BY),
+        lambda: services.set_available(item, first, 7, **BY),
+        locks=ITEMS_AND_LEVELS,
+    )
+
+    assert level_of(item, first) == 12
+
+
 @pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.race(control="test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger")
 def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int) -> None:
     item, depot = make_item(shop), make_location(shop)
     put(item, depot, 5)
@@ -137,6 +183,24 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
     assert ledger_is_sound()
 
 
+def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
+    """The control: the pieces that were counted meanwhile are in no book when the level goes."""
+    item, depot = make_item(shop), make_location(shop)
+    put(item, depot, 5)
+
+    unguarded(
+        shop,
+        lambda: services.set_available(item, depot, 9, **BY),
+        lambda: services.disconnect(item, depot, **BY),
+        locks=ITEMS_AND_LEVELS,
+    )
+
+    with shop_scope(shop):
+        assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
+    assert [delta for delta, _, _ in ledger_of(item, depot)] == [5, 4, -5]
+
+
+@pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
 def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
     """Two forms, each of which counts the one item and stocks the other for the first time."""
     first, depot = first_location(shop), make_location(shop)
@@ -156,6 +220,31 @@ def test_the_grid_connects_what_somebody_else_counts(shop: Shop) -> None:
     assert ledger_is_sound()
 
 
+@pytest.mark.deadlocks(1)
+def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: the item is held only when it is connected."""
+    first, depot = first_location(shop), make_location(shop)
+    item = make_item(shop)
+    cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}
+    calls = chain([lambda _: None], repeat(services.lock_items))
+
+    def skipped_once(ids: Any) -> None:
+        next(calls)(ids)
+
+    monkeypatch.setattr(services, "lock_items", skipped_once)
+
+    with pytest.raises(OperationalError, match="deadlock"):
+        meanwhile(
+            shop,
+            lambda: reread(item, no_key=True),
+            lambda: write_cells(cells, reason=StockMovement.Reason.COUNT, **BY),
+            then=hold_level(item),
+        )
+
+
+@pytest.mark.race(control="test_what_is_connected_to_an_item_that_goes_fails_at_the_commit")
 def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
     first, depot = first_location(shop), make_location(shop)
     for _ in range(5):
@@ -176,7 +265,21 @@ def test_an_item_that_goes_meanwhile_is_a_refusal(shop: Shop) -> None:
             assert not InventoryLevel.objects.filter(item_id=item.pk).exists()
 
 
+def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) -> None:
+    """The control: without the item's lock it is the foreign key that tells."""
+    item, depot = make_item(shop), make_location(shop)
+
+    with pytest.raises(IntegrityError, match="is not present"):
+        unguarded(
+            shop,
+            lambda: services.delete_items([item.pk], **BY),
+            lambda: services.connect(item, depot, **BY),
+            locks={"inventory_inventoryitem"},
+        )
+
+
 @pytest.mark.parametrize("attempt", range(5))
+@pytest.mark.race(control="test_without_the_locations_lock_it_is_stocked_and_inactive")
 def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: int) -> None:
     item, depot = make_item(shop), make_location(shop)
 
@@ -195,6 +298,23 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
     assert active == stocked
 
 
+def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> None:
+    """The control: each sees the location as it was before the other."""
+    item, depot = make_item(shop), make_location(shop)
+
+    unguarded(
+        shop,
+        lambda: locations.deactivate(depot, **BY),
+        lambda: services.set_available(item, depot, 1, **BY),
+        locks={"inventory_location"},
+    )
+
+    with shop_scope(shop):
+        assert not Location.objects.get(pk=depot.pk).active
+    assert level_of(item, depot) == 1
+
+
+@pytest.mark.race(control="test_without_the_shops_lock_no_location_is_left_or_one_too_many")
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
     first, depot = first_location(shop), make_location(shop)
 
@@ -204,6 +324,7 @@ def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
         assert Location.objects.filter(active=True).count() == 1
 
 
+@pytest.mark.race(control="test_without_the_shops_lock_no_location_is_left_or_one_too_many")
 def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> None:
     settings.LOCATION_LIMIT = 3
 
@@ -211,3 +332,24 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> N
 
     with shop_scope(shop):
         assert Location.objects.filter(active=True).count() == 3
+
+
+def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, settings: Any) -> None:
+    """The control: both count the locations that there were."""
+    settings.LOCATION_LIMIT = 2
+    first = first_location(shop)
+
+    unguarded(shop, lambda: make_location(shop), lambda: make_location(shop), locks={"shops_shop"})
+    with shop_scope(shop):
+        *others, last = Location.objects.filter(active=True).exclude(pk=first.pk)
+        assert len(others) == 1
+        locations.deactivate(last, **BY)
+    unguarded(
+        shop,
+        lambda: locations.deactivate(first, **BY),
+        lambda: locations.deactivate(others[0], **BY),
+        locks={"shops_shop"},
+    )
+
+    with shop_scope(shop):
+        assert not Location.objects.filter(active=True).exists()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from apps.ground.tenancy import current_shop, shop_scope
@@ -44,6 +45,15 @@ def ask(shop: Shop, **arguments: Any) -> Job:
         return queue.enqueue("test.task", actor="app:1", **arguments)
 
 
+def wait(shop: Shop, job: Job, seconds: float) -> None:
+    """Let time pass for a job: what was to come is that much nearer, by the database's clock."""
+    passed = timedelta(seconds=seconds)
+    with shop_scope(shop):
+        Job.objects.filter(pk=job.pk).update(
+            due_at=F("due_at") - passed, lease_until=F("lease_until") - passed, rung_at=F("rung_at") - passed
+        )
+
+
 def again(shop: Shop, job: Job) -> Job:
     with shop_scope(shop):
         return Job.objects.get(pk=job.pk)
@@ -73,7 +83,7 @@ def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, rung: list
     assert again(shop, job).state == Job.State.DONE
 
 
-def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any) -> None:
+def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     task[1].append(ValueError("not yet"))
     job = ask(shop)
 
@@ -81,7 +91,7 @@ def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[u
     waiting = again(shop, job)
     at_once = queue.run(job.key)
     task[1].clear()
-    time_machine.move_to(waiting.due_at + timedelta(seconds=1))
+    wait(shop, job, queue.BACK_OFF_SECONDS[0] + 1)
     later = queue.run(job.key)
 
     assert (waiting.state, waiting.error, waiting.attempts) == (Job.State.WAITING, "not yet", 1)
@@ -89,15 +99,13 @@ def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, rung: list[u
     assert again(shop, job).state == Job.State.DONE
 
 
-def test_job_that_always_fails_is_parked_and_others_go_on(
-    shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any
-) -> None:
+def test_job_that_always_fails_is_parked_and_others_go_on(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     task[1].append(ValueError("never"))
     job = ask(shop)
 
     for _ in range(queue.MAX_ATTEMPTS):
-        time_machine.move_to(again(shop, job).due_at + timedelta(seconds=1))
         assert queue.run(job.key)
+        wait(shop, job, 3601)
     parked = again(shop, job)
     task[1].clear()
     other = ask(shop)
@@ -125,20 +133,62 @@ def test_job_that_gives_up_is_not_tried_again_until_somebody_asks(shop: Shop, ta
     assert again(shop, job).state == Job.State.DONE
 
 
-def test_sweep_rings_for_what_a_lost_message_left_behind(
-    shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any
-) -> None:
+def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
-    later = timezone.now() + timedelta(seconds=20)
 
-    early = queue.sweep(at=timezone.now())
-    due = queue.sweep(at=later)
+    early = queue.sweep()
+    wait(shop, job, 20)
+    due = queue.sweep()
 
     assert (early, due) == (0, 1)
     assert rung[-1] == job.key
 
 
-def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any) -> None:
+def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+    with shop_scope(shop):
+        Job.objects.bulk_create(
+            [Job(shop=shop, task="test.task", due_at=timezone.now() - timedelta(minutes=1)) for _ in range(1200)]
+        )
+
+    rung_for = [queue.sweep() for _ in range(3)]
+
+    assert rung_for == [1200, 0, 0]
+    assert len(rung) == len(set(rung)) == 1200
+
+
+def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
+    job = ask(shop)
+    wait(shop, job, 20)
+    queue.sweep()
+
+    soon = queue.sweep()
+    wait(shop, job, 61)
+    later = queue.sweep()
+
+    assert (soon, later) == (0, 1)
+
+
+def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
+    shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        wait(shop, ask(shop), 20)
+
+    def absent(key: uuid.UUID) -> None:
+        if len(heard) == 1:
+            raise ConnectionError("no broker")
+        heard.append(key)
+
+    heard: list[uuid.UUID] = []
+    monkeypatch.setattr(queue, "_doorbells", [absent])
+    with_failure = queue.sweep()
+    monkeypatch.setattr(queue, "_doorbells", [heard.append])
+    back = queue.sweep()
+
+    assert (with_failure, back, len(set(heard))) == (1, 2, 3)
+
+
+def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -146,17 +196,15 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, rung: list[uuid.
         )
 
     held = queue.run(job.key)
-    time_machine.move_to(timezone.now() + timedelta(seconds=31))
-    assert queue.sweep(at=timezone.now()) == 1
+    wait(shop, job, 31)
+    assert queue.sweep() == 1
     taken = queue.run(job.key)
 
     assert (held, taken) == (False, True)
     assert again(shop, job).attempts == 2
 
 
-def test_job_that_kills_its_worker_each_time_is_parked(
-    shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any
-) -> None:
+def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, rung: list[uuid.UUID]) -> None:
     job = ask(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -199,3 +247,57 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, rung: list[uuid.UUI
 
     assert not queue.run(job.key)
     assert task[0] == []
+
+
+def test_failure_that_no_database_can_write_down_is_parked(
+    shop: Shop, task: Any, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The processes of the tests cannot tell each other of such a text either.
+    monkeypatch.setattr(queue.logger, "disabled", True)
+    task[1].append(queue.GiveUp("no \0 such \ud800 file"))
+    job = ask(shop)
+
+    queue.run(job.key)
+
+    assert again(shop, job).state == Job.State.FAILED
+    assert again(shop, job).error == "no  such ? file"
+    assert task[2] == [job.pk]
+
+
+def test_job_whose_giving_up_fails_is_parked_with_both_reasons(
+    shop: Shop, rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(job: Job, **_: Any) -> None:
+        raise queue.GiveUp("no such file")
+
+    def give_up(job: Job) -> None:
+        Job.objects.filter(pk=job.pk).update(progress_done=7)
+        raise KeyError("theme")
+
+    monkeypatch.setattr(queue, "_tasks", {})
+    queue.register("test.task", run, on_give_up=give_up)
+    job = ask(shop)
+
+    assert queue.run(job.key)
+    parked = again(shop, job)
+
+    assert (parked.state, parked.error) == (Job.State.FAILED, "no such file (and then: 'theme')")
+    assert (parked.lease, parked.progress_done) == (None, 0)
+    assert not queue.run(job.key)
+
+
+@pytest.mark.parametrize("hours", [-1, 1], ids=["an hour slow", "an hour fast"])
+def test_clock_of_a_machine_that_is_wrong_changes_nothing(
+    shop: Shop, task: Any, rung: list[uuid.UUID], time_machine: Any, hours: int
+) -> None:
+    now = timezone.now()
+    held, later = ask(shop), ask(shop, due_at=now + timedelta(minutes=20))
+    with shop_scope(shop):
+        Job.objects.filter(pk=held.pk).update(
+            state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=now + timedelta(seconds=30)
+        )
+    time_machine.move_to(now + timedelta(hours=hours))
+    fresh = ask(shop)
+
+    assert [queue.run(job.key) for job in (held, later, fresh)] == [False, False, True]
+    assert queue.sweep() == 0

@@ -1,13 +1,17 @@
 """Metafields of the shop over REST, and what every owner's routes share."""
 
+import json
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
+from tests.catalog.factories import make_product
 from tests.conftest import ApiClient, ClientWith
 from tests.wire_tables import assert_fits
 
@@ -225,7 +229,29 @@ def test_a_list_costs_the_same_queries_however_many_rows(
     for number in range(count):
         create(api, key=f"k{number}")
 
-    with django_assert_num_queries(3):  # token, page, rows
+    with django_assert_num_queries(4):  # token, the end of the walk, page, rows
         response = api.get("metafields.json")
 
     assert len(response.json()["metafields"]) == count
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_body_full_of_references_takes_one_query_for_all_of_them(
+    api: ApiClient, shop: Shop, settings: Any, escaped: bool
+) -> None:
+    with shop_scope(shop):
+        ids = [make_product(f"P{number}").pk for number in range(6)]
+
+    def refused(count: int) -> int:
+        """Send so many good references and a bad one, which is found among them; count the statements."""
+        gids = [f"gid://{settings.BRAND}/Product/{pk}" for pk in [*ids[:count], 999]]
+        value = json.dumps(gids).replace("/", "\\/") if escaped else json.dumps(gids)
+        rows = [BODY | {"key": f"k{n}", "type": "list.product_reference", "value": value} for n in range(count)]
+        with CaptureQueriesContext(connection) as queries:
+            answer = api.post("products.json", {"product": {"title": "Refers", "metafields": rows}})
+        assert answer.status_code == 422
+        assert "metafields.0.value" in answer.json()["errors"]
+        return len(queries)
+
+    api.get("shop.json")
+    assert refused(6) == refused(2)

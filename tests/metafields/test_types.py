@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
+from apps.ground.tenancy import shop_scope
 from apps.metafields.domain import types
+from apps.metafields.domain.elements import Unfit
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
 
 LARGEST = 2**53 - 1
 
@@ -30,6 +36,7 @@ LARGEST = 2**53 - 1
         ("json", {"a": [1, Decimal("2.50"), None, True, "ü"]}, '{"a":[1,2.50,null,true,"ü"]}', None),
         ("url", "https://example.com/a?b=c", "https://example.com/a?b=c", "https://example.com/a?b=c"),
         ("color", "#Ff00aA", "#Ff00aA", "#Ff00aA"),
+        ("url", "mailto:a@example.com", "mailto:a@example.com", "mailto:a@example.com"),
         ("string", "x", "x", "x"),
         ("integer", "3", "3", 3),
         ("json_string", "[]", "[]", "[]"),
@@ -106,7 +113,7 @@ def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, kept: str, s
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(kind: str, value: Any) -> None:
-    with pytest.raises(types.Unfit, match=r"."):
+    with pytest.raises(Unfit, match=r"."):
         types.read(kind, value)
 
 
@@ -128,3 +135,206 @@ def test_what_is_no_type(name: str) -> None:
     assert not types.is_type(name)
     with pytest.raises(LookupError):
         types.read(name, "x")
+
+
+COMPOUND: dict[str, Any] = {
+    "link": {"text": "Care", "url": "https://example.com/care"},
+    "money": {"amount": "5.99", "currency_code": "EUR"},
+    "weight": {"value": Decimal("2.50"), "unit": "kg"},
+    "dimension": {"value": 25, "unit": "cm"},
+    "volume": {"value": "20.0", "unit": "us_fl_oz"},
+    "rating": {"value": "3.5", "scale_min": "1.0", "scale_max": "5.0"},
+    "rich_text_field": {
+        "type": "root",
+        "children": [
+            {"type": "heading", "level": 2, "children": [{"type": "text", "value": "Care"}]},
+            {
+                "type": "list",
+                "listType": "ordered",
+                "children": [
+                    {"type": "list-item", "children": [{"type": "text", "value": "Wash", "bold": True}]},
+                    {"type": "list-item", "children": [{"type": "link", "url": "https://a.example/", "children": []}]},
+                ],
+            },
+        ],
+    },
+}
+PLAIN = {"language": ["en", "pt-BR", "zh-Hant"], "id": ["SKU 1", "ü"]}
+
+
+@pytest.mark.parametrize("kind", COMPOUND)
+def test_a_value_with_parts_is_taken_as_an_object_and_as_its_text(kind: str) -> None:
+    text = types.read(kind, COMPOUND[kind])
+
+    assert types.read(kind, text) == text
+    spaced = f" {text} "
+    assert types.read(kind, spaced) == spaced, "a text comes back byte for byte"
+
+
+@pytest.mark.parametrize("kind", ["link", "weight", "dimension", "volume", "rating"])
+def test_values_with_parts_stand_in_lists(kind: str) -> None:
+    text = types.read(f"list.{kind}", [COMPOUND[kind], COMPOUND[kind]])
+
+    assert types.read(f"list.{kind}", text) == text
+    assert text.count("{") == 2
+
+
+@pytest.mark.parametrize("kind", ["money", "rich_text_field", "language", "id", "boolean"])
+def test_types_of_one_value_have_no_list(kind: str) -> None:
+    assert types.is_type(kind)
+    assert not types.is_type(f"list.{kind}")
+
+
+@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in PLAIN.items() for value in values])
+def test_languages_and_ids_are_texts(kind: str, value: str) -> None:
+    assert types.read(kind, value) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *((kind, {}) for kind in COMPOUND),
+        *((kind, []) for kind in COMPOUND),
+        *((kind, "x") for kind in COMPOUND),
+        *((kind, 1) for kind in COMPOUND),
+        *((kind, {**COMPOUND[kind], "more": 1}) for kind in COMPOUND),
+        ("link", {"text": "x", "url": "javascript:alert(1)"}),
+        ("link", {"text": ["x"], "url": "https://a.example"}),
+        ("money", {"amount": "5.99", "currency_code": "XXX"}),
+        ("money", {"amount": "5.99", "currency_code": ["EUR"]}),
+        ("money", {"amount": "1e9", "currency_code": "EUR"}),
+        ("weight", {"value": "1", "unit": "stone"}),
+        ("weight", {"value": True, "unit": "kg"}),
+        ("weight", {"value": "1", "unit": ["kg"]}),
+        ("dimension", {"value": "NaN", "unit": "cm"}),
+        ("volume", {"value": "1", "unit": "kg"}),
+        ("rating", {"value": "6", "scale_min": "1", "scale_max": "5"}),
+        ("rating", {"value": "1", "scale_min": "5", "scale_max": "1"}),
+        ("rich_text_field", {"type": "paragraph", "children": []}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "script"}]}),
+        ("rich_text_field", {"type": "root", "children": ["x"]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "heading", "level": 7, "children": []}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "heading", "level": [1], "children": []}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "list", "children": []}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "list", "listType": [], "children": []}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": ["text"], "value": "x"}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "text", "value": 1}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "text", "value": "x", "bold": "yes"}]}),
+        ("rich_text_field", {"type": "root", "children": [{"type": "paragraph"}]}),
+        ("language", "xx"),
+        ("language", "English"),
+        ("language", "en_US"),
+        ("language", "en-XX-1"),
+        ("language", ""),
+        ("id", "a\nb"),
+        ("id", "x" * 256),
+        ("url", "mailto:"),
+        ("url", "tel:<b>"),
+    ],
+)
+def test_a_value_whose_parts_do_not_fit_is_refused(kind: str, value: Any) -> None:
+    with pytest.raises(Unfit, match=r"."):
+        types.read(kind, value)
+
+
+def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
+    node: dict[str, Any] = {"type": "text", "value": "x"}
+    for _ in range(13):
+        node = {"type": "paragraph", "children": [node]}
+
+    with pytest.raises(Unfit, match="nested"):
+        types.read("rich_text_field", {"type": "root", "children": [node]})
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new"),
+    [
+        ("string", "x", "single_line_text_field"),
+        ("string", "x\ny", "multi_line_text_field"),
+        ("integer", 3, "number_integer"),
+        ("json_string", "{}", "json"),
+    ],
+)
+def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: str, value: Any, new: str) -> None:
+    body = {"metafield": {"namespace": "n", "key": "k", "type": old, "value": value}}
+
+    made = api.post("metafields.json", body)
+
+    assert made.status_code == 201, made.content
+    assert (made.json()["metafield"]["type"], made.json()["metafield"]["value"]) == (new, value)
+
+
+def test_a_metafield_of_an_old_type_keeps_it_when_it_is_sent_back(api: ApiClient, shop: Shop) -> None:
+    made = api.post("metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}})
+    pk = made.json()["metafield"]["id"]
+    with shop_scope(shop):
+        Metafield.objects.filter(pk=pk).update(type="string")
+    read = api.get(f"metafields/{pk}.json").json()
+
+    assert api.put(f"metafields/{pk}.json", read).json() == read
+    changed = api.put(f"metafields/{pk}.json", {"metafield": {"value": "y"}}).json()["metafield"]
+    assert (changed["type"], changed["value"]) == ("string", "y")
+
+
+@pytest.mark.parametrize("name", ["variant", "variants"])
+def test_owners_are_named_in_the_singular_and_as_paths_name_them(api: ApiClient, shop: Shop, name: str) -> None:
+    with shop_scope(shop):
+        variant = make_product(prices=("1.00",)).variants.get()
+    row = {"namespace": "n", "key": "k", "type": "boolean", "value": True}
+    owner = {"owner_resource": name, "owner_id": variant.pk}
+
+    made = api.post("metafields.json", {"metafield": row | owner})
+    found = api.get("metafields.json", **{f"metafield[{part}]": value for part, value in owner.items()})
+
+    assert (made.status_code, made.json()["metafield"]["owner_resource"]) == (201, "variant")
+    assert found.json()["metafields"] == [made.json()["metafield"]]
+    nobody = api.get("metafields.json", **{"metafield[owner_resource]": "", "metafield[owner_id]": "1"})
+    assert nobody.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "new"),
+    [("string", "x", "single_line_text_field"), ("integer", 3, "number_integer"), ("json_string", "{}", "json")],
+)
+def test_the_value_type_of_old_clients_is_read_as_the_type(api: ApiClient, old: str, value: Any, new: str) -> None:
+    row = {"namespace": "n", "key": "k", "value_type": old, "value": value}
+
+    made = api.post("metafields.json", {"metafield": row})
+    beside = api.post("products.json", {"product": {"title": "Mug", "metafields": [row]}})
+    whole = api.post("metafields.json", {"metafield": row | {"key": "w", "type": "boolean", "value": True}})
+
+    assert made.status_code == 201, made.content
+    path = f"metafields/{made.json()['metafield']['id']}.json"
+    assert (made.json()["metafield"]["type"], made.json()["metafield"]["value"]) == (new, value)
+    owned = api.get(f"products/{beside.json()['product']['id']}/metafields.json").json()["metafields"]
+    assert [each["type"] for each in owned] == [new]
+    assert whole.json()["metafield"]["type"] == "boolean", "the type itself wins"
+    changed = api.put(path, {"metafield": {"value": "[1]", "value_type": "json_string"}}).json()["metafield"]
+    assert (changed["type"], changed["value"]) == ("json", "[1]")
+
+
+def test_an_id_is_given_once_per_kind_of_owner_and_name(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
+    row = {"namespace": "erp", "key": "number", "type": "id", "value": "A1"}
+    taken = {"errors": {"value": ["has already been taken"]}}
+
+    def product(**fields: Any) -> Any:
+        return api.post("products.json", {"product": {"title": "Mug", "metafields": [row | fields]}})
+
+    first, second = product().json()["product"], product(value="A2").json()["product"]
+    repeated = product()
+    own = f"products/{second['id']}/metafields"
+    moved = api.get(f"{own}.json").json()["metafields"][0]["id"]
+    changed = api.put(f"{own}/{moved}.json", {"metafield": {"value": "A1"}})
+    text = api.post(f"{own}.json", {"metafield": row | {"key": "n2", "type": "single_line_text_field"}})
+    of_shop = api.post("metafields.json", {"metafield": row})
+
+    assert (repeated.status_code, repeated.json()) == (
+        422,
+        {"errors": {"metafields.0.value": ["has already been taken"]}},
+    )
+    assert (changed.status_code, changed.json()) == (422, taken)
+    assert api.get(f"{own}/{moved}.json").json()["metafield"]["value"] == "A2"
+    assert (text.status_code, of_shop.status_code) == (201, 201), "other names, types and kinds are their own"
+    assert api.get("products/count.json").json() == {"count": 2}
+    again = api.put(f"products/{first['id']}.json", {"product": {"metafields": [row]}})
+    assert again.status_code == 200, "the same value of the same owner"

@@ -81,7 +81,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     for _ in range(count):
         api.post("orders.json", {"order": {"line_items": [{"title": "a", "price": "1.00"}]}})
 
-    with django_assert_num_queries(3):  # token, events, the apps that caused them
+    with django_assert_num_queries(4):  # token, the end of the walk, events, the apps that caused them
         response = api.get("events.json", filter="Order")
 
     assert len(response.json()["events"]) == count

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.ground.money import converted, fits, is_currency, places_of, portion, quantum_of, rounded, split
+from apps.ground.money import converted, fits, is_currency, places_of, plain, portion, quantum_of, rounded, split
 from apps.orders.domain import pricing
 from apps.orders.models import LineItem, Order, ShippingLine
 
@@ -109,11 +109,21 @@ def test_amounts_fit_with_at_most_the_decimals(amount: str, currency: str, outco
     assert fits(Decimal(amount), currency) is outcome
 
 
+@pytest.mark.parametrize(("number", "text"), [("0.200", "0.2"), ("10", "10"), ("1E+3", "1000"), ("0.000", "0")])
+def test_a_number_is_written_in_one_way(number: str, text: str) -> None:
+    assert plain(Decimal(number)) == text
+
+
 def test_roundings_go_half_up() -> None:
     assert rounded(Decimal("0.125"), "USD") == Decimal("0.13")
     assert converted(Decimal("0.005"), Decimal(100), "JPY") == 1
 
 
-@pytest.mark.parametrize("code", ["", "usd", "XYZ", "CLF", "US"])
+@pytest.mark.parametrize("code", ["USD", "JPY", "KWD", "XAF", "XOF", "XPF", "DEM"])
+def test_what_is_or_was_tender_somewhere_is_a_currency(code: str) -> None:
+    assert is_currency(code)
+
+
+@pytest.mark.parametrize("code", ["", "usd", "XYZ", "CLF", "US", "XXX", "XTS", "XAU", "XDR", "CHE", "BOV"])
 def test_unknown_currencies_and_those_with_four_decimals_are_none(code: str) -> None:
     assert not is_currency(code)

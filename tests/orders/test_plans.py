@@ -4,12 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from apps.api.resources.filters import apply_filters
 from apps.api.rows.paging import beside
 from apps.customers.models import Customer
+from apps.ground import statistics
 from apps.ground.tenancy import shop_scope
 from apps.orders.api.filters import OrderFilter
 from apps.orders.models import Order
@@ -19,7 +19,8 @@ from tests import parts
 ROWS = 6_000
 # Two weeks after the first order: a range so narrow that walking the whole list would cost more.
 EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
-IN_ORDER = "nothing" if parts.on_postgres() else "orders_order_by_shop"
+# The index of the foreign key leads through a shop's rows by their ids as well.
+IN_ORDER = () if parts.on_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
 
 
 def add_crowd(shop: Shop) -> None:
@@ -47,8 +48,7 @@ def add_crowd(shop: Shop) -> None:
             ],
             batch_size=1000,
         )
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+        statistics.count()
 
 
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
@@ -66,8 +66,8 @@ def _closed(at: Any) -> dict[str, Any]:
         ({"fulfillment_status": "partial"}, {"orders_order_by_fulfillment"}),
         ({"name": "#3000"}, {"orders_order_by_name"}),
         # SQLite keeps no histograms: it cannot know that a range is narrow, and walks the list in its order.
-        ({"created_at_max": EARLY}, {"orders_order_by_creation", IN_ORDER}),
-        ({"processed_at_max": EARLY}, {"orders_order_by_processing", IN_ORDER}),
+        ({"created_at_max": EARLY}, {"orders_order_by_creation", *IN_ORDER}),
+        ({"processed_at_max": EARLY}, {"orders_order_by_processing", *IN_ORDER}),
     ],
 )
 def test_filters_read_an_index(shop: Shop, query: dict[str, str], indexes: set[str]) -> None:

@@ -17,10 +17,10 @@ from apps.inventory.models import StockMovement
 from apps.orders.domain import payments, transitions
 from apps.orders.domain.payments import PaymentRefused
 from apps.orders.domain.stocking import NotEnoughStock
-from apps.orders.models import Order, OrderCounter
+from apps.orders.models import Order, OrderCounter, Transaction
 from apps.shops.models import Shop
 from tests.orders.factories import available, make_order, make_variant
-from tests.races import at_once
+from tests.races import at_once, unguarded, without
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -30,6 +30,7 @@ def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
     return [partial(work, number) for number in range(count)]
 
 
+@pytest.mark.race(control="test_numbers_repeat_without_the_lock")
 def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
     at_once(shop, *numbered(20, lambda n: make_order(shop, transactions=[{"kind": "refund"}] if n % 4 == 0 else [])))
 
@@ -54,6 +55,7 @@ def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
     assert at_once(shop, *numbered(5, careless)) == [1] * 5
 
 
+@pytest.mark.race(control="inventory/test_stock_races.py::test_without_the_guard_the_same_takers_oversell")
 def test_twenty_takers_of_five_units(shop: Shop) -> None:
     variant = make_variant(shop, stock=5)
     line = {"variant_id": variant.pk, "quantity": 1}
@@ -71,6 +73,7 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
         assert sorted(sold.values_list("reference", flat=True)) == sorted(Order.objects.values_list("name", flat=True))
 
 
+@pytest.mark.race(control="test_without_the_orders_lock_its_units_go_back_twice")
 def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> None:
     variant = make_variant(shop, stock=6)
     line = {"variant_id": variant.pk, "quantity": 1}
@@ -93,6 +96,21 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
         assert Customer.objects.get().orders_count == Order.objects.count()
 
 
+def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
+    """The control: both find an order that is open."""
+    variant = make_variant(shop, stock=6)
+    line = {"variant_id": variant.pk, "quantity": 1}
+    order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
+
+    def cancel() -> Order:
+        return transitions.cancel(order, actor="system", at=timezone.now())
+
+    unguarded(shop, cancel, cancel, locks={"orders_order"})
+
+    assert available(variant) == 7
+
+
+@pytest.mark.race(control="test_without_the_unique_key_one_customer_is_made_twice")
 def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
     outcomes = at_once(
         shop, *numbered(10, lambda n: make_order(shop, email="ada@example.com" if n % 2 else "ADA@example.com"))
@@ -103,6 +121,20 @@ def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
         assert Customer.objects.get().orders_count == 10
 
 
+def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
+    """The control: neither finds a customer, and both make one."""
+
+    def order() -> Order:
+        return make_order(shop, email="ada@example.com")
+
+    with without(Customer, "shop_id", "email_key"):
+        unguarded(shop, order, order)
+
+        with shop_scope(shop):
+            assert list(Customer.objects.values_list("orders_count", flat=True)) == [1, 1]
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_more_is_taken_than_was_authorized")
 def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> None:
     order = make_order(shop, financial_status="authorized", email="ada@example.com")
     capture = {"kind": "capture", "amount": Decimal("6.00")}
@@ -118,6 +150,7 @@ def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> Non
         assert Customer.objects.get().total_spent == Decimal("18.00")
 
 
+@pytest.mark.race(control="test_without_the_orders_lock_more_is_taken_than_was_authorized")
 def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> None:
     order = make_order(shop, transactions=[{"kind": "authorization", "amount": Decimal("20.00")}] * 2)
     ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
@@ -131,3 +164,19 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
     with shop_scope(shop):
         order.refresh_from_db()
         assert order.total_paid == Decimal("18.00")
+
+
+def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
+    """The control: both see the whole authorization; that each movement has a number would stop the second."""
+    order = make_order(shop, financial_status="authorized")
+
+    def capture() -> Any:
+        attrs = {"kind": "capture", "amount": Decimal("12.00")}
+        return payments.create_transaction(order, attrs, actor="system", at=timezone.now())
+
+    with without(Transaction, "order_id", "sequence"):
+        unguarded(shop, capture, capture, locks={"orders_order"})
+
+        with shop_scope(shop):
+            captured = Transaction.objects.filter(order=order, kind="capture").values_list("amount", flat=True)
+            assert sum(captured) == Decimal("24.00") > order.total_price

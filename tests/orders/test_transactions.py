@@ -74,9 +74,10 @@ def test_authorization_is_captured_in_parts(api: ApiClient, order: dict[str, Any
 def test_void_ends_an_authorization(api: ApiClient, order: dict[str, Any]) -> None:
     authorization = pay(api, order, kind="authorization").json()["transaction"]
 
-    void = pay(api, order, kind="void", parent_id=authorization["id"])
+    void = pay(api, order, kind="void", parent_id=authorization["id"], authorization="code-1")
 
-    assert (authorization["amount"], void.json()["transaction"]["amount"]) == ("100.00", "100.00")
+    assert (authorization["amount"], void.json()["transaction"]["amount"]) == ("100.00", "0.00")
+    assert void.json()["transaction"]["authorization"] is None
     assert (void.status_code, status(api, order)) == (201, "voided")
     assert pay(api, order, kind="capture", amount="1.00", parent_id=authorization["id"]).status_code == 422
     assert pay(api, order, kind="void", parent_id=authorization["id"]).status_code == 422
@@ -249,3 +250,131 @@ def test_events_of_an_order_are_its_timeline(api: ApiClient, order: dict[str, An
     assert {event["subject_type"] for event in body["events"]} == {"Order"}
     after = api.get(f"orders/{order['id']}/events.json", since_id=body["events"][1]["id"], limit=1).json()["events"]
     assert after == [body["events"][2]]
+
+
+def test_pending_payments_count_and_are_concluded_by_their_outcome(api: ApiClient, order: dict[str, Any]) -> None:
+    assert pay(api, order, kind="sale", amount="100.00", status="pending").status_code == 201
+    assert status(api, order) == "pending"
+
+    again = pay(api, order, kind="sale", amount="100.00", status="pending")
+    beside = pay(api, order, kind="sale", amount="0.01")
+    failed = pay(api, order, kind="sale", amount="100.00", status="failure")
+    second = pay(api, order, kind="sale", amount="60.00", status="pending")
+    beyond = pay(api, order, kind="sale", amount="40.01")
+    done = pay(api, order, kind="sale", amount="60.00")
+    rest = pay(api, order, kind="sale", amount="40.00")
+
+    assert again.json() == beside.json() == {"errors": {"amount": ["must be less than or equal to 0.00"]}}
+    assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 40.00"]}}
+    assert [response.status_code for response in (failed, second, done, rest)] == [201] * 4
+    assert status(api, order) == "paid"
+
+
+def test_pending_captures_reserve_their_authorization(api: ApiClient, order: dict[str, Any]) -> None:
+    pay(api, order, kind="authorization", amount="50.00")
+    pay(api, order, kind="capture", amount="30.00", status="pending")
+
+    beyond = pay(api, order, kind="capture", amount="20.01")
+    void = pay(api, order, kind="void")
+    done = pay(api, order, kind="capture", amount="30.00")
+
+    assert beyond.json() == {"errors": {"amount": ["must be less than or equal to 20.00"]}}
+    assert (void.status_code, done.status_code) == (422, 201)
+    assert api.get(f"orders/{order['id']}.json").json()["order"]["total_outstanding"] == "70.00"
+
+
+def test_an_order_comes_with_no_more_money_than_it_costs(api: ApiClient) -> None:
+    sale = {"kind": "sale", "amount": "100.00"}
+    body = {"line_items": HUNDRED, "email": "ada@example.com", "transactions": [{**sale, "status": "pending"}, sale]}
+    more = {**body, "transactions": [*body["transactions"], {**sale, "amount": "0.01"}]}
+
+    refused = api.post("orders.json", {"order": more})
+    taken = api.post("orders.json", {"order": body})
+
+    assert refused.json() == {"errors": {"transactions.2.amount": ["must be less than or equal to 0.00"]}}
+    assert taken.json()["order"]["financial_status"] == "paid"
+
+
+def test_cancelling_after_a_failed_capture_voids_the_authorization(api: ApiClient, order: dict[str, Any]) -> None:
+    pay(api, order, kind="authorization")
+    pay(api, order, kind="capture", status="pending")
+    pay(api, order, kind="capture", status="failure")
+
+    cancelled = api.post(f"orders/{order['id']}/cancel.json").json()["order"]
+
+    assert cancelled["financial_status"] == "voided"
+    kinds = [row["kind"] for row in api.get(f"orders/{order['id']}/transactions.json").json()["transactions"]]
+    assert kinds == ["authorization", "capture", "capture", "void"]
+
+
+def test_the_outcome_of_a_pending_capture_is_noted_on_a_cancelled_order(api: ApiClient, order: dict[str, Any]) -> None:
+    pay(api, order, kind="authorization")
+    pay(api, order, kind="capture", amount="70.00", status="pending")
+    assert api.post(f"orders/{order['id']}/cancel.json").json()["order"]["financial_status"] == "authorized"
+
+    other = pay(api, order, kind="capture", amount="30.00")
+    void = pay(api, order, kind="void")
+    done = pay(api, order, kind="capture", amount="70.00")
+
+    assert other.json() == {"errors": {"base": ["The order is cancelled"]}}
+    assert void.status_code == 422
+    assert done.status_code == 201, done.content
+    assert status(api, order) == "partially_paid"
+
+
+def test_an_order_with_money_through_a_gateway_cannot_be_deleted(api: ApiClient) -> None:
+    paid = place(api, transactions=[{"kind": "sale", "gateway": "card-house"}])
+    tried = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "status": "failure"}])
+    by_hand = place(api, financial_status="paid")
+    test = place(api, transactions=[{"kind": "sale", "gateway": "card-house", "test": True}])
+
+    refused = api.delete(f"orders/{paid['id']}.json")
+
+    assert refused.status_code == 422
+    assert refused.json() == {"errors": {"base": ["An order that was paid through a gateway cannot be deleted"]}}
+    assert api.get(f"orders/{paid['id']}.json").status_code == 200
+    for other in (tried, by_hand, test):
+        assert api.delete(f"orders/{other['id']}.json").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", True, []]
+)
+def test_amounts_of_payments_are_plain_digits(api: ApiClient, order: dict[str, Any], amount: Any) -> None:
+    response = pay(api, order, kind="sale", amount=amount)
+
+    assert response.status_code == 422, response.content
+    assert list(response.json()["errors"]) == ["amount"]
+    assert api.get(f"orders/{order['id']}/transactions/count.json").json() == {"count": 0}
+
+
+@pytest.mark.parametrize(
+    ("currency", "price", "finer"), [("JPY", "100", "100.0"), ("KWD", "1.005", "1.0050"), ("USD", "1.05", "1.050")]
+)
+def test_amounts_have_the_decimals_of_their_currency(api: ApiClient, currency: str, price: str, finer: str) -> None:
+    line = {"title": "Vase", "price": price}
+    body = {"email": "ada@example.com", "currency": currency, "line_items": [line]}
+
+    order = place(api, currency=currency, line_items=[line])
+    refused = api.post("orders.json", {"order": {**body, "line_items": [{**line, "price": finer}]}})
+    paid = pay(api, order, kind="sale", amount=finer)
+
+    assert order["total_price"] == price
+    assert refused.json() == {"errors": {"line_items.0.price": ["is invalid"]}}
+    assert (paid.status_code, list(paid.json()["errors"])) == (422, ["amount"])
+    assert pay(api, order, kind="sale", amount=price).status_code == 201
+
+
+def test_payments_stay_in_the_currencies_of_their_order(api: ApiClient) -> None:
+    order = place(api, presentment_currency="JPY", exchange_rate="150")
+    authorization = pay(api, order, kind="authorization", amount="15000", currency="JPY").json()["transaction"]
+
+    silent = pay(api, order, kind="sale", amount="1.00")
+    foreign = pay(api, order, kind="sale", amount="1.00", currency="EUR")
+    finer = pay(api, order, kind="sale", amount="1.5", currency="JPY")
+    mixed = pay(api, order, kind="capture", amount="1.00", currency="USD", parent_id=authorization["id"])
+
+    assert silent.json() == {"errors": {"currency": ["can't be blank"]}}
+    assert foreign.json() == {"errors": {"currency": ["is not a currency of the order"]}}
+    assert finer.json() == {"errors": {"amount": ["is invalid"]}}
+    assert mixed.json() == {"errors": {"currency": ["must be JPY, that of the authorization"]}}

@@ -204,6 +204,20 @@ def test_fetch_follows_three_redirects_to_other_hosts_and_paths(serve: Serve) ->
 
 
 @pytest.mark.usefixtures("allow_loopback")
+def test_another_host_is_sent_nothing_of_the_first(serve: Serve) -> None:
+    last = serve(answer(b"here"))
+    first = serve(answer(b"", f"Location: {last.url}", "Set-Cookie: session=s1", status="302 Found"))
+
+    with fetch(f"{first.url}a.zip?token=t1", limits=QUICK):
+        head = last.requests[0].decode()
+
+    names = [line.partition(":")[0].lower() for line in head.split("\r\n")[1:] if line]
+    assert sorted(names) == ["accept-encoding", "connection", "host", "user-agent"]
+    assert "t1" not in head
+    assert "s1" not in head
+
+
+@pytest.mark.usefixtures("allow_loopback")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_request_follows_no_redirect_so_its_secrets_stay(serve: Serve, silence: Silence, status: int) -> None:
     location = f"Location: http://127.0.0.1:{silence.port}/"

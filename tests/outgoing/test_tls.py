@@ -17,6 +17,7 @@ from apps.outgoing.connections import tls_context
 from apps.outgoing.errors import TimedOut, TooLarge, Unreachable
 
 from .servers import Names, Serve, answer, repeat
+from .test_asynchronous import outcome, post_to
 
 QUICK = Limits(max_bytes=65536, total_seconds=2)
 NOW = datetime.now(UTC)
@@ -124,3 +125,23 @@ def test_limits_hold_inside_tls(serve: Serve, certify: Certify) -> None:
         fetch(f"https://shop.example:{dripping.port}/", limits=Limits(max_bytes=65536, total_seconds=0.4))
     with pytest.raises(TooLarge):
         fetch(f"https://shop.example:{endless.port}/", limits=QUICK)
+
+
+def test_the_loops_client_checks_certificates_as_well(
+    serve: Serve, certify: Certify, names: Names, settings: Settings
+) -> None:
+    settings.OUTGOING_ALLOW = ["shop.example", "other.example"]
+    names.answers |= {name: [["127.0.0.1"]] for name in settings.OUTGOING_ALLOW}
+    found = {}
+    # First the one that nobody vouches for: what is trusted stays so.
+    for name, options, host in (
+        ("unknown", {"trusted": False}, "shop.example"),
+        ("good", {}, "shop.example"),
+        ("another name", {}, "other.example"),
+        ("expired", {"expires": NOW - DAY}, "shop.example"),
+    ):
+        server = serve(answer(b"ok"), tls=certify(**options))
+        ((result, _),) = post_to(f"https://{host}:{server.port}/")
+        found[name] = outcome(result)
+
+    assert found == {"unknown": "tls", "good": "200", "another name": "tls", "expired": "tls"}

@@ -3,6 +3,7 @@
 The table must name each route of the site: a new one fails ``test_every_route_is_in_the_table`` until it is listed.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import URLResolver
 
+from apps.bulk.models import BulkEdit
 from apps.catalog.models import Collection, Product, Variant
 from apps.content.models import MobilePlatformApplication, ScriptTag
 from apps.customers.models import Customer
@@ -21,18 +23,28 @@ from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.jobs.models import Job
 from apps.metafields.domain.setting import set_many
-from apps.shops.models import AccessToken, Installation, Shop
+from apps.shops.domain import installing
+from apps.shops.models import AccessToken, App, Installation, Shop
 from apps.staff.domain.permissions import NAMES as EVERY
 from apps.staff.models import Membership, User
 from tests import factories
+from tests.api.conftest import everything_stored
 from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_article, make_blog, make_draft, make_rewritten
 from tests.customers.factories import make_customer
 from tests.each import Each
+from tests.fulfillment.factories import make_event, make_fulfillment_order, make_service
 from tests.inventory.factories import first_location, make_item, put
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
+from tests.panel.forms import untouched
 from tests.panel.pages import OPEN, TABLE
+from tests.payments.factories import make_handler
+from tests.refunds.factories import give_back, movement_of
+from tests.shops.factories import make_purchase
+from tests.webhooks.factories import make_delivery
+
+pytestmark = pytest.mark.any_database
 
 METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
 
@@ -54,6 +66,7 @@ def things_of() -> Things:
 
     def make(shop: Shop) -> dict[str, tuple[object, ...]]:
         installation = factories.make_installation(shop, ("read_products",))
+        own = installing.create_app(name="Own", owner=shop)
         factories.make_token(installation)
         member = factories.make_member(shop)
         item, location = make_item(shop), first_location(shop)
@@ -63,11 +76,17 @@ def things_of() -> Things:
             product = make_product(prices=("1.00", "2.00"))
             tag = factories.ScriptTagFactory.create(shop=shop, app=installation.app)
             draft, version = make_draft()
+            delivery = make_delivery(installation)
+            work, happened = make_fulfillment_order(), make_event()
+            service = make_service(installation.app)
+            refund = give_back(make_order(shop, financial_status="paid"), "1.00")
             return {
                 "": (),
                 "shop": (shop.pk,),
+                "app": (own.pk,),
                 "installation": (installation.pk,),
                 "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),
+                "purchase": (installation.pk, make_purchase(installation).pk),
                 "tag": (tag.pk,),
                 "location": (location.pk,),
                 "item": (item.pk,),
@@ -77,6 +96,9 @@ def things_of() -> Things:
                 "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
                 "movement": (StockMovement.objects.get().pk,),
                 "order": (make_order(shop).pk,),
+                "refund": (refund.pk,),
+                "refund_payment": (refund.pk, movement_of(refund).pk),
+                "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
                 "export": (export.pk,),
                 "export_file": (export.pk, export.key),
                 "import": (Import.objects.create(shop=shop, name="in.csv", format="csv", actor="system").pk,),
@@ -90,6 +112,17 @@ def things_of() -> Things:
                 "article_version": make_rewritten(),
                 "theme": (draft.pk,),
                 "version": (draft.pk, version.pk),
+                "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),
+                "subscription": (delivery.subscription_id,),
+                "delivery": (delivery.pk,),
+                "fulfillment_order": (work.pk,),
+                "fulfillment_action": (work.pk, "hold"),
+                "fulfillment_of": (work.order_id,),
+                "parcel_action": (happened.fulfillment_id, "tracking"),
+                "parcel": (happened.fulfillment_id,),
+                "parcel_event": (happened.pk,),
+                "service": (service.pk,),
+                "service_pull": (service.pk, "stock"),
                 "mobile": (MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="x").pk,),
             }
 
@@ -99,7 +132,7 @@ def things_of() -> Things:
 def state() -> dict[str, Any]:
     """All that a forged request might have changed."""
     models: tuple[type[Model], ...] = (
-        Shop, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
+        Shop, App, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
     )  # fmt: skip
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models} | {
         "events": list(Event._base_manager.exclude(topic="staff/refused").order_by("pk").values_list("pk"))
@@ -143,7 +176,7 @@ def test_somebody_without_permissions_is_refused_and_changes_nothing(panel_with:
         for name, row in TABLE.items():
             with each(name):
                 args = things[row.about]
-                answers = [panel.get(name, *args), panel.post(name, *args, post="yes", confirm="bko_", active="on")]
+                answers = [panel.get(name, *args), panel.forge(name, *args, post="yes", confirm="bko_", active="on")]
                 assert [answer.status_code for answer in answers] == [403, 403]
                 assert all(b"You may not do this" in answer.content for answer in answers)
                 assert without_memory(state()) == before
@@ -193,7 +226,7 @@ def test_another_shops_object_is_not_found(owner: Panel, other_shop: Shop, thing
             if row.about and row.lets:
                 with each(name):
                     args = things[row.about]
-                    answers = [owner.get(name, *args), owner.post(name, *args, post="yes")]
+                    answers = [owner.get(name, *args), owner.forge(name, *args, post="yes")]
                     assert answers[0].status_code == 404
                     # Where nobody changes anything, a change is refused before anybody looks for the object.
                     assert answers[1].status_code in {403, 404}
@@ -227,6 +260,7 @@ def test_an_object_that_is_none_is_not_found(identity: str, owner: Panel) -> Non
         ("password_change_done", 302),
         ("autocomplete", 403),
         ("save_view", 405),
+        ("session", 200),
     ],
 )
 def test_open_pages_work_without_any_permission(name: str, status: int, panel_with: PanelWith) -> None:
@@ -284,3 +318,34 @@ def test_the_theme_is_imported_in_one_module_only() -> None:
     }
 
     assert users == {"panel/theme.py"}
+
+
+CHANGED = [name for name, row in TABLE.items() if name.endswith("_change") and row.about]
+
+
+def test_a_form_that_is_saved_untouched_changes_nothing(owner: Panel, things_of: Things) -> None:
+    """No row, no time stamp, no version, no event: apps that react to updates would be called for nothing."""
+    things = things_of(owner.shop)
+    saved = []
+
+    with Each() as each:
+        for name in CHANGED:
+            with each(name):
+                arguments = things[TABLE[name].about]
+                page = owner.get(name, *arguments)
+                if b'name="_save"' not in page.content:
+                    continue
+                before = everything_stored()
+                answer = owner.http.post(owner.url(name, *arguments), untouched(page.content.decode()))
+                assert answer.status_code == 302, shown_errors(answer.content.decode())
+                after = everything_stored()
+                changed = {table for table in before if before[table] != after[table]}
+                assert changed <= {"staff.SentForm"}, "the key of the form is spent, and nothing else happens"
+                saved.append(name)
+
+    assert len(saved) > 8, saved
+
+
+def shown_errors(page: str) -> list[str]:
+    """What a form complains of."""
+    return re.findall(r"errorlist[^>]*>(.{0,200})", page, re.DOTALL)

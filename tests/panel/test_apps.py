@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.test import Client
@@ -12,7 +13,7 @@ from apps.events.models import Event
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.shops.admin import departures
 from apps.shops.domain import installing
-from apps.shops.models import AccessToken, App, Installation, Shop, token_digest
+from apps.shops.models import AccessToken, App, AppPurchase, Installation, Shop, token_digest
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 
@@ -213,3 +214,24 @@ def test_every_scope_can_be_chosen() -> None:
     offered = {scope for row in rows() for scope in (row.read, row.write) if scope}
 
     assert offered == set(SCOPES)
+
+
+def test_staff_ask_and_decide_on_the_apps_page(owner: Panel, shop: Shop) -> None:
+    installation = factories.make_installation(shop, ())
+    key = owner.form_key("shops_installation_new_purchase", installation.pk)
+
+    refused = owner.post("shops_installation_new_purchase", installation.pk, form_key=key, name="Import", price="0")
+    owner.post("shops_installation_new_purchase", installation.pk, form_key=key, name="Import", price="12.5", test="on")
+
+    assert "must be greater than or equal to" in refused.content.decode()
+    with shop_scope(shop):
+        purchase = AppPurchase.objects.get()
+    assert (purchase.price, purchase.currency, purchase.test) == (Decimal("12.5"), "USD", True)
+    assert "12.50 USD" in owner.get("shops_installation_change", installation.pk).content.decode()
+    owner.post("shops_installation_decide", installation.pk, purchase.pk, decision="approve")
+    owner.post("shops_installation_decide", installation.pk, purchase.pk, decision="decline")
+    with shop_scope(shop):
+        purchase.refresh_from_db()
+    assert purchase.status == "active"
+    stranger = factories.make_installation(shop, ())
+    assert owner.post("shops_installation_decide", stranger.pk, purchase.pk, decision="decline").status_code == 404

@@ -61,7 +61,7 @@ def test_a_picture_that_is_none_comes_back_on_the_form(panel: Panel, shop: Shop)
     answer = panel.post("catalog_customcollection_add", **COLLECTION, picture=picture, **no_metafields())
 
     assert answer.status_code == 200
-    assert "image is invalid" in answer.content.decode()
+    assert "Image is invalid." in answer.content.decode()
 
 
 def test_members_are_found_added_ordered_and_removed(panel: Panel, shop: Shop) -> None:

@@ -69,7 +69,7 @@ def form_of(customer: Customer, *rows: dict[str, str], **fields: str) -> dict[st
 
 def row_of(address: Address, **changes: str) -> dict[str, str]:
     names = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "province", "phone")
-    sent = {name: getattr(address, name) for name in names}
+    sent = {name: getattr(address, name) or "" for name in names}
     return {"id": str(address.pk), **sent, "country_code": address.country_code, **changes}
 
 
@@ -148,12 +148,12 @@ def test_staff_add_a_customer(panel: Panel, shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"first_name": "", "last_name": "", "email": ""}, "must have a name or email address"),
-        ({"phone": "12"}, "is invalid"),
-        ({"email": "taken@example.com"}, "has already been taken"),
-        ({"email": "TAKEN@example.com"}, "has already been taken"),
-        ({"phone": "(415) 555-0199"}, "has already been taken"),
-        ({"sms_consent": "subscribed"}, "needs a phone"),
+        ({"first_name": "", "last_name": "", "email": ""}, "Must have a name or email address."),
+        ({"phone": "12"}, "Is invalid."),
+        ({"email": "taken@example.com"}, "Has already been taken."),
+        ({"email": "TAKEN@example.com"}, "Has already been taken."),
+        ({"phone": "(415) 555-0199"}, "Has already been taken."),
+        ({"sms_consent": "subscribed"}, "Needs a phone"),
     ],
 )
 def test_what_does_not_fit_comes_back_on_its_field(
@@ -289,7 +289,7 @@ def test_without_accounts_the_page_says_so(panel: Panel, customer: Customer, sho
     link = panel.http.post(panel.url("customers_customer_activation", customer.pk), follow=True)
 
     assert "switched off" in invite
-    assert "customer accounts are disabled" in messages_of(link)
+    assert "Customer accounts are disabled." in messages_of(link)
 
 
 def test_an_activation_link_is_shown_this_once(panel: Panel, customer: Customer) -> None:
@@ -324,7 +324,7 @@ def test_the_data_is_handed_over_as_a_file_and_noted(panel: Panel, customer: Cus
 
     assert response["Content-Disposition"] == f'attachment; filename="customer-{customer.pk}.json"'
     assert json.loads(response.content)["customer"]["email"] == "anna@example.com"
-    assert topics(shop)[-1] == "customers/export"
+    assert topics(shop)[-2:] == ["customers/export", "customers/data_request"]
 
 
 def test_erasing_asks_for_the_number(panel: Panel, customer: Customer, shop: Shop) -> None:
@@ -348,3 +348,13 @@ def test_what_came_after_an_erasure_can_be_erased_too(panel: Panel, customer: Cu
 
     assert "What came since can be erased as well" in page
     assert reload(customer).email == ""
+
+
+def test_what_a_customer_spent_has_the_decimals_of_the_shops_currency(
+    panel: Panel, customer: Customer, shop: Shop
+) -> None:
+    Shop.objects.filter(pk=shop.pk).update(currency="JPY")
+    with shop_scope(shop):
+        Customer.objects.filter(pk=customer.pk).update(total_spent=140)
+
+    assert "140 JPY spent" in panel.get(CHANGE, customer.pk).content.decode()

@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from apps.customers.models import Customer
+from apps.events.domain import guarding
 from apps.events.models import Event
 from apps.exchange.domain import exports, imports
 from apps.exchange.models import Export, Import
@@ -24,9 +25,8 @@ from tests.panel.conftest import Panel, PanelWith, streamed
 
 
 @pytest.fixture(autouse=True)
-def _files(settings: Any, tmp_path: Path) -> None:
-    default = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "m")}}
-    settings.STORAGES = {**settings.STORAGES, "default": default}
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
 
 
 def run(shop: Shop, task: str) -> None:
@@ -96,7 +96,9 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
 
     with shop_scope(shop):
         made = [list(exports.rows_of(export).values_list("pk", flat=True)) for export in Export.objects.order_by("pk")]
-        assert Event.objects.filter(topic="orders/export").latest("pk").changes["filters"] == [None, {"ids": 2}]
+        topic = {"customers": "customers/export_list", "orders": "orders/export"}[kind]
+        assert Event.objects.filter(topic=topic).latest("pk").changes["filters"] == [None, {"ids": 2}]
+        assert Event.objects.filter(topic__contains="/export").exclude(topic=topic).count() == 0
     assert made == [ids[:1], ids[:2]]
     assert "/exchange/export/" in chosen["Location"]
     assert found.status_code == 302
@@ -137,7 +139,7 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
     assert b"Import 2 rows" in checked.content
     assert done.context["counts"] == checked.context["counts"]
     assert b"email is invalid" in done.content
-    assert b"2,customers,failed,,email is invalid" in report.content
+    assert b"2,customers,failed,,email is invalid" in streamed(report)
     with shop_scope(shop):
         assert Customer.objects.count() == 1
 
@@ -162,9 +164,9 @@ def test_who_may_not_import_cannot(panel_with: PanelWith, shop: Shop, other_shop
         kept = imports.keep(io.BytesIO(b"email\na@example.com\n"), "in.csv", actor="system", at=timezone.now())
 
     assert clerk.get("exchange_import_upload").status_code == 403
-    assert clerk.post("exchange_import_confirm", kept.pk).status_code == 403
+    assert clerk.forge("exchange_import_confirm", kept.pk).status_code == 403
     assert stranger.get("exchange_import_change", kept.pk).status_code == 404
-    assert stranger.post("exchange_import_confirm", kept.pk).status_code == 404
+    assert stranger.forge("exchange_import_confirm", kept.pk).status_code == 404
 
 
 def export_the_log(panel: Panel, **fields: str) -> str:
@@ -193,7 +195,7 @@ def test_the_audit_log_goes_out_as_a_table_that_no_spreadsheet_runs(
     text = export_the_log(auditor)
 
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
-    assert [row["topic"] for row in rows][-1] == "orders/export"
+    assert [row["topic"] for row in rows][-1] == "audit_log/export"
     assert {row["about"] for row in rows} >= {"#1001", "'=HYPERLINK(1)"}
     assert (rows[-1]["who"], rows[-1]["actor"]) == (str(auditor.user), f"staff:{auditor.user.pk}")
     assert orjson.loads(rows[-1]["changes"])["kind"] == [None, "events"]
@@ -214,7 +216,7 @@ def test_the_audit_log_goes_out_as_json_lines(auditor: Panel, shop: Shop) -> Non
     ("narrowed", "kept"),
     [
         ({"topic": "app/installed"}, True),
-        ({"topic": "orders/export"}, False),
+        ({"topic": "audit_log/export"}, False),
         ({"who": "app:"}, True),
         ({"who": "system"}, False),
         ({"q": "REVIEW"}, True),
@@ -230,6 +232,7 @@ def test_the_file_is_narrowed_like_the_list(auditor: Panel, shop: Shop, narrowed
     with shop_scope(shop):
         # The 6th of May there, and still the 5th in UTC.
         at = datetime(2031, 5, 5, 13, tzinfo=UTC)
+        guarding.lift()
         Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)
 
     text = export_the_log(auditor, **narrowed)
@@ -257,7 +260,10 @@ def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith
     clerk = panel_with("export_orders", "export_customers")
     url = clerk.url("exchange_export_new") + "?kind=events"
 
-    answers = [clerk.http.get(url), clerk.http.post(url, {"format": "csv"})]
+    answers = [
+        clerk.http.get(url),
+        clerk.http.post(url, {"form_key": clerk.form_key("exchange_export_new"), "format": "csv"}),
+    ]
     forged = clerk.post(
         "exchange_export_new", form_key=clerk.form_key("exchange_export_new"), kind="events", format="csv"
     )

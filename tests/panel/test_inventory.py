@@ -1,5 +1,7 @@
 """Items and movements in the panel, and who may do what with stock."""
 
+from decimal import Decimal
+
 import pytest
 
 from apps.ground.tenancy import shop_scope
@@ -36,7 +38,8 @@ def test_staff_change_what_the_customs_want_to_know(panel_with: PanelWith, shop:
     assert "The country of origin has no such province." in refused.content.decode()
     assert saved.status_code == 302
     item.refresh_from_db()
-    assert (str(item.cost), item.country_code_of_origin, item.province_code_of_origin) == ("7.25", "CA", "QC")
+    assert (item.cost, item.country_code_of_origin, item.province_code_of_origin) == (Decimal("7.25"), "CA", "QC")
+    assert 'value="7.25"' in panel.get("inventory_inventoryitem_change", item.pk).content.decode()
     assert topics_of(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
 
 

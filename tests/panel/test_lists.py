@@ -9,12 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.events.domain import guarding
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.panel.screens.paging import BoundedPaginator
 from apps.shops.models import Shop
 from tests import factories
+from tests.inventory.factories import make_location
 from tests.panel.conftest import Panel, PanelWith
 
 NASTY = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{7*7}}'
@@ -35,6 +37,7 @@ def add_rows(shop: Shop, count: int) -> None:
         with shop_scope(shop):
             factories.ScriptTagFactory.create(shop=shop, app=installation.app)
             Job.objects.create(shop=shop, task="x.y", actor=f"app:{installation.app_id}")
+            guarding.lift()
             Event.objects.filter(subject_id=installation.pk).update(actor=f"app:{installation.app_id}")
 
 
@@ -208,6 +211,7 @@ def test_the_audit_log_is_narrowed(
     factories.make_installation(owner.shop)
     with shop_scope(owner.shop):
         event = Event.objects.order_by("-id")[0]
+        guarding.lift()
         Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
         expected = set(Event.objects.filter(**narrowed).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
@@ -217,3 +221,18 @@ def test_the_audit_log_is_narrowed(
 
     assert expected
     assert {event.pk for event in page.context["cl"].result_list} == expected
+
+
+def test_search_knows_the_case_of_every_script(owner: Panel) -> None:
+    """SQLite by itself knows that of ASCII alone; beyond it no row of another beginning is found either."""
+    names = ("ÄRMEL and more", "Ölmühle", "100%_Ä")
+    for name in names:
+        make_location(owner.shop, name=name)
+
+    def found(term: str) -> set[str]:
+        page = owner.get("inventory_location_changelist", q=term).content.decode()
+        return {name for name in names if name in page}
+
+    assert found("ärm") == {"ÄRMEL and more"}
+    assert found("ölM") == {"Ölmühle"}
+    assert found("ä") == {"ÄRMEL and more"}

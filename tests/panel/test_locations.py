@@ -72,13 +72,13 @@ def test_a_location_is_deactivated_and_activated(panel_with: PanelWith, shop: Sh
     assert topics_of(shop, "locations/")[-2:] == ["locations/deactivate", "locations/activate"]
 
 
-def test_the_list_names_places_and_units(panel_with: PanelWith, shop: Shop) -> None:
+def test_the_list_names_places_and_a_location_how_many_units_lie_there(panel_with: PanelWith, shop: Shop) -> None:
     depot = make_location(shop)
     put(make_item(shop), depot, 12)
+    panel = panel_with("locations")
 
-    page = panel_with("locations").get("inventory_location_changelist").content.decode()
-
-    assert "Montreal, Canada" in page
+    assert "Montreal, Canada" in panel.get("inventory_location_changelist").content.decode()
+    page = panel.get("inventory_location_change", depot.pk).content.decode()
     assert ">12<" in page.replace(" ", "").replace("\n", "")
 
 

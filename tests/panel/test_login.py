@@ -2,23 +2,35 @@
 
 import re
 import time
+from datetime import date
+from importlib import import_module
 from typing import Any
+from urllib.parse import urlencode
 
+import argon2
 import pytest
+from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from allauth.usersessions.models import UserSession
+from django.apps import apps
+from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
+from django.urls import reverse
 
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
+from apps.staff.accounts import urls as account_urls
 from apps.staff.models import User
 from tests import factories
 from tests.panel.conftest import PASSWORD, PanelWith
 
 PAGE = "/accounts/login/"
 HOME = "/s/acme/admin/"
+AWAY = ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "http:evil.example"]
 
 
 @pytest.fixture
@@ -96,14 +108,35 @@ def test_deactivated_staff_stay_out(client: Client, member: User) -> None:
     assert client.get(HOME).status_code == 302
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "http:evil.example"],
-)
+@pytest.mark.parametrize("address", AWAY)
 def test_next_stays_on_our_host(client: Client, member: User, address: str) -> None:
     answer = log_in(client, next=address)
 
     assert answer.headers["Location"] == "/admin/"
+
+
+@pytest.mark.parametrize("address", AWAY)
+@pytest.mark.parametrize("page", ["/accounts/logout/", "/s/acme/admin/logout/"])
+def test_next_of_a_logout_stays_on_our_host(panel_with: PanelWith, page: str, address: str) -> None:
+    by_form = panel_with().http.post(page, {"next": address})
+    by_address = panel_with().http.post(f"{page}?{urlencode({'next': address})}")
+
+    for answer in (by_form, by_address):
+        assert answer.status_code in {200, 302}
+        assert answer.headers.get("Location", "/accounts/login/").startswith(("/accounts/", "/s/acme/"))
+
+
+@pytest.mark.parametrize("address", AWAY)
+def test_next_of_the_second_question_for_the_password_stays_on_our_host(
+    client: Client, member: User, address: str
+) -> None:
+    log_in(client)
+
+    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": address})
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/")
+    assert "evil" not in answer.headers["Location"]
 
 
 def test_next_within_the_panel_is_followed(client: Client, member: User, shop: Shop) -> None:
@@ -193,6 +226,51 @@ def test_a_recovery_code_opens_once(client: Client, secret: str, member: User) -
     assert another.get(HOME).status_code == 302
 
 
+@pytest.fixture
+def of_an_older_release(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
+    """The member has a second factor and recovery codes, whose secrets the database holds as they are."""
+    made: str = generate_totp_secret()
+    with monkeypatch.context() as patch:
+        patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)
+        TOTP.activate(member, made)
+        codes = RecoveryCodes.activate(member).get_unused_codes()
+    assert made in stored()
+    return made, codes
+
+
+def stored() -> str:
+    """What the database holds of second factors."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT data FROM mfa_authenticator")
+        return " ".join(str(data) for (data,) in cursor.fetchall())
+
+
+def opens(code: str) -> bool:
+    """Whether somebody who knows the password gets in with a code."""
+    client = Client()
+    log_in(client)
+    client.post("/accounts/2fa/authenticate/", {"code": code})
+    return client.get(HOME).status_code == 200
+
+
+def test_a_second_factor_of_an_older_release_goes_on_and_is_encrypted(
+    of_an_older_release: tuple[str, list[str]],
+) -> None:
+    secret, codes = of_an_older_release
+    seed = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).data["seed"]
+    assert opens(codes[0])
+    assert (secret in stored(), seed in stored()) == (True, True)
+
+    encrypting = import_module("apps.staff.migrations.0004_encrypt_second_factors")
+    for _ in range(2):
+        encrypting.encrypt_all(apps, None)
+
+    assert (secret in stored(), seed in stored()) == (False, False)
+    assert (opens(code_of(secret)), opens(codes[0]), opens(codes[1])) == (True, False, True)
+    encrypting.decrypt_all(apps, None)
+    assert (secret in stored(), seed in stored()) == (True, True)
+
+
 @pytest.mark.parametrize("path", [f"{HOME}login/", "/admin/login/"])
 def test_no_other_login_leads_around_the_second_factor(client: Client, secret: str, path: str) -> None:
     client.post(path, {"username": "kim@example.com", "password": PASSWORD})
@@ -253,3 +331,134 @@ def test_the_own_profile_needs_no_permission(panel_with: PanelWith) -> None:
     panel.user.refresh_from_db()
     assert answer.status_code == 302
     assert (panel.user.first_name, panel.user.email, panel.user.is_superuser) == ("Robin", before, False)
+
+
+OPEN_WITHOUT_LOGIN = {
+    "account_login",
+    "account_logout",
+    "account_inactive",
+    "account_reset_password",
+    "account_reset_password_done",
+    "account_reset_password_from_key",
+    "account_reset_password_from_key_done",
+    "mfa_authenticate",
+}
+# Where a second factor is set up; they open while one is required and missing.
+ON_THE_WAY_TO_A_FACTOR = {"account_reauthenticate", "mfa_index", "mfa_reauthenticate", "mfa_activate_totp"}
+OWN_PAGES = sorted({str(route.name) for route in account_urls.urlpatterns} - OPEN_WITHOUT_LOGIN)
+
+
+def address_of(name: str) -> str:
+    return reverse(name, args=[1] if name == "sessions_end" else [])
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("name", OWN_PAGES)
+def test_every_account_page_sends_a_session_without_the_second_factor_to_the_login(
+    client: Client, secret: str, member: User, name: str, method: str
+) -> None:
+    client.force_login(member)
+
+    answer = getattr(client, method)(address_of(name))
+
+    assert answer.headers["Location"].startswith(PAGE)
+    assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize("name", OWN_PAGES)
+def test_account_pages_ask_for_the_factor_that_the_installation_requires(
+    client: Client, member: User, settings: Any, name: str
+) -> None:
+    settings.TWO_FACTOR_FROM = date(2020, 1, 1)
+    log_in(client)
+
+    answer = client.get(address_of(name))
+
+    assert (answer.status_code == 403) == (name not in ON_THE_WAY_TO_A_FACTOR)
+
+
+def set_up_factor(client: Client) -> str:
+    """Set up a second factor through the pages; gives its secret."""
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    made = str(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
+    client.post("/accounts/2fa/totp/activate/", {"code": code_of(made)})
+    return made
+
+
+def test_setting_up_the_second_factor_ends_all_other_sessions(client: Client, member: User) -> None:
+    old = Client()
+    log_in(old)
+    log_in(client)
+
+    set_up_factor(client)
+
+    assert client.get(HOME).status_code == 200
+    assert not Session.objects.filter(session_key=old.cookies["sessionid"].value).exists()
+    assert [session.session_key for session in UserSession.objects.filter(user=member)] == [client.session.session_key]
+
+
+def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
+    client: Client, secret: str, member: User
+) -> None:
+    codes = RecoveryCodes.activate(member).get_unused_codes()
+    # Opened by password alone, before there was a factor.
+    client.force_login(member)
+
+    pages = [
+        client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/"}, follow=True),
+        client.get("/accounts/2fa/recovery-codes/", follow=True),
+        client.post("/accounts/2fa/totp/deactivate/", follow=True),
+    ]
+
+    assert not any(code in page.content.decode() for page in pages for code in codes)
+    assert Authenticator.objects.filter(user=member, type=Authenticator.Type.TOTP).exists()
+
+
+def test_with_a_second_factor_the_password_alone_reauthenticates_nobody(
+    client: Client, secret: str, member: User
+) -> None:
+    codes = RecoveryCodes.activate(member).get_unused_codes()
+    log_in(client)
+    client.post("/accounts/2fa/authenticate/", {"code": code_of(secret)})
+
+    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": "/accounts/2fa/recovery-codes/"})
+    seen = client.get("/accounts/2fa/recovery-codes/").content.decode()
+
+    assert answer.headers["Location"].startswith("/accounts/2fa/reauthenticate/")
+    assert not any(code in seen for code in codes)
+    client.post("/accounts/2fa/reauthenticate/", {"code": codes[0]})
+    assert codes[1] in client.get("/accounts/2fa/recovery-codes/").content.decode()
+
+
+def test_failed_logins_are_counted_whatever_host_and_port_the_client_names(client: Client, member: User) -> None:
+    for port in range(5):
+        client.post(PAGE, {"login": member.email, "password": "wrong"}, headers={"Host": f"localhost:{8000 + port}"})
+
+    locked = client.post(PAGE, {"login": member.email, "password": PASSWORD}, headers={"Host": "127.0.0.1"})
+
+    assert locked.status_code == 429
+
+
+def test_an_unknown_address_costs_as_many_hashes_as_a_wrong_password(
+    client: Client, member: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+    hash_it, verify = argon2.low_level.hash_secret, argon2.PasswordHasher.verify
+
+    def counted_hash(*args: Any, **kwargs: Any) -> bytes:
+        hashed.append("made")
+        return hash_it(*args, **kwargs)
+
+    def counted_verify(*args: Any, **kwargs: Any) -> bool:
+        hashed.append("checked")
+        return verify(*args, **kwargs)
+
+    monkeypatch.setattr(argon2.low_level, "hash_secret", counted_hash)
+    monkeypatch.setattr(argon2.PasswordHasher, "verify", counted_verify)
+    counts = []
+    for email in (member.email, "nobody@example.com"):
+        hashed.clear()
+        log_in(client, "wrong", email=email)
+        counts.append(len(hashed))
+
+    assert counts == [1, 1]

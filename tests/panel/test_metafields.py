@@ -59,7 +59,7 @@ def test_staff_make_change_and_delete_a_metafield_of_the_shop(panel_with: PanelW
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"value": "x", "type": "number_integer"}, "must be a whole number"),
+        ({"value": "x", "type": "number_integer"}, "Must be a whole number."),
         ({"type": "nonsense"}, "Select a valid choice"),
         ({"namespace": "n" * 21}, "at most 20 characters"),
         ({"value": ""}, "required"),
@@ -82,7 +82,7 @@ def test_a_second_one_of_the_same_name_is_refused_on_the_form(panel_with: PanelW
     response = panel_with("preferences").post("metafields_metafield_add", **ROW)
 
     assert response.status_code == 200
-    assert "has already been taken" in response.content.decode()
+    assert "Has already been taken." in response.content.decode()
 
 
 def test_only_the_shops_own_stand_there_and_only_for_who_may(
@@ -165,7 +165,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(panel_with: Pa
 @pytest.mark.parametrize(
     ("rows", "field", "says"),
     [
-        ([{"value": "x", "type": "number_integer"}], "value", "must be a whole number"),
+        ([{"value": "x", "type": "number_integer"}], "value", "Must be a whole number."),
         ([{}, {"value": "Hot"}], "key", "stand here twice"),
         ([{"key": "k" * 31}], "key", "at most 30 characters"),
     ],

@@ -1,9 +1,12 @@
 """Orders in the panel: found, read like a story, cancelled, closed, paid, commented."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from apps.customers.domain.search_text import renew
+from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
@@ -127,9 +130,39 @@ def test_comments_are_on_the_timeline(panel_with: PanelWith, order: Order) -> No
     empty = act(clerk, order, "comment", comment="  ")
 
     assert "Called &lt;i&gt;Anna" in clerk.get(PAGE, order.pk).content.decode()
-    assert "comment can&#x27;t be blank" in empty.content.decode()
+    assert "Comment can&#x27;t be blank." in empty.content.decode()
     with shop_scope(order.shop):
         assert Comment.objects.get().actor == f"staff:{clerk.user.pk}"
+
+
+@pytest.mark.parametrize(("currency", "shown"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")])
+def test_the_timeline_writes_money_with_the_decimals_of_its_currency(
+    panel: Panel, shop: Shop, currency: str, shown: str
+) -> None:
+    price = Decimal(shown.split(maxsplit=1)[0])
+    order = make_order(shop, currency=currency, lines=[{"title": "Vase", "price": price, "quantity": 1}])
+
+    act(panel, order, "paid")
+
+    told = [moment.text for moment in panel.get(PAGE, order.pk).context["timeline"]]
+    assert f"Sale of {shown} (Success)" in told
+
+
+def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        people = [Customer(shop=shop, first_name="Ada" if number % 2 else "Grace") for number in range(600)]
+        for person in people:
+            renew(person, [])
+        made = Customer.objects.bulk_create(people)
+        Order.objects.bulk_create(
+            Order(shop=shop, number=number, name=f"#{number}", customer=person, currency="USD")
+            for number, person in enumerate(made, 5000)
+        )
+
+    def counted(term: str) -> int:
+        return int(panel.get(LIST, q=term, view="all").context["cl"].result_count)
+
+    assert (counted("ada"), counted("first_name:grace OR ada"), counted("5007"), counted("bob")) == (300, 600, 1, 0)
 
 
 @pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
@@ -141,7 +174,7 @@ def test_addresses_with_nul_are_refused(panel: Panel, order: Order, query: str) 
 def test_a_comment_with_nul_is_refused(panel: Panel, order: Order) -> None:
     refused = act(panel, order, "comment", comment="a\0b")
 
-    assert "comment is invalid" in refused.content.decode()
+    assert "Comment is invalid." in refused.content.decode()
     with shop_scope(order.shop):
         assert not Comment.objects.exists()
 
@@ -200,8 +233,8 @@ def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, 
     for name in ("edit", "cancel"):
         assert clerk.get(f"orders_order_{name}", order.pk).status_code == 403
     for name in ("cancel", "close", "open", "capture", "paid"):
-        assert clerk.post(f"orders_order_{name}", order.pk).status_code == 403
-        assert stranger.post(f"orders_order_{name}", order.pk).status_code == 404
+        assert clerk.forge(f"orders_order_{name}", order.pk).status_code == 403
+        assert stranger.forge(f"orders_order_{name}", order.pk).status_code == 404
     assert nobody.get(PAGE, order.pk).status_code == 403
     assert nobody.get(LIST).status_code == 403
     assert reload(order).version == order.version
@@ -231,3 +264,24 @@ def test_list_costs_the_same_queries_however_many_rows(
 
     with django_assert_max_num_queries(14):
         assert panel.get(LIST).status_code == 200
+
+
+def test_the_page_shows_the_buyer_with_other_orders_and_links_to_products(
+    panel_with: PanelWith, order: Order, shop: Shop
+) -> None:
+    variant = make_variant(shop)
+    customer = {"id": order.customer_id}
+    later = make_order(
+        shop, customer=customer, lines=[{"variant_id": variant.pk, "quantity": 1}], financial_status="paid"
+    )
+    seller, clerk = panel_with("orders", "customers", "products"), panel_with("orders")
+
+    shown, hidden = seller.get(PAGE, later.pk), clerk.get(PAGE, later.pk).content.decode()
+
+    text = shown.content.decode()
+    assert (shown.context["buyer"]["count"], shown.context["buyer"]["spent"]) == (2, "10.00 USD")
+    assert [row["row"].pk for row in shown.context["buyer"]["others"]] == [order.pk]
+    for page, pk in ((PAGE, order.pk), ("catalog_product_change", variant.product_id)):
+        assert seller.url(page, pk) in text
+        assert seller.url(page, pk) not in hidden
+    assert seller.url(PAGE, later.pk) in seller.get("customers_customer_change", order.customer_id).content.decode()

@@ -14,7 +14,9 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
-from tests.catalog.factories import PNG, make_image, make_product
+from apps.staff.domain import permissions
+from tests.catalog.factories import PNG, make_image, make_product, make_smart
+from tests.conftest import ApiClient
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.stock_grid import messages_of
 
@@ -26,7 +28,8 @@ PRODUCT = {
     "tags": "b, a, B",
     "status": "active",
     "published": "on",
-    "option_names": "Colour, Size",
+    "options-0-name": "Colour",
+    "options-1-name": "Size",
     "handle": "",
     "template_suffix": "",
     "published_scope": "web",
@@ -52,6 +55,12 @@ def variants(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
     for number, row in enumerate(rows):
         data |= {f"variants-{number}-{name}": value for name, value in row.items()}
     return data
+
+
+def options(*names: str) -> dict[str, str]:
+    """The rows of the options, without values; they keep those that the variants have."""
+    filled = [*names, "", "", ""][:3]
+    return {f"options-{place}-name": name for place, name in enumerate(filled)}
 
 
 def no_metafields() -> dict[str, str]:
@@ -90,7 +99,7 @@ def test_the_form_changes_what_it_names_and_nothing_else(panel: Panel, shop: Sho
     with shop_scope(shop):
         product = make_product("Bag", prices=("5.00", "6.00"), tags="a")
         first, second = Variant.objects.order_by("id")
-    named = PRODUCT | {"title": "Bag", "option_names": "Size", "tags": "a", "product_type": "", "vendor": "Acme"}
+    named = PRODUCT | {"title": "Bag", **options("Size"), "tags": "a", "product_type": "", "vendor": "Acme"}
     named |= {"handle": "bag", "seen_version": version_of(product)}
     rows = variants(
         row("1", "7.50", id=str(first.pk), product=str(product.pk), sku="NEW"),
@@ -114,7 +123,7 @@ def test_an_option_that_is_no_longer_named_goes_with_its_values(panel: Panel, sh
     with shop_scope(shop):
         product = Product.objects.get()
         first, second = Variant.objects.order_by("id")
-    named = PRODUCT | {"option_names": "Size", "tags": "a, b", "vendor": "Acme", "handle": product.handle}
+    named = PRODUCT | options("Size") | {"tags": "a, b", "vendor": "Acme", "handle": product.handle}
     rows = variants(
         row("Sand", "19.90", option2="S", id=str(first.pk), product=str(product.pk)),
         row("Olive", "21.00", option2="M", id=str(second.pk), product=str(product.pk)),
@@ -137,7 +146,7 @@ def test_a_handle_that_is_cleared_is_made_anew_and_numbered_where_it_is_taken(pa
         make_product("Bag")
         product = make_product("Bag", handle="tote")
         variant = product.variants.get()
-    named = PRODUCT | {"title": "Bag", "option_names": "Title", "handle": "", "seen_version": version_of(product)}
+    named = PRODUCT | options("Title") | {"title": "Bag", "handle": "", "seen_version": version_of(product)}
     unchanged = row("Default Title", "0.00", id=str(variant.pk), product=str(product.pk))
 
     answer = panel.post(
@@ -166,7 +175,11 @@ def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Sho
     [
         ("body_html", "<" * 10_001, "Has too many tags"),
         ("tags", "x" * 256, "Is too long"),
-        ("option_names", "a, b, c, d", "at most 3 options"),
+        ("options-1-name", "colour", "two options of one name"),
+        ("options-1-name", "x" * 256, "A name is too long."),
+        ("options-2-values", "S, M", "Give the option a name"),
+        ("options-1-values", '"S', "Close the quotation marks"),
+        ("options-1-values", "x" * 256, "at most 255 characters"),
         ("title", "", "This field is required"),
     ],
 )
@@ -199,7 +212,7 @@ def test_two_people_do_not_overwrite_each_other(panel: Panel, shop: Shop) -> Non
 
 def test_many_variants_are_edited_one_by_one(panel: Panel, shop: Shop) -> None:
     with shop_scope(shop):
-        product = make_product("Bag", prices=("1.00",) * 51)
+        product = make_product("Bag", prices=("1.00",) * 101)
         variant = Variant.objects.earliest("id")
 
     page = panel.get("catalog_product_change", product.pk).content.decode()
@@ -217,7 +230,7 @@ def test_many_variants_are_edited_one_by_one(panel: Panel, shop: Shop) -> None:
         sku="S-1",
     )
 
-    assert "All 51 variants" in page
+    assert "All 101 variants" in page
     assert "variants-TOTAL_FORMS" not in page
     assert rows.count("/catalog/variant/") >= 50
     assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
@@ -301,3 +314,92 @@ def test_no_more_images_than_the_limit(panel: Panel, shop: Shop, media: Path) ->
     assert "at most 250 images" in messages_of(answer)
     with shop_scope(shop):
         assert ProductImage.objects.count() == MAX_IMAGES - 1
+
+
+def test_staff_fix_prices_on_the_page_of_a_variant(panel_with: PanelWith, api: ApiClient, shop: Shop) -> None:
+    shop.presentment_currencies = [
+        {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
+        {"currency": "JPY", "rate": "150", "rounding": ""},
+    ]
+    shop.save()
+    with shop_scope(shop):
+        priced: Variant = make_product(prices=("10.00",)).variants.get()
+    panel = panel_with("products")
+
+    def prices() -> dict[str, tuple[str, Any]]:
+        shown = api.get(f"variants/{priced.pk}.json").json()["variant"]["presentment_prices"]
+        return {row["price"]["currency_code"]: (row["price"]["amount"], row["compare_at_price"]) for row in shown}
+
+    page = panel.get("catalog_variant_change", priced.pk)
+    form = page.context["adminform"].form
+    with shop_scope(shop):
+        shown = {name: form[name].value() for name in form.fields}
+    data = {name: value for name, value in shown.items() if value is not None and value is not False}
+    assert "Blank for 9.99, converted." in page.content.decode()
+
+    saved = panel.post("catalog_variant_change", priced.pk, **data | {"price_EUR": "9.00", "compare_EUR": "10.00"})
+    alone = panel.post("catalog_variant_change", priced.pk, **data | {"compare_JPY": "1000"})
+    finer = panel.post("catalog_variant_change", priced.pk, **data | {"price_JPY": "10.5"})
+
+    assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
+    assert prices()["EUR"] == ("9.00", {"amount": "10.00", "currency_code": "EUR"})
+    assert "Enter the price that it is compared with." in alone.content.decode()
+    assert "JPY has no such small amounts." in finer.content.decode()
+    again = panel.get("catalog_variant_change", priced.pk).context["adminform"].form
+    assert (again["price_EUR"].value(), again["price_JPY"].value()) == ("9.00", None)
+    panel.post("catalog_variant_change", priced.pk, **data)
+    assert prices()["EUR"] == ("9.99", None)
+
+
+def test_who_may_only_look_sees_the_prices_in_further_currencies(
+    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(permissions._grants, "reports", {"catalog.view_variant"})
+    shop.presentment_currencies = [{"currency": "EUR", "rate": "0.92", "rounding": ""}]
+    shop.save()
+    with shop_scope(shop):
+        variant = make_product(prices=("10.00",)).variants.get()
+
+    page = panel_with("reports").get("catalog_variant_change", variant.pk)
+
+    assert page.status_code == 200
+    assert "9.20 EUR" in page.content.decode()
+
+
+@pytest.mark.parametrize("page", ["catalog_product_changelist", "catalog_smartcollection_changelist"])
+@pytest.mark.parametrize("term", ["ÄPFEL", "strasse", "PFEL STR"])
+def test_lists_ignore_case_in_every_script(panel_with: PanelWith, in_shop: Shop, page: str, term: str) -> None:
+    for title in ("Äpfel Straße", "Other"):
+        make_product(title)
+        make_smart(title, ("title", "equals", "x"))
+
+    answer = panel_with("products", "collections").get(page, q=term)
+
+    assert [row.title for row in answer.context["cl"].result_list] == ["Äpfel Straße"]
+
+
+@pytest.mark.parametrize("named", ["Title", "Size, Colour"])
+def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel, shop: Shop, named: str) -> None:
+    made = panel.post("catalog_product_add", **PRODUCT | options(*named.split(", ")), **variants(), **no_metafields())
+    assert made.status_code == 302
+    with shop_scope(shop):
+        product, variant = Product.objects.get(), Variant.objects.get()
+    kept = variant.option1, variant.option2, variant.title
+
+    pages = [
+        panel.get("catalog_product_change", product.pk),
+        panel.get("catalog_variant_changelist"),
+        panel.get("catalog_variant_change", variant.pk),
+        panel.get("inventory_inventoryitem_changelist"),
+    ]
+    blank = row("", "3.00", id=str(variant.pk), product=str(product.pk))
+    sent = PRODUCT | options(*named.split(", ")) | {"seen_version": version_of(product)}
+    saved = panel.post("catalog_product_change", product.pk, **sent, **variants(blank, initial=1), **no_metafields())
+
+    assert [page.status_code for page in pages] == [200] * 4
+    assert not [page.request["PATH_INFO"] for page in pages if "Default Title" in page.content.decode()]
+    assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
+    with shop_scope(shop):
+        variant.refresh_from_db()
+        assert (variant.option1, variant.option2, variant.title) == kept
+        assert variant.price == Decimal("3.00")

@@ -84,7 +84,7 @@ def test_each_part_needs_its_permission(
 ) -> None:
     page = panel_with(*names).get()
 
-    assert [card.title for card, _ in page.context["cards"]] == cards
+    assert [card.title for card, *_ in page.context["cards"]] == cards
     assert len(page.context["sections"]) == sections
 
 

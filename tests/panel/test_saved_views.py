@@ -11,7 +11,7 @@ from apps.staff.models import Membership, SavedView
 from tests import factories
 from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
-from tests.races import at_once
+from tests.races import at_once, unguarded, without
 
 LIST = "jobs_job_changelist"
 FAILED = "state__exact=failed"
@@ -225,6 +225,7 @@ def test_the_views_of_orders_stand_beside_kept_ones(owner: Panel, shop: Shop) ->
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_unique_key_two_views_have_one_name")
 def test_views_saved_under_one_name_at_the_same_moment_are_one(owner: Panel, shop: Shop) -> None:
     browsers = [Panel(owner.user, shop) for _ in range(6)]
 
@@ -232,3 +233,15 @@ def test_views_saved_under_one_name_at_the_same_moment_are_one(owner: Panel, sho
 
     assert {answer.status_code for answer in answers} == {302}
     assert [name for name, _ in views(shop)] == ["Broken"]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_unique_key_two_views_have_one_name(owner: Panel, shop: Shop) -> None:
+    """The control: neither sees the view whose place it would take."""
+    other = SavedView(shop=shop, user=owner.user, screen="jobs.job", name="Broken", query=FAILED)
+
+    with without(SavedView, "shop_id", "user_id", "screen", "name"):
+        unguarded(shop, other.save, lambda: keep(owner))
+
+        assert [name for name, _ in views(shop)] == ["Broken", "Broken"]

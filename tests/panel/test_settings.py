@@ -1,13 +1,22 @@
 """The form of the shop's settings, and through it what every form of the panel does."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from apps.events.models import Event
 from apps.ground.errors import DomainError
+from apps.ground.money import is_currency
 from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
+from apps.orders.domain import editing
+from apps.orders.domain.books import CurrencyChanged
+from apps.orders.models import Order
 from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 
@@ -24,14 +33,22 @@ def panel(panel_with: PanelWith) -> Panel:
 
 
 def test_saving_changes_the_shop_and_is_recorded_once(panel: Panel, shop: Shop) -> None:
-    data = form_of(panel, shop) | {"name": "Acme & Daughters", "presentment_currencies": "gbp, EUR"}
+    data = form_of(panel, shop) | {
+        "name": "Acme & Daughters",
+        "presentment_currencies-currency": ["gbp", "EUR", ""],
+        "presentment_currencies-rate": ["", "0.920", ""],
+        "presentment_currencies-rounding": ["", "0.99", ""],
+    }
 
     answer = panel.post("shops_shop_change", shop.pk, **data)
 
     shop.refresh_from_db()
     assert answer.status_code == 302
     assert shop.name == "Acme & Daughters"
-    assert shop.presentment_currencies == ["EUR", "GBP"]
+    assert shop.presentment_currencies == [
+        {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
+        {"currency": "GBP", "rate": None, "rounding": ""},
+    ]
     with shop_scope(shop):
         event = Event.objects.get(topic="shop/update")
     assert event.actor == f"staff:{panel.user.pk}"
@@ -45,6 +62,90 @@ def test_saving_nothing_records_nothing(panel: Panel, shop: Shop) -> None:
 
     with shop_scope(shop):
         assert not Event.objects.filter(topic="shop/update").exists()
+
+
+def test_only_currencies_that_are_accepted_are_offered(panel: Panel, shop: Shop) -> None:
+    form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
+    offered = {code for code, _ in form.fields["currency"].choices}
+
+    assert {"USD", "JPY", "KWD", "XOF"} <= offered
+    assert not offered & {"XXX", "XTS", "XAU", "CLF", "CHE"}
+    assert all(is_currency(code) for code in offered)
+
+
+def test_the_currency_stays_once_there_are_orders(panel: Panel, shop: Shop) -> None:
+    data = form_of(panel, shop)
+    order = make_order(shop)
+
+    refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "EUR"})
+    kept = panel.post("shops_shop_change", shop.pk, **data | {"name": "Renamed"})
+
+    assert refused.status_code == 200
+    assert "The currency cannot change from USD to EUR: the shop has orders." in refused.content.decode()
+    assert kept.status_code == 302
+    shop.refresh_from_db()
+    assert (shop.currency, shop.name) == ("USD", "Renamed")
+    with shop_scope(shop):
+        editing.delete_order(order, actor="system", at=order.created_at)
+    changed = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | {"currency": "EUR"})
+    shop.refresh_from_db()
+    assert (changed.status_code, shop.currency) == (302, "EUR")
+
+
+@pytest.mark.parametrize(("column", "what"), [("price", "variants have prices"), ("cost", "items have costs")])
+def test_the_currency_stays_while_amounts_are_finer_than_another_has(
+    panel: Panel, shop: Shop, column: str, what: str
+) -> None:
+    with shop_scope(shop):
+        product = make_product("Mug", prices=("10.00", "7.25") if column == "price" else ("10.00",))
+        if column == "cost":
+            InventoryItem.objects.update(cost=Decimal("1.50"))
+    data = form_of(panel, shop)
+
+    refused = panel.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
+    taken = panel.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
+
+    assert f"some {what} with more decimals than it has" in refused.content.decode()
+    assert taken.status_code == 302
+    with shop_scope(shop):
+        assert product.variants.get(price=10).price == 10
+
+
+def test_an_order_that_comes_in_while_the_currency_changes_is_told(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        Shop.objects.filter(pk=shop.pk).update(currency="EUR")
+        with pytest.raises(CurrencyChanged):
+            make_order()
+        assert not Order.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("NOPE", "1", ""), "NOPE is not included in the list."),
+        (("", "1", ""), "? is not included in the list."),
+        (("USD", "1", ""), "USD is the shop&#x27;s own currency."),
+        (("EUR", "0", ""), "EUR: the rate is invalid"),
+        (("EUR", "1,5", ""), "EUR: the rate is invalid"),
+        (("EUR", "1000000", ""), "EUR: the rate is invalid"),
+        (("EUR", "-1", ""), "EUR: the rate is invalid"),
+        (("EUR", "٣", ""), "EUR: the rate is invalid"),
+        (("JPY", "150", "0.99"), "JPY has no such small amounts to round to."),
+        (("EUR", "1", "7"), "EUR has no such small amounts to round to."),
+    ],
+)
+def test_rates_that_make_no_sense_are_refused(
+    panel: Panel, shop: Shop, row: tuple[str, str, str], message: str
+) -> None:
+    parts = dict(zip(("currency", "rate", "rounding"), row, strict=True))
+    data = {f"presentment_currencies-{name}": [value] for name, value in parts.items()}
+
+    answer = panel.post("shops_shop_change", shop.pk, **form_of(panel, shop) | data)
+
+    assert answer.status_code == 200
+    assert message in answer.content.decode()
+    shop.refresh_from_db()
+    assert shop.presentment_currencies == []
 
 
 @pytest.mark.parametrize("field", ["domain", "handle", "plan"])
@@ -63,8 +164,8 @@ def test_what_is_the_operators_cannot_be_forged(panel: Panel, shop: Shop, field:
     [
         ("timezone", "Mars/Olympus"),
         ("currency", "XXQ"),
+        ("currency", "XXX"),
         ("country_code", "ZZ"),
-        ("presentment_currencies", "EUR, NOPE"),
     ],
 )
 def test_values_that_do_not_exist_are_refused(panel: Panel, shop: Shop, field: str, value: str) -> None:
@@ -141,7 +242,7 @@ def test_what_a_service_refuses_stands_on_the_form_and_nothing_is_saved(
     shop.refresh_from_db()
     errors = page.context["adminform"].form.errors
     assert page.status_code == 200
-    assert errors == {"name": ["is not to our taste"], "__all__": ["colour is missing"]}
+    assert errors == {"name": ["Is not to our taste."], "__all__": ["Colour is missing."]}
     assert shop.name == "Acme"
     assert 'value="Mine"' in page.content.decode()
 

@@ -1,19 +1,26 @@
 """Who may let whom do what: the rules of granting, and the staff pages."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from apps.events.models import Event
+from apps.ground.errors import Gone
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import AccessToken, Shop
+from apps.staff.domain import memberships
 from apps.staff.domain.permission_labels import LABELS
 from apps.staff.domain.permissions import NAMES
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.panel.conftest import PASSWORD, Panel, PanelWith, place_of
+from tests.races import meanwhile, unguarded
 
 MANAGE = (
     "staff_management_create",
@@ -178,7 +185,7 @@ def test_an_invited_person_chooses_a_password_and_is_in(manager: Panel, shop: Sh
     assert place_of(user, shop).permissions == ["orders"]
     assert [message.to for message in mail.outbox] == [["new@example.com"]]
     text = str(mail.outbox[0].body)
-    link = re.search(r"http://testserver(/accounts/password/reset/key/\S+)", text)
+    link = re.search(rf"{settings.BASE_URL}(/accounts/password/reset/key/\S+)", text)
     assert link
     browser = Client()
     form = browser.get(link[1], follow=True)
@@ -212,3 +219,52 @@ def test_inviting_beyond_ones_own_makes_nobody(manager: Panel) -> None:
 
     assert not User.objects.filter(email="new@example.com").exists()
     assert mail.outbox == []
+
+
+def losing_ownership(shop: Shop) -> list[Callable[[], None]]:
+    """Taking it from either of two owners."""
+    operator = factories.UserFactory.create(is_superuser=True)
+
+    def lose(owner: User) -> None:
+        memberships.set_owner(place_of(owner, shop), owner=False, by=operator, at=timezone.now())
+
+    return [partial(lose, factories.make_member(shop, owner=True)) for _ in range(2)]
+
+
+def owners(shop: Shop) -> int:
+    with shop_scope(shop):
+        return Membership.objects.filter(account_owner=True).count()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_lock_the_last_two_owners_go_together")
+def test_of_the_last_two_owners_one_stays() -> None:
+    shop = factories.make_shop()
+    first, second = losing_ownership(shop)
+
+    with pytest.raises(memberships.LastOwner):
+        meanwhile(shop, first, second)
+
+    assert owners(shop) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_the_last_two_owners_go_together() -> None:
+    """The control: each looks for another owner and finds the one who is going."""
+    shop = factories.make_shop()
+    first, second = losing_ownership(shop)
+
+    unguarded(shop, first, second, locks={"staff_membership"})
+
+    assert owners(shop) == 0
+
+
+def test_who_was_removed_meanwhile_is_not_found(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop), shop)
+    with shop_scope(shop):
+        Membership.objects.filter(pk=place.pk).delete()
+
+        with pytest.raises(Gone):
+            memberships.remove(place, by=manager.user, at=timezone.now())

@@ -14,15 +14,22 @@ from apps.content.domain import articles, themes
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.customers.models import Customer
 from apps.events.domain.recording import record_event
+from apps.fulfillment.domain import fulfilling, transitions
+from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService
 from apps.inventory.models import Location
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import payments
 from apps.orders.models import Order
+from apps.payments.domain import configuring
+from apps.refunds.domain import creating
+from apps.refunds.domain.requests import Payback, Wanted
+from apps.webhooks.domain import subscriptions
 from tests.api.routes import Route
 from tests.catalog.factories import make_custom, make_image, make_product, make_smart
 from tests.content.factories import make_blog
 from tests.customers.factories import make_address, make_customer
-from tests.factories import ScriptTagFactory
+from tests.factories import ScriptTagFactory, make_member
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
 from tests.inventory.factories import make_item, make_location, put
 from tests.orders.factories import MUG, make_order
 from tests.samples import World
@@ -100,11 +107,45 @@ def _mobile_app(world: World, rows: Rows, number: int) -> None:
     MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.more-{number}").save()
 
 
+def _subscription(world: World, rows: Rows, number: int) -> None:
+    values = {"topic": "products/update", "uri": f"https://app.example/{number}", "api_version": "2026-07"}
+    subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())
+
+
+def _payment_handler(world: World, rows: Rows, number: int) -> None:
+    attrs = {"handler_id": f"more-{number}", "handler_version": "2026-04-08", "config": {"shop_id": f"more-{number}"}}
+    configuring.create_handler(attrs, actor="system", at=timezone.now())
+
+
+def _sent_again(order_id: int) -> None:
+    """One more fulfillment of an order: what was sent is taken back, and sent once more."""
+    last = Fulfillment.objects.filter(order=order_id, status="success").get()
+    fulfilling.cancel_fulfillment(last, actor="system", at=timezone.now())
+    make_fulfillment(FulfillmentOrder.objects.get(order=order_id, status="open"))
+
+
+def _sent_once_more(world: World, rows: Rows, number: int) -> None:
+    """One more fulfillment of a fulfillment order."""
+    row = FulfillmentOrder.objects.get(pk=rows["fulfillment_order_id"])
+    sent = row.sent_lines.select_related("fulfillment").order_by("pk").first()
+    assert sent is not None
+    parcel = sent.fulfillment
+    parcel.pk, parcel.number, parcel.name = None, number + 100, f"#1.{number}"
+    parcel.save(force_insert=True)
+    sent.pk, sent.fulfillment = None, parcel
+    sent.save(force_insert=True)
+
+
 def _collected(world: World, rows: Rows, number: int) -> None:
     product = _product(world, rows, number)
     add_collect(
         collection_id=rows["collection_id"], product_id=product.pk, position=None, actor="system", at=timezone.now()
     )
+
+
+def _refund(world: World, rows: Rows, number: int) -> None:
+    wanted = Wanted(paybacks=[Payback(Decimal("0.01"))], shipping=Decimal("0.01"))
+    creating.create_refund(Order.objects.get(pk=rows["order_id"]), wanted, actor="system", at=timezone.now())
 
 
 GROWTH: dict[str, Grow] = {
@@ -115,6 +156,9 @@ GROWTH: dict[str, Grow] = {
     "custom_collections.json": lambda world, rows, number: make_custom(f"Kitchen {number}", make_product()),
     "smart_collections.json": lambda world, rows, number: make_smart(f"Cheap {number}", ("title", "contains", "x")),
     "collections/<collection_id>/products.json": _collected,
+    "smart_collections/<collection_id>/products.json": lambda world, rows, number: make_product(
+        f"Cheap {number}", prices=("1.00",)
+    ),
     "collects.json": lambda world, rows, number: make_custom(f"Kitchen {number}", make_product()),
     "locations.json": lambda world, rows, number: make_location(world.shop, name=f"Depot {number}"),
     "locations/<location_id>/inventory_levels.json": _level,
@@ -123,10 +167,13 @@ GROWTH: dict[str, Grow] = {
     "script_tags.json": lambda world, rows, number: ScriptTagFactory.create(
         shop=world.shop, app=world.installation.app
     ),
+    "webhooks.json": _subscription,
     "blogs.json": lambda world, rows, number: make_blog(),
     "blogs/<blog_id>/articles.json": _article,
     "themes.json": _theme,
     "mobile_platform_applications.json": _mobile_app,
+    "payment_handlers.json": _payment_handler,
+    "fulfillment_services.json": lambda world, rows, number: make_service(world.installation.app),
     "customers.json": _customer,
     "customers/search.json": _customer,
     "customers/<customer_id>/addresses.json": lambda world, rows, number: make_address(
@@ -135,12 +182,25 @@ GROWTH: dict[str, Grow] = {
     "customers/<customer_id>/orders.json": _order_of_customer,
     "orders.json": _order,
     "orders/<order_id>/transactions.json": _payment,
+    "orders/<order_id>/fulfillment_orders.json": lambda world, rows, number: transitions.cancel(
+        FulfillmentOrder.objects.get(order=rows["order_id"], status="open"), actor="system", at=timezone.now()
+    ),
+    "assigned_fulfillment_orders.json": lambda world, rows, number: make_fulfillment_order(
+        FulfillmentService.objects.get(), lines=[MUG] * 2
+    ),
+    "orders/<order_id>/fulfillments.json": lambda world, rows, number: _sent_again(rows["order_id"]),
+    "fulfillment_orders/<fulfillment_order_id>/fulfillments.json": _sent_once_more,
+    "orders/<order_id>/fulfillments/<fulfillment_id>/events.json": lambda world, rows, number: make_event(
+        Fulfillment.objects.get(pk=rows["fulfillment_id"])
+    ),
     "orders/<order_id>/events.json": _event_of_order,
+    "orders/<order_id>/refunds.json": _refund,
     "events.json": _order,
+    "users.json": lambda world, rows, number: make_member(world.shop, "orders"),
 }
 
 # Lists whose length is no matter of rows.
-FIXED = {"/admin/oauth/access_scopes.json"}
+FIXED = {"/admin/oauth/access_scopes.json", "currencies.json"}
 
 
 # What a list is asked for in place of its sample's query, which finds one row.

@@ -1,12 +1,16 @@
 """The benchmark's products and orders are such as the services make them."""
 
 from apps.catalog.models import Product
+from apps.fulfillment.domain import fulfilling, reconciliation
+from apps.fulfillment.models import Fulfillment, FulfillmentOrder
+from apps.ground.folding import folded
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
+from apps.orders.domain.loading import lines_of
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
 from benchmarks.data import fill_customers
-from benchmarks.goods import fill_orders, fill_products
+from benchmarks.goods import fill_orders, fill_products, fill_work
 from tests.conftest import ApiClient
 
 
@@ -15,9 +19,11 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
         fill_customers(shop.pk, 1, 10)
         fill_products(shop.pk, 20)
         fill_orders(shop.pk, 30, products=20, customers=10)
+        fill_work(shop.pk, 30)
 
         for product in Product.objects.prefetch_related("variants__inventory_item__levels", "images"):
             product.full_clean()
+            assert (product.title_key, product.vendor_key) == (folded(product.title), folded(product.vendor))
             assert [variant.position for variant in product.variants.all()] == [1, 2, 3]
             for variant in product.variants.all():
                 variant.full_clean()
@@ -32,9 +38,17 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
             assert sum(line.tax for line in lines) == order.total_tax
             shipping = sum(line.price for line in order.shipping_lines.all())
             assert order.subtotal_price + order.total_tax + shipping == order.total_price
+            assert order.fulfillment_status == fulfilling.status_of(order, lines_of(order))
+        for row in [*FulfillmentOrder.objects.all(), *Fulfillment.objects.all()]:
+            row.full_clean()
+        assert (FulfillmentOrder.objects.count(), Fulfillment.objects.count()) == (30, 15)
+        assert [*reconciliation.units(), *reconciliation.sent()] == []
         assert (InventoryLevel.objects.count(), LineItem.objects.count()) == (60, 90)
 
     assert len(api.get("products.json").json()["products"]) == 20
     assert len(api.get("orders.json").json()["orders"]) == 30
+    parcels = [parcel for order in api.get("orders.json").json()["orders"] for parcel in order["fulfillments"]]
+    assert [len(parcel["line_items"]) for parcel in parcels] == [3] * 15
+    assert parcels[0]["tracking_numbers"] == ["100000000030"]
     made = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}]}})
     assert (made.status_code, made.json()["order"]["name"]) == (201, "#1031")

@@ -343,7 +343,7 @@ def evaluate(tree: Node, rows: dict[Node, set[int]], everyone: set[int]) -> set[
     return rows[tree]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(st.recursive(st.sampled_from(LEAVES), _grow, max_leaves=12))
 def test_groups_combine_as_sets_do(tree: Node) -> None:
     everyone = set(Person.objects.values_list("id", flat=True))
@@ -367,7 +367,7 @@ def test_related_fields_cost_no_query_of_their_own(django_assert_num_queries: Dj
         found("york OR city:paris -email:*")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     st.sampled_from(["", "name:", "tag:", "city:", "exact_email:", "-name:"]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text("%_\\'\"*[]^$ éß", max_size=8),

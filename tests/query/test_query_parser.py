@@ -8,7 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.query import And, Comparator, Kind, Node, Not, Or, QuerySyntaxError, Term, parse, parser, render, terms_of
+from apps.query import (
+    And,
+    Comparator,
+    Kind,
+    Node,
+    Not,
+    Or,
+    QuerySyntaxError,
+    Term,
+    parse,
+    parse_search,
+    parser,
+    render,
+    terms_of,
+)
+from apps.query.continuing import continued
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
@@ -145,6 +160,8 @@ def test_parse_notes_where_terms_start() -> None:
         ("OR a", 0, "A field, a word or a group is expected here."),
         ("a OR", 4, "The query ends where a term is expected."),
         ("NOT", 3, "The query ends where a term is expected."),
+        ("email:*@example.com", 6, "'*' may only end a value"),
+        ("a OR b:*x", 7, "'*' may only end a value"),
         ("a\0b", 1, "not allowed"),
         ("a \ud800", 2, "not allowed"),
     ],
@@ -174,6 +191,64 @@ def test_parse_holds_its_limits_to_the_character(longest: str, too_much: str, po
         parse(too_much)
 
     assert refusal.value.position == position
+
+
+def test_a_filter_never_reads_on_beyond_its_value() -> None:
+    assert parse("country:United States") == And(
+        (Term("country", Comparator.EQUAL, "United"), Term(None, Comparator.EQUAL, "States"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("a:*@b.c", "@b.c"), (r"a:*b\*", "b*"), ("a:*b:c", "b:c")],
+)
+def test_a_search_takes_the_end_of_a_value(text: str, value: str) -> None:
+    assert parse_search(text) == Term("a", Comparator.EQUAL, value, Kind.SUFFIX)
+    assert parse_search(render(parse_search(text))) == parse_search(text)
+
+
+@pytest.mark.parametrize("text", ["*b", "a:*b*", "a:**", "a:* b:*c*", "a:>*b"])
+def test_a_search_refuses_asterisks_elsewhere(text: str) -> None:
+    with pytest.raises(QuerySyntaxError):
+        parse_search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("t:a b", '(t:a b) OR t:"a b"'),
+        ("t:a b c", '(t:a b c) OR (t:"a b" c) OR t:"a b c"'),
+        ("x t:a b n:1 c", 'x AND ((t:a b) OR t:"a b") AND n:1 AND c'),
+        ("n:1 b", "n:1 b"),
+        ("t:a AND b", "t:a b"),
+        ("t:'a' b", "t:'a' b"),
+        ("t:a 'b'", "t:a 'b'"),
+        ("t:a* b", "t:a* b"),
+        ("t:a b*", "t:a b*"),
+        ("(t:a) b", "t:a b"),
+        ("-t:a b", "-t:a b"),
+        ("t:a b OR c", "t:a (b OR c)"),
+        ("x OR t:a b", '((x OR t:a) b) OR (x OR t:"a b")'),
+        ("(t:a b)", '(t:a b) OR t:"a b"'),
+    ],
+)
+def test_a_value_goes_on_over_the_next_words(text: str, readings: str) -> None:
+    def plain(node: Node) -> object:
+        """The node without what quotes leave behind."""
+        if isinstance(node, Term):
+            return node.field, node.value, node.kind
+        if isinstance(node, Not):
+            return "not", plain(node.operand)
+        return type(node).__name__, *map(plain, node.operands)
+
+    assert plain(continued(parse(text), text, {"t"})) == plain(parse(readings))
+
+
+def test_a_value_of_many_words_gives_few_readings() -> None:
+    text = "t:a " + "b " * 49
+
+    assert len(list(terms_of(continued(parse(text), text, {"t"})))) <= 60
 
 
 def test_parse_caches_by_text() -> None:

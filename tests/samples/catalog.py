@@ -53,6 +53,10 @@ def a_collection(world: World) -> dict[str, Any]:
     return {"collection_id": make_custom("Kitchen", make_product()).pk}
 
 
+def a_smart(world: World) -> dict[str, Any]:
+    return {"collection_id": one_smart(world)["id"]}
+
+
 def one_collect(world: World) -> dict[str, Any]:
     return {"id": make_custom("Kitchen", make_product()).collects.get().pk}
 
@@ -98,6 +102,7 @@ sample("GET smart_collections/<id>.json", arrange=one_smart)
 sample("PUT smart_collections/<id>.json", SMART, arrange=one_smart)
 sample("DELETE smart_collections/<id>.json", arrange=one_smart)
 sample("PUT smart_collections/<id>/order.json", arrange=one_smart, query={"sort_order": "manual"}, bodiless=True)
+sample("GET smart_collections/<collection_id>/products.json", arrange=a_smart)
 sample("GET collections/<id>.json", arrange=one_smart)
 sample("GET collections/<collection_id>/products.json", arrange=a_collection)
 sample("GET collects.json", arrange=one_collect)

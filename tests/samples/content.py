@@ -61,7 +61,8 @@ def theme_of_assets(world: World) -> dict[str, Any]:
 
 
 def one_app(world: World) -> dict[str, Any]:
-    app = MobilePlatformApplication(shop=world.shop, platform="ios", application_id="X1Y2.example")
+    number = MobilePlatformApplication.objects.count()
+    app = MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.example{number}")
     app.save()
     return {"id": app.pk}
 

@@ -11,11 +11,11 @@ INVITE = {"customer_invite": {"subject": "Come in"}}
 
 
 def one_customer(world: World) -> dict[str, Any]:
-    return {"id": make_customer(email="some@example.com", first_name="Some").pk}
+    return {"id": make_customer(first_name="Some").pk}
 
 
 def one_address(world: World) -> dict[str, Any]:
-    customer = make_customer(email="some@example.com")
+    customer = make_customer()
     return {"customer_id": customer.pk, "id": make_address(customer).pk}
 
 
@@ -26,7 +26,7 @@ def of_customer(world: World) -> dict[str, Any]:
 sample("GET customers.json", arrange=one_customer)
 sample("POST customers.json", CUSTOMER, status=201)
 sample("GET customers/count.json", arrange=one_customer)
-sample("GET customers/search.json", arrange=one_customer, query={"query": "email:some@example.com"})
+sample("GET customers/search.json", arrange=one_customer, query={"query": "first_name:Some"})
 sample("GET customers/<id>.json", arrange=one_customer)
 sample("PUT customers/<id>.json", CUSTOMER, arrange=one_customer)
 sample("DELETE customers/<id>.json", arrange=one_customer)

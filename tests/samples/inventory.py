@@ -2,13 +2,21 @@
 
 from typing import Any
 
-from tests.inventory.factories import first_location, make_item
+from apps.inventory.models import InventoryItem
+from tests.inventory.factories import first_location, make_item, make_location, put
 from tests.samples import World, sample
 
 
 def stocked(world: World) -> dict[str, Any]:
     item, location = make_item(world.shop), first_location(world.shop)
     return {"id": item.pk, "location_id": location.pk, "inventory_item_id": item.pk}
+
+
+def stocked_twice(world: World) -> dict[str, Any]:
+    """An item that another location stocks as well."""
+    rows = stocked(world)
+    put(InventoryItem.objects.get(pk=rows["inventory_item_id"]), make_location(world.shop), 1)
+    return rows
 
 
 def one_location(world: World) -> dict[str, Any]:
@@ -38,4 +46,4 @@ sample(
 sample("POST inventory_levels/set.json", lambda rows: both(rows) | {"available": 3}, arrange=stocked)
 sample("POST inventory_levels/adjust.json", lambda rows: both(rows) | {"available_adjustment": 3}, arrange=stocked)
 sample("POST inventory_levels/connect.json", both, arrange=stocked, status=201)
-sample("DELETE inventory_levels.json", arrange=stocked, query=both)
+sample("DELETE inventory_levels.json", arrange=stocked_twice, query=both)

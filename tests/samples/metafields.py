@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.metafields.domain import setting
 from apps.metafields.domain.owners import owner_named
+from apps.metafields.models import Metafield
 from tests.metafields.owners import KINDS, MAKERS
 from tests.samples import World, sample
 
@@ -17,7 +18,8 @@ OTHER = {"metafield": {"namespace": "care", "key": "dry", "value": "Flat", "type
 
 def of(world: World, make: Callable[[], Any] | None) -> dict[str, Any]:
     owner = make() if make else world.shop
-    (metafield,) = setting.set_many(owner, [ROW], actor="system", at=timezone.now())
+    row = {**ROW, "key": f"wash{Metafield.objects.count()}"}
+    (metafield,) = setting.set_many(owner, [row], actor="system", at=timezone.now())
     return {"owner_id": owner.pk, "id": metafield.pk}
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
+from apps.api.openapi.words import explain
 from apps.api.requests.views import ApiView
 from apps.api.shapes import Schema
 from apps.api.versions import newest
@@ -43,6 +44,7 @@ def document(version: str) -> Schema:
             "name": f"X-{settings.BRAND.capitalize()}-Access-Token",
         }
     }
+    explain(made)
     return made
 
 

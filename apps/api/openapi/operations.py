@@ -9,6 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 from apps.api.openapi.schemas import body_schema, many, members_schema, resource_schema
+from apps.api.openapi.sentences import sentence
 from apps.api.requests.views import BARE, MANY, ONE, ApiView
 from apps.api.resources.fields import ApiField
 from apps.api.resources.filters import ApiFilter, IdFilter, IdsFilter, IntegerFilter, WordFilter
@@ -33,7 +34,12 @@ _ERRORS: Schema = {
         "errors": {
             "oneOf": [
                 {"type": "string"},
-                {"type": "object", "additionalProperties": {"oneOf": [{"type": "string"}, {"type": "array"}]}},
+                {
+                    "type": "object",
+                    "additionalProperties": {
+                        "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+                    },
+                },
             ]
         },
         "detail": {"type": "string"},
@@ -68,7 +74,7 @@ class ResourceSchema(AutoSchema):
         operation: Schema = {
             "operationId": _operation_id(method, path),
             "tags": [_tag(view)],
-            "summary": _summary(view, action),
+            "summary": sentence(view, action, path.rsplit("{version}/", maxsplit=1)[-1]),
             "parameters": [*_path_parameters(path), *_query_parameters(view, action)],
             "responses": {**_success(view, action, version, registry), **_refusals(registry)},
             "security": [{"AccessToken": []}],
@@ -78,7 +84,7 @@ class ResourceSchema(AutoSchema):
             operation["requestBody"] = body
         if note is not None and note.applies(version):
             operation["deprecated"] = True
-            operation["externalDocs"] = {"url": note.url}
+            operation["externalDocs"] = {"url": note.path}
         return operation
 
 
@@ -95,11 +101,6 @@ def _operation_id(method: str, path: str) -> str:
     return f"{method.lower()}_{words}"
 
 
-def _summary(view: ApiView, action: str) -> str:
-    doc = (getattr(view, action).__doc__ or action).strip().splitlines()[0]
-    return f"{_tag(view).replace('_', ' ').capitalize()}: {doc[:1].lower()}{doc[1:]}"
-
-
 def _path_parameters(path: str) -> list[Schema]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "integer", "minimum": 1}}
@@ -109,6 +110,8 @@ def _path_parameters(path: str) -> list[Schema]:
 
 
 def _query_parameters(view: ApiView, action: str) -> list[Schema]:
+    if action in view.queries:
+        return [{"name": name, "in": "query", "schema": {"type": "string"}} for name in view.queries[action]]
     if not isinstance(view, ShopViewSet):
         return [_FIELDS] if action == "retrieve" else []
     if action == "retrieve":
@@ -143,6 +146,7 @@ def _request_body(view: ApiView, action: str, version: str, registry: ComponentR
     wrapper = getattr(view, "body_name", view.singular)
     name = f"{_component_name(view)}{action.capitalize()}"
     schema = body_schema(view.serializer_class, version, complete=action == "create")
+    schema["properties"] |= view.further(version)
     wrapped = {
         "type": "object",
         "required": [wrapper],
@@ -155,10 +159,15 @@ def _success(view: ApiView, action: str, version: str, registry: ComponentRegist
     given = view.answers.get(action, _ANSWERS.get(action, {"type": "object"}))
     status = view.statuses.get(action, 201 if action == "create" else 200)
     if isinstance(given, str):
-        shown = _registered(registry, _component_name(view), resource_schema(view.serializer_class, version))
+        resource = resource_schema(view.serializer_class, version)
+        if isinstance(view, ShopViewSet):
+            resource["properties"] |= view.alone
+        shown = _registered(registry, _component_name(view), resource)
         schema = shown
         if given != BARE:
             schema = _named(view.plural, many(shown)) if given == MANY else _named(view.singular, shown)
+            if action in view.beside:
+                schema["properties"] |= view.beside[action]
     else:
         schema = dict(given)
     return {str(status): {"description": "Done", **_json_content(schema)}}

@@ -8,7 +8,7 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from apps.api.resources.fields import AnyField, ApiField, ChoiceField, Column, Computed, TextField
-from apps.api.resources.members import ObjectField, ObjectsField
+from apps.api.resources.members import ObjectField, ObjectsField, ValuesField
 from apps.api.resources.related import Row, Rows
 from apps.api.resources.serializers import AnyColumn, Resource, writable
 from apps.api.rows.plans import fields_of
@@ -33,6 +33,23 @@ def members_schema(fields: Mapping[str, ApiField], version: str, *, complete: bo
     schema: Schema = {"type": "object", "properties": {name: _taken(field, version) for name, field in fields.items()}}
     required = [name for name, field in fields.items() if field.required]
     return {**schema, "required": required} if complete and required else schema
+
+
+# The JSON schema of a picture that a body brings.
+_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+PICTURE_MEMBERS: Mapping[str, Schema] = {
+    "attachment": {**_TEXT_OR_NULL, "description": "The file, as Base64."},
+    "src": {**_TEXT_OR_NULL, "description": "Where it is downloaded from, instead."},
+    "filename": _TEXT_OR_NULL,
+}
+PICTURE: Schema = {
+    "description": "An empty text or null removes it.",
+    "oneOf": [
+        {"type": "object", "properties": {**PICTURE_MEMBERS, "alt": _TEXT_OR_NULL}},
+        {"type": "string", "maxLength": 0},
+        {"type": "null"},
+    ],
+}
 
 
 def many(schema: Schema) -> Schema:
@@ -64,7 +81,10 @@ def _shown(field: ApiField, version: str, model: type[Model]) -> Schema:
 
 
 def _or_null(schema: Schema) -> Schema:
-    return {**schema, "type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else schema
+    if not isinstance(schema.get("type"), str):
+        return schema
+    either: Schema = {**schema, "type": [schema["type"], "null"]}
+    return {**either, "enum": [*schema["enum"], None]} if "enum" in schema else either
 
 
 _STORED: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...] = (
@@ -93,11 +113,14 @@ def _taken(field: ApiField, version: str) -> Schema:
     if isinstance(field, Rows) and field.serializer is not None:
         schema = many(body_schema(field.serializer, version, complete=True))
     elif isinstance(field, Row):
-        schema = body_schema(field.serializer, version, complete=False)
+        taken = field.taken
+        schema = _taken(taken, version) if taken else body_schema(field.serializer, version, complete=False)
     elif isinstance(field, ObjectField):
         schema = members_schema(field.members, version)
     elif isinstance(field, ObjectsField):
         schema = many(members_schema(field.members, version))
+    elif isinstance(field, ValuesField):
+        schema = many(_taken(field.item, version))
     else:
         schema = _typed(field)
     return _or_null(schema) if field.allow_null else schema

@@ -12,6 +12,8 @@ from apps.api.shapes import Data
 from apps.ground.phrases import BAD_REQUEST, PARAMETER_MISSING
 from apps.ground.strict_json import BadJson, TooLong, Unstorable, parse_json
 
+_MAX_DIGITS = 18
+
 
 def read_query(request: HttpRequest) -> dict[str, str]:
     """The query's parameters; of a doubled one the last counts, except for the limit.
@@ -39,6 +41,22 @@ def body_limit(*, uploads: bool) -> int:
     return settings.API_UPLOAD_BODY_LIMIT if uploads else settings.API_BODY_LIMIT
 
 
+def check_length(request: HttpRequest, *, uploads: bool = False) -> int:
+    """How many bytes the body is announced to have; nothing of it is read.
+
+    Raises:
+        ApiError: 413, it is too large.
+        BadRequest: The number is none.
+    """
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not (length.isascii() and length.isdigit()):
+        raise BadRequest(BAD_REQUEST, detail="Content-Length is no number")
+    # A number of thousands of digits is not even read.
+    if len(length) > _MAX_DIGITS or int(length) > body_limit(uploads=uploads):
+        raise ApiError(reason(413), status=413)
+    return int(length)
+
+
 def read_json(request: HttpRequest, *, uploads: bool = False) -> object:
     """The body's JSON value; None where there is no body.
 
@@ -47,12 +65,7 @@ def read_json(request: HttpRequest, *, uploads: bool = False) -> object:
         BadRequest: It is malformed; ``detail`` says where.
         Unprocessable: A text in it cannot be stored.
     """
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if not length.isdigit():
-        raise BadRequest(BAD_REQUEST, detail="Content-Length is no number")
-    if int(length) > body_limit(uploads=uploads):
-        raise ApiError(reason(413), status=413)
-    if int(length) == 0:
+    if check_length(request, uploads=uploads) == 0:
         return None
     _check_content_type(request.META.get("CONTENT_TYPE", ""))
     try:

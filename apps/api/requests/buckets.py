@@ -32,14 +32,15 @@ class FileBuckets:
         self._table = mmap.mmap(descriptor, _GROUPS * _GROUP_BYTES)
         self._mutex = threading.Lock()
 
-    def pour(self, key: str, *, size: float, leak: float, now: float) -> tuple[float, bool]:
-        """Pour one call into a bucket.
+    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Pour one call, or as much as is said, into a bucket.
 
         Args:
             key: Names the bucket.
             size: How many calls it holds.
             leak: How many leak per second.
             now: Seconds since 1970.
+            amount: How much; what is negative is taken out again.
 
         Returns:
             The level after the call, and whether the call went in.
@@ -50,15 +51,17 @@ class FileBuckets:
         with self._mutex:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX, _GROUP_BYTES, start)
             try:
-                return self._pour(name, start, size, leak, now)
+                return self._pour(name, start, size=size, leak=leak, now=now, amount=amount)
             finally:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_UN, _GROUP_BYTES, start)
 
-    def _pour(self, name: int, start: int, size: float, leak: float, now: float) -> tuple[float, bool]:
+    def _pour(
+        self, name: int, start: int, *, size: float, leak: float, now: float, amount: float
+    ) -> tuple[float, bool]:
         offset, level = self._find(name, start, leak, now)
-        admitted = level + 1 <= size
+        admitted = level + amount <= size
         if admitted:
-            level += 1
+            level = max(0.0, level + amount)
         _RECORD.pack_into(self._table, offset, name, level, now)
         return level, admitted
 

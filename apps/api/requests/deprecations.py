@@ -42,4 +42,9 @@ class Deprecation:
     @property
     def url(self) -> str:
         """Where the reason is told."""
-        return f"{settings.BASE_URL}/docs/api/deprecations/#{self.page}"
+        return f"{settings.BASE_URL}{self.path}"
+
+    @property
+    def path(self) -> str:
+        """The same, below whatever host the reader is at."""
+        return f"/docs/api/deprecations/#{self.page}"

@@ -20,6 +20,8 @@ from apps.shops.models import Shop
 logger = logging.getLogger(__name__)
 
 PREMIUM_FACTOR = 10
+# GraphQL has buckets of its own, as large in points as those of REST in calls, times this.
+POINTS_PER_CALL = 50
 RETRY_AFTER = 2.0
 
 
@@ -37,11 +39,21 @@ class Level:
         return f"{self.used}/{self.size}"
 
 
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A bucket of GraphQL after a document: how many points are left of how many, how many come back per second."""
+
+    available: float
+    size: int
+    restored: float
+    admitted: bool
+
+
 class Buckets(Protocol):
     """A store of leaky buckets."""
 
-    def pour(self, key: str, *, size: float, leak: float, now: float) -> tuple[float, bool]:
-        """Pour one call into a bucket; returns its level and whether the call went in."""
+    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Pour so much into a bucket, or take it out where it is negative; its level, and whether that went in."""
         ...
 
 
@@ -56,8 +68,9 @@ if kept[1] then
   level = math.max(0, tonumber(kept[1]) - math.max(0, now - tonumber(kept[2])) * tonumber(ARGV[2]))
 end
 local admitted = 0
-if level + 1 <= tonumber(ARGV[1]) then
-  level = level + 1
+local amount = tonumber(ARGV[4])
+if level + amount <= tonumber(ARGV[1]) then
+  level = math.max(0, level + amount)
   admitted = 1
 end
 redis.call('HSET', KEYS[1], 'level', tostring(level), 'at', tostring(now))
@@ -72,9 +85,9 @@ return {tostring(level), admitted}
         self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._pour = self._redis.register_script(self._SCRIPT)
 
-    def pour(self, key: str, *, size: float, leak: float, now: float) -> tuple[float, bool]:
-        """Pour one call into a bucket."""
-        level, admitted = self._pour(keys=[f"backoffice:bucket:{key}"], args=[size, leak, repr(now)])
+    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Pour so much into a bucket."""
+        level, admitted = self._pour(keys=[f"backoffice:bucket:{key}"], args=[size, leak, repr(now), amount])
         return float(level), bool(admitted)
 
 
@@ -90,15 +103,31 @@ def size_for(shop: Shop) -> int:
     return int(settings.RATE_LIMIT_SIZE) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
 
 
-def pour(*, app_id: int, shop: Shop) -> Level:
-    """Count one call of an app on a shop."""
+def pour(*, app_id: int, shop: Shop, calls: int = 1) -> Level:
+    """Count a call of an app on a shop; with 0 calls, only see how full its bucket is."""
     if not settings.RATE_LIMIT:
         return Level(1, settings.RATE_LIMIT_SIZE, admitted=True)
     size = size_for(shop)
     leak = settings.RATE_LIMIT_LEAK * (size / settings.RATE_LIMIT_SIZE)
+    level, admitted = poured(f"{app_id}:{shop.pk}", size, leak, calls)
+    return Level(min(size, int(level + 0.999)), size, admitted)
+
+
+def spend(points: int, *, app_id: int, shop: Shop) -> Points:
+    """Take points of an app on a shop for a GraphQL document; negative ones are given back."""
+    calls = size_for(shop)
+    size = calls * POINTS_PER_CALL
+    leak = settings.RATE_LIMIT_LEAK * (calls / settings.RATE_LIMIT_SIZE) * POINTS_PER_CALL
+    level, admitted = 0.0, True
+    if settings.RATE_LIMIT:
+        level, admitted = poured(f"points:{app_id}:{shop.pk}", size, leak, points)
+    return Points(max(0, int(size - level)), size, leak, admitted)
+
+
+def poured(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
+    """A bucket's level and whether it took the amount; without a store, everything passes."""
     try:
-        level, admitted = _buckets().pour(f"{app_id}:{shop.pk}", size=size, leak=leak, now=time.time())
+        return _buckets().pour(key, size=size, leak=leak, now=time.time(), amount=amount)
     except Exception:
         logger.exception("The rate limiter's store is away; calls pass uncounted")
-        return Level(1, size, admitted=True)
-    return Level(min(size, int(level + 0.999)), size, admitted)
+        return float(min(amount, 1)), True

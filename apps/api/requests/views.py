@@ -1,11 +1,12 @@
 """The frame of every route: who calls, in which version, at what rate, and in which shop."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
 import orjson
 from django.conf import settings
+from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
@@ -16,12 +17,13 @@ from apps.api.errors import CONTENT_TYPE, ApiError, exception_handler, reason
 from apps.api.requests import idempotency, throttling
 from apps.api.requests.access import SAFE, check_scope
 from apps.api.requests.authentication import Access, open_door
-from apps.api.requests.bodies import accepts_json, read_json, read_query, unwrap
+from apps.api.requests.bodies import accepts_json, check_length, read_json, read_query, unwrap
 from apps.api.requests.deprecations import Deprecation
 from apps.api.resources.serializers import Resource
 from apps.api.shapes import Data, Schema
 from apps.api.versions import ALWAYS, Gate, UnknownVersion, newest, resolve
 from apps.events.domain.context import cause
+from apps.ground.outages import is_undone
 from apps.ground.phrases import LIMIT_EXCEEDED
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
@@ -46,6 +48,8 @@ class ApiView(ViewSet):
         bodies: By action, what it takes where that is not the resource: the fields of a flat body, or a JSON schema.
         answers: By action, what it gives where that does not follow from the action's name: ``ONE``, ``BARE``, ``MANY``
             or a JSON schema.
+        beside: By action, what its answer names beside the resource: by name, its JSON schema.
+        queries: By action of its own, the parameters that its query may have.
         statuses: By action, the status of its success where that is not 200, or 201 for a create.
     """
 
@@ -58,6 +62,8 @@ class ApiView(ViewSet):
     takes_uploads: ClassVar[bool] = False
     bodies: ClassVar[Mapping[str, Schema]] = {}
     answers: ClassVar[Mapping[str, Schema | str]] = {}
+    beside: ClassVar[Mapping[str, Mapping[str, Schema]]] = {}
+    queries: ClassVar[Mapping[str, Sequence[str]]] = {}
     statuses: ClassVar[Mapping[str, int]] = {}
     http_method_names = ("get", "post", "put", "delete", "head")
 
@@ -90,12 +96,14 @@ class ApiView(ViewSet):
             response = self._answer(request)
         except Exception as error:
             response = exception_handler(error)
+            # In a transaction around the request nothing can be repeated.
+            request.undone = is_undone(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
         return self._stamp(response)
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
         self.access = open_door(request)
         self.request.auth = self.access
-        self.level = throttling.pour(app_id=self.access.installation.app_id, shop=self.shop)
+        self.level = self.pour()
         if not self.level.admitted:
             raise ApiError(LIMIT_EXCEEDED, status=429, headers={"Retry-After": str(throttling.RETRY_AFTER)})
         self._resolve_version()
@@ -109,15 +117,31 @@ class ApiView(ViewSet):
             shop_scope(self.shop),
             cause(request_id=getattr(request, "request_id", ""), address=request.META.get("REMOTE_ADDR") or None),
         ):
-            self.open()
             handler: Callable[..., HttpResponse] = getattr(self, method)
             if method == "post" and idempotency.HEADER in request.META:
+                check_length(request, uploads=self.takes_uploads)
                 return idempotency.once(
-                    request, self.access, self.prepare, lambda: handler(self.request, **self.kwargs), at=self.at
+                    request,
+                    self.access,
+                    self._get_ready,
+                    lambda: handler(self.request, **self.kwargs),
+                    at=self.at,
+                    keep=self.kept,
+                    restore=self.restored,
                 )
+            self.open()
             if method in {"post", "put"}:
                 self.prepare()
             return handler(self.request, **self.kwargs)
+
+    def pour(self) -> throttling.Level:
+        """Count the call; a view with limits of its own counts otherwise."""
+        return throttling.pour(app_id=self.access.installation.app_id, shop=self.shop)
+
+    def _get_ready(self) -> None:
+        """What is done before the work and not for a replay, whose parent may be gone by now."""
+        self.open()
+        self.prepare()
 
     def _resolve_version(self) -> None:
         try:
@@ -139,6 +163,14 @@ class ApiView(ViewSet):
 
     def open(self) -> None:
         """Load what the path names, e.g. the parent; raises ``Http404`` where this shop has none."""
+
+    def kept(self, answer: bytes) -> bytes:
+        """What of an answer's bytes is stored for a replay; a view whose answer holds a secret leaves that out."""
+        return answer
+
+    def restored(self, stored: bytes) -> bytes:
+        """The answer of a replay, out of what was stored."""
+        return stored
 
     def prepare(self) -> None:
         """Slow work of a write, such as downloads, before its transaction opens."""

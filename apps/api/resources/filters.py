@@ -16,7 +16,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from apps.api.errors import BadRequest
-from apps.ground.dates import NotADate, parse_moment
+from apps.ground.dates import SECOND, NotADate, parse_moment, whole_second
 from apps.ground.phrases import INVALID, NOT_A_NUMBER, at_most_ids, one_of
 from apps.ground.tenancy import current_shop
 
@@ -122,9 +122,18 @@ class IdsFilter(ApiFilter):
 
 
 class MomentFilter(ApiFilter):
-    """Compared with a moment."""
+    """From a moment on (``gte``), or up to it (``lte``); compared in whole seconds, as moments are shown."""
 
     field_class = _MomentField
+
+    def filter(self, qs: QuerySet[Model], value: datetime | None) -> QuerySet[Model]:
+        """The rows that fit: up to a second means before the next one, as columns keep fractions."""
+        if value is None:
+            return qs
+        second = whole_second(value)
+        if self.lookup_expr == "lte":
+            return qs.filter(**{f"{self.field_name}__lt": second + SECOND})
+        return qs.filter(**{f"{self.field_name}__gte": second})
 
 
 class WordFilter(ApiFilter):

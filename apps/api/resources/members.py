@@ -1,7 +1,7 @@
 """Objects that are no resource: the flat body of an action, and small objects that are kept as JSON."""
 
 from collections.abc import Callable, Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -80,7 +80,7 @@ def check_objects(data: object, most: int, check: Callable[[Data], tuple[Attrs, 
     return found
 
 
-_MAX_OBJECTS = 250
+MAX_OBJECTS = 250
 
 
 class ObjectsField(ApiField):
@@ -90,6 +90,7 @@ class ObjectsField(ApiField):
         members: By name, what a member must be.
         render: ``(context, list, *columns)`` to what is shown; the list itself where omitted.
         needs: Further ORM paths for ``render``.
+        most: How many may come.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class ObjectsField(ApiField):
         *,
         render: Render | None = None,
         needs: tuple[str, ...] = (),
+        most: int = MAX_OBJECTS,
         **options: Unpack[FieldOptions],
     ) -> None:
         """It may be absent and null, which means empty."""
@@ -106,6 +108,7 @@ class ObjectsField(ApiField):
         self.members = dict(members)
         self.render = render
         self.needs = needs
+        self.most = most
 
     def columns(self) -> tuple[str, ...]:
         """The list, and what rendering needs."""
@@ -117,7 +120,7 @@ class ObjectsField(ApiField):
 
     def to_internal_value(self, data: object) -> list[Attrs]:
         """The objects' members."""
-        return check_objects(data, _MAX_OBJECTS, lambda item: check_members(self.members, item))
+        return check_objects(data, self.most, lambda item: check_members(self.members, item))
 
 
 class ObjectField(ApiField):
@@ -141,3 +144,34 @@ class ObjectField(ApiField):
         if errors:
             raise serializers.ValidationError(errors)
         return values
+
+
+class ValuesField(ApiField):
+    """A list of plain values.
+
+    Args:
+        item: What each must be.
+        most: How many may come.
+    """
+
+    def __init__(self, item: ApiField, *, most: int = MAX_OBJECTS, **options: Unpack[FieldOptions]) -> None:
+        """It may be absent and null, unless said otherwise."""
+        options = {"required": False, "allow_null": True, **options}
+        super().__init__(**options)
+        self.item = item
+        self.most = most
+
+    def to_internal_value(self, data: object) -> list[object]:
+        """The values."""
+        if not isinstance(data, list) or len(data) > self.most:
+            self.fail("invalid")
+        found: list[object] = []
+        errors: dict[str, Any] = {}
+        for index, value in enumerate(data):
+            try:
+                found.append(self.item.run_validation(value))
+            except serializers.ValidationError as error:
+                errors[str(index)] = error.detail
+        if errors:
+            raise serializers.ValidationError(errors)
+        return found

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
+from django.core.exceptions import ValidationError
+
 from apps.api.resources.fields import ApiField, Check, Render
 from apps.api.resources.fields.options import FieldOptions
+from apps.api.resources.filters import read_id
 from apps.api.resources.members import check_objects
 from apps.api.resources.serializers import Resource, check_body
-from apps.api.shapes import Attrs, Schema
+from apps.api.shapes import Attrs, Data, Errors, Schema
 
 
 class Row(ApiField):
@@ -18,6 +21,8 @@ class Row(ApiField):
         super().__init__(read_only=True, **options)
         self.serializer = serializer
         self.relation = relation
+        # What a body may say of it, where that is not what is shown.
+        self.taken: ApiField | None = None
 
 
 class Rows(ApiField):
@@ -63,6 +68,7 @@ class TakenRows(Rows):
 
     Args:
         most: How many may come.
+        named: Whether a row of the body may name an existing one by its id, which is then given as ``id``.
     """
 
     def __init__(
@@ -73,12 +79,14 @@ class TakenRows(Rows):
         most: int,
         order: Sequence[str] = ("pk",),
         limit: int | None = None,
+        named: bool = False,
         **options: Unpack[FieldOptions],
     ) -> None:
         """As ``Rows``."""
         super().__init__(serializer, relation, order=order, limit=limit, **options)
         self.taken = serializer
         self.most = most
+        self.named = named
         self.read_only = False
         self.required = False
         self.allow_null = True
@@ -89,6 +97,15 @@ class TakenRows(Rows):
         def check(data: object) -> list[Attrs] | None:
             if data is None:
                 return None
-            return check_objects(data, self.most, lambda item: check_body(self.taken, version, item))
+            return check_objects(data, self.most, lambda item: self._check_row(item, version))
 
         return check
+
+    def _check_row(self, item: Data, version: str) -> tuple[Attrs, Errors]:
+        attrs, errors = check_body(self.taken, version, item)
+        if self.named and item.get("id") is not None:
+            try:
+                attrs["id"] = read_id(str(item["id"]))
+            except ValidationError as error:
+                errors["id"] = error.messages
+        return attrs, errors

@@ -11,14 +11,16 @@ from functools import lru_cache
 from django.db.models import QuerySet
 
 from apps.api.context import Context
+from apps.api.rows.narrowed import Narrowed, first_rows
 from apps.api.rows.paging import Order, PageRequest, beside_any
 from apps.api.rows.plans import Plan, Values
 from apps.api.shapes import Shown
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import Statement
 
-# The rows that fit; several querysets where a row may stand in any of them; a model where all of its rows do.
-Fitting = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned]
+# The rows that fit; several querysets where a row may stand in any of them; a model where all of its rows do; the rows
+# of the shop that fit a filter.
+Fitting = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned] | Narrowed
 
 
 def page_keys(
@@ -61,9 +63,12 @@ def _turn(rows: list[Values], page: PageRequest) -> tuple[list[Values], bool]:
 def _rows(fitting: Fitting, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[Values]:
     """The rows of a page, and one more where there is one; a column may stand twice in ``columns``."""
     names = tuple(dict.fromkeys(columns))
-    if isinstance(fitting, type) and order in {("id",), ("-id",)}:
+    rows: Sequence[Values]
+    if isinstance(fitting, Narrowed):
+        rows = first_rows(fitting, order, page.cursor, page.limit + 1, names)
+    elif isinstance(fitting, type) and order in {("id",), ("-id",)}:
         statement = _statement(fitting, order, page.cursor.direction if page.cursor else None, page.limit, names)
-        rows: Sequence[Values] = statement.fetch(*(page.cursor.values if page.cursor else ()))
+        rows = statement.fetch(*(page.cursor.values if page.cursor else ()))
     else:
         visible = fitting.objects.all() if isinstance(fitting, type) else fitting
         alternatives = (visible,) if isinstance(visible, QuerySet) else visible

@@ -22,12 +22,14 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from apps.api.errors import BadRequest
+from apps.ground.lookups import among
 from apps.ground.phrases import between
 from apps.ground.rows import ShopOwned
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 250
 TOKEN_LIFETIME = 7 * 24 * 3600
+LINKS_VOUCHED_FOR = 24 * 3600
 _LIMIT = re.compile(r"[0-9]{1,9}", re.ASCII)
 _SALT = "apps.api.rows.paging"
 
@@ -102,9 +104,9 @@ def beside(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QueryS
         cursor: Where the page begins; None for the first page.
     """
     backwards = cursor is not None and cursor.direction == "previous"
-    effective = tuple(_turned(name) for name in order) if backwards else order
+    effective = tuple(turned(name) for name in order) if backwards else order
     if cursor is not None:
-        queryset = queryset.filter(_after(effective, cursor.values))
+        queryset = queryset.filter(behind(effective, cursor.values))
     return queryset.order_by(*effective)
 
 
@@ -119,24 +121,25 @@ def beside_any(alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor
     # SQLite takes a limit in a subquery and not in a part of a union.
     rows = alternatives[0].model.objects
     first, *others = (
-        rows.filter(pk__in=beside(each, order, cursor).values("pk")[:count]).order_by().values("pk")
+        rows.filter(among(beside(each, order, cursor).values("pk")[:count])).order_by().values("pk")
         for each in alternatives
     )
-    return beside(rows.filter(pk__in=first.union(*others, all=True)), order, cursor)[:count]
+    return beside(rows.filter(among(first.union(*others, all=True))), order, cursor)[:count]
 
 
-def _turned(name: str) -> str:
+def turned(name: str) -> str:
+    """An ordering the other way round."""
     return name[1:] if name.startswith("-") else f"-{name}"
 
 
-def _after(order: Order, values: Place) -> Q:
+def behind(order: Order, values: Place) -> Q:
     """Rows behind the given values in lexicographic order, in a form that an index serves."""
     name, value = order[0].lstrip("-"), values[0]
     strict = "lt" if order[0].startswith("-") else "gt"
     beyond = Q(**{f"{name}__{strict}": value})
     if len(order) == 1:
         return beyond
-    return Q(**{f"{name}__{strict}e": value}) & (beyond | _after(order[1:], values[1:]))
+    return Q(**{f"{name}__{strict}e": value}) & (beyond | behind(order[1:], values[1:]))
 
 
 def make_token(
@@ -156,15 +159,26 @@ def make_token(
     return f"{body}.{_signature(body)}"
 
 
-def _signature(body: str) -> str:
-    digest = salted_hmac(_SALT, body, algorithm="sha256").digest()[:16]
+def link_age() -> int:
+    """A number that changes once a day: an entity tag that holds it vouches for links with six days left, not fewer."""
+    return int(time.time()) // LINKS_VOUCHED_FOR
+
+
+def _is_signed(body: str, signature: str) -> bool:
+    """Whether we signed it, with today's key or a former one that is still good."""
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return any(constant_time_compare(signature, _signature(body, key)) for key in keys)
+
+
+def _signature(body: str, key: str | None = None) -> str:
+    digest = salted_hmac(_SALT, body, secret=key, algorithm="sha256").digest()[:16]
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _read_token(token: str, *, shop_id: int, route: str) -> tuple[Cursor, Order, dict[str, str]]:
     invalid = BadRequest({"page_info": "Invalid value."})
     body, _, signature = token.partition(".")
-    if not token.isascii() or not constant_time_compare(signature, _signature(body)):
+    if not token.isascii() or not _is_signed(body, signature):
         raise invalid
     try:
         decoded = orjson.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))

@@ -234,5 +234,7 @@ def plan_for(serializer: Resource, version: str, names: frozenset[str] | None = 
 def fields_of(serializer: Resource, version: str) -> list[tuple[str, ApiField]]:
     """The readable fields of a resource in a version, in their order."""
     return [
-        (name, api) for name, api in declaration(serializer).items() if not api.write_only and api.gate.admits(version)
+        (name, api)
+        for name, api in declaration(serializer).items()
+        if not api.write_only and api.gate.admits(version) and api.shown.admits(version)
     ]

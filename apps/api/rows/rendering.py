@@ -78,7 +78,7 @@ def render_many(plan: Plan, keys: Sequence[Values], context: Context) -> list[by
     A row that was deleted since its key was read is left out.
     """
     # The plan's key and not the plan: what is kept here must not keep compiled code of rare sets of fields alive.
-    outer = (plan.key, context.shop.pk, context.shop.version)
+    outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
     found: dict[int, bytes] = {}
     missing: list[Values] = []
     for key in keys:

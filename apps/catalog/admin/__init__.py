@@ -4,6 +4,18 @@ from apps.catalog.admin.collections import CustomCollectionAdmin
 from apps.catalog.admin.products import ProductAdmin
 from apps.catalog.admin.smart import SmartCollectionAdmin
 from apps.catalog.admin.variants import VariantAdmin
+from apps.catalog.models import (
+    Collect,
+    CustomCollection,
+    ManualPlace,
+    Product,
+    ProductImage,
+    ProductOption,
+    ProductTag,
+    SmartCollection,
+    Variant,
+)
+from apps.panel.screens.deleting import tell_as, tell_nothing_of
 from apps.staff.domain.permissions import grant
 
 grant(
@@ -16,5 +28,15 @@ grant(
     "catalog.smartcollection",
     "catalog.collect",
 )
+
+tell_as(Variant, "variant, with its stock", "variants, with their stock", with_=Product)
+tell_as(ProductImage, "image", "images")
+tell_as(ProductOption, "option", "options")
+tell_as(ProductTag, "tag", "tags")
+tell_as(Collect, "place in a collection", "places in collections", with_=Product)
+for kind in (CustomCollection, SmartCollection):
+    tell_as(Collect, "place of a product, which itself stays", "places of products, which themselves stay", with_=kind)
+# Where a product stands in a collection that is put in order by hand: part of its place.
+tell_nothing_of(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

@@ -11,8 +11,8 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.members import MembersPage
+from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.api.fields import HandleField, HtmlField
 from apps.catalog.domain import pictures
 from apps.catalog.domain.collections import lifecycle
@@ -24,7 +24,7 @@ from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
-from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.screens.forms import PanelForm, Values, read_as
 from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
@@ -75,11 +75,11 @@ class CollectionForm(PanelForm[Collection]):
         return file
 
     def attrs(self) -> Values:
-        """The columns that changed."""
-        given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
-        if "published" in self.changed_data or self.instance._state.adding:
-            given["published_at"] = timezone.now() if self.cleaned_data["published"] else None
-        return given
+        """The columns to store."""
+        given = self.given
+        if "published" in given:
+            given["published_at"] = timezone.now() if given["published"] else None
+        return {name: value for name, value in given.items() if name in COLUMN_NAMES}
 
 
 class CollectionAdmin(MembersPage):
@@ -90,7 +90,7 @@ class CollectionAdmin(MembersPage):
     list_display = ("banner", "title", "sorted_by", "published", "updated_at")
     list_display_links = ("banner", "title")
     list_filter: ClassVar[tuple[str, ...]] = ("sort_order",)
-    search_fields = ("title__icontains", "handle__istartswith")
+    search_fields = ("title_key__contains", "handle__istartswith")
     ordering = ("title", "id")
     change_form_template = "panel/catalog/collection.html"
 

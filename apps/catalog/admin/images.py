@@ -1,8 +1,10 @@
 """The page of a product's images: add, describe, order by mouse or keyboard, remove."""
 
+from collections.abc import Container, Iterable
+
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 
 from apps.catalog.domain import pictures, products
 from apps.catalog.domain.images import MAX_IMAGES, add_image
@@ -15,6 +17,7 @@ from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.panel.access import require
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.wording import in_words
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512
@@ -33,7 +36,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
                 said = self._add_images(request, product) if request.FILES else self._change_images(request, product)
                 self.message_user(request, said, messages.SUCCESS)
             except DomainError as refusal:
-                self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
+                self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         rows = list(ProductImage.rows().filter(product=product).order_by("position", "id"))
         context = {
@@ -52,7 +55,9 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
 
     def _add_images(self, request: HttpRequest, product: Product) -> str:
         """Take files in and add them at the end."""
-        files = request.FILES.getlist("files")[:MAX_FILES]
+        files = request.FILES.getlist("files")
+        if len(files) > MAX_FILES:
+            raise PictureRefused(f"At most {MAX_FILES} files can be sent at once.", field="base")
         taken: list[Picture] = []
         by = self.by(request)
         try:
@@ -71,20 +76,30 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
     def _change_images(self, request: HttpRequest, product: Product) -> str:
         """Order, describe and remove as the form says; images that came meanwhile stay, at the end."""
         known = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
-        named = [int(text) for text in request.POST.getlist("image") if text.isdecimal() and int(text) in known]
-        gone = {int(text) for text in request.POST.getlist("remove") if text.isdecimal()}
-        ordered = moved([*dict.fromkeys(named), *(pk for pk in known if pk not in named)], request.POST.get("move", ""))
-        wanted = [
-            ImageInput(id=pk, attrs=_described(known[pk], request.POST.get(f"alt-{pk}")))
-            for pk in ordered
-            if pk not in gone
-        ]
+        named = list(dict.fromkeys(_numbers(request.POST.getlist("image"), known)))
+        gone = set(_numbers(request.POST.getlist("remove"), known))
+        chosen = moved(named, request.POST.get("move", ""))
+        seen = _numbers(request.POST.get("seen-order", "").split(), known)
+        still = [pk for pk in known if pk in named]
+        if chosen == seen:
+            chosen = still
+        elif seen and seen != still:
+            raise DomainError("Somebody put the images into another order meanwhile.")
+        ordered = [*chosen, *(pk for pk in known if pk not in named)]
+        wanted = [ImageInput(id=pk, attrs=_described(request.POST, pk)) for pk in ordered if pk not in gone]
         products.update_product(product, {}, Parts(images=wanted), **self.by(request))
         return "The images are saved."
 
 
-def _described(row: ProductImage, text: str | None) -> Context:
-    if text is None or text.strip() == (row.alt or ""):
+def _numbers(texts: Iterable[str], known: Container[int]) -> list[int]:
+    """Those of the numbers that are ids of known images."""
+    return [int(text) for text in texts if text.isdecimal() and int(text) in known]
+
+
+def _described(data: QueryDict, pk: int) -> Context:
+    """The alternative text, where it is not the one that the page showed: somebody else's change stays."""
+    text = data.get(f"alt-{pk}")
+    if text is None or text.strip() == data.get(f"seen-alt-{pk}"):
         return {}
     return {"alt": text.strip()[:MAX_ALT] or None}
 

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.safestring import SafeString
 from django_stubs_ext import WithAnnotations
 
-from apps.catalog.admin.fields import thumbnail
 from apps.catalog.admin.images import moved
+from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, products_of, with_order
@@ -19,6 +19,7 @@ from apps.ground.errors import DomainError
 from apps.panel.access import require
 from apps.panel.requests import By
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.wording import in_words
 
 MANUAL = Collection.SortOrder.MANUAL
 MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200
@@ -47,7 +48,7 @@ class MembersPage(ShopOwnedAdmin[Collection]):
                     said = _act(collection, request, self.by(request))
                 self.message_user(request, said, messages.SUCCESS)
             except DomainError as refusal:
-                self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
+                self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST]
         members = products_of(collection)
@@ -78,7 +79,7 @@ def _picture(row: Pictured) -> SafeString:
 
 def _found(collection: Collection, term: str) -> list[tuple[Pictured, SafeString]]:
     """Products to add: those with the term in their title that are not in yet."""
-    rows = Product.rows().filter(title__icontains=term).exclude(pk__in=products_of(collection).values("pk"))
+    rows = Product.rows().filter(title_key__contains=term).exclude(pk__in=products_of(collection).values("pk"))
     return [(row, _picture(row)) for row in _with_pictures(rows.order_by("title", "id"))[:MOST_FOUND]]
 
 

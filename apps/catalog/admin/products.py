@@ -1,6 +1,6 @@
 """Products as staff see them: one form with their variants, and a page for their images."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict, cast
 
 from django import forms
@@ -14,22 +14,28 @@ from django.utils.safestring import SafeString
 from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
-from apps.catalog.admin.fields import read_as, thumbnail
 from apps.catalog.admin.images import ProductImagesPage
-from apps.catalog.admin.variants import MOST_ROWS, VariantFormSet, VariantInline
+from apps.catalog.admin.option_fields import OptionRow, OptionsField
+from apps.catalog.admin.sheet import MOST_ROWS, VariantFormSet, VariantInline, cells_of
+from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.admin.uploads import MAX_FILES, ProductUploads, Waiting, brought
 from apps.catalog.api.fields import HandleField, HtmlField
 from apps.catalog.domain import products
-from apps.catalog.domain.inputs import OptionInput, Parts
-from apps.catalog.domain.options import matched
+from apps.catalog.domain.inputs import ImageInput, OptionInput, Parts
+from apps.catalog.domain.locks import lock_product, lock_stock
+from apps.catalog.domain.options import check_inputs, matched
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.catalog.models.products import MAX_OPTIONS
+from apps.ground.errors import DomainError
+from apps.inventory.domain import grid
+from apps.inventory.models import StockMovement
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.extensions import Inline
-from apps.panel.screens.forms import PanelForm, Values
+from apps.panel.screens.forms import PanelForm, Values, read_as
 from apps.panel.screens.inlines import nothing_to_save
 from apps.panel.theme import ThemedTextInput, display
+from apps.panel.wording import sentence
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 
@@ -38,12 +44,12 @@ class ProductForm(PanelForm[Product]):
     """A product; without a handle it gets one from its title."""
 
     published = forms.BooleanField(required=False, initial=True, help_text="Offered to customers while it is active.")
-    option_names = forms.CharField(
-        required=False,
-        label="Options",
-        widget=ThemedTextInput,
-        help_text="What the variants differ in, separated by commas: Size, Colour. At most three.",
+    options = OptionsField(
+        required=False, help_text="What the variants differ in. New values make new variants; at most three options."
     )
+
+    brought: Sequence[Waiting] = ()
+    refused_pictures: Sequence[str] = ()
 
     class Meta:
         model = Product
@@ -60,12 +66,12 @@ class ProductForm(PanelForm[Product]):
         )
 
     def prepare(self) -> None:
-        """The options as one line of names."""
+        """The options, each with its values."""
         self.existing: list[ProductOption] = []
         if not self.instance._state.adding:
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
             self.initial["published"] = self.instance.published_at is not None
-            self.initial["option_names"] = ", ".join(option.name for option in self.existing)
+            self.initial["options"] = [OptionRow.of(option) for option in self.existing]
         if "tags" in self.fields:
             self.fields["tags"].widget = ThemedTextInput()
         if "handle" in self.fields:
@@ -84,29 +90,40 @@ class ProductForm(PanelForm[Product]):
         """In the form that handles have."""
         return str(read_as(HandleField(), self.cleaned_data["handle"]))
 
-    def clean_option_names(self) -> list[str]:
+    def clean_options(self) -> list[OptionInput]:
         """At most three, all different."""
-        names = [name.strip() for name in self.cleaned_data["option_names"].split(",") if name.strip()]
-        if len(names) > MAX_OPTIONS:
-            raise ValidationError(f"A product can have at most {MAX_OPTIONS} options.")
-        if any(len(name) > 255 for name in names):
-            raise ValidationError("A name is too long.")
-        return names
+        wanted: list[OptionInput] = self.cleaned_data["options"]
+        try:
+            check_inputs(wanted)
+        except DomainError as refusal:
+            raise ValidationError([sentence(text) for texts in refusal.errors.values() for text in texts]) from None
+        return wanted
+
+    def clean(self) -> Values | None:
+        """What was dropped and cannot be shown is said, not left out."""
+        cleaned = super().clean()
+        for said in self.refused_pictures:
+            self.add_error(None, said)
+        return cleaned
+
+    def is_multipart(self) -> bool:
+        """It carries pictures."""
+        return True
 
     def attrs(self) -> Values:
-        """The columns that changed."""
-        given = {name: self.cleaned_data[name] for name in self.changed_data if name in COLUMN_NAMES}
-        if "published" in self.changed_data or self.instance._state.adding:
-            given["published_at"] = timezone.now() if self.cleaned_data["published"] else None
-        return given
+        """The columns to store."""
+        given = self.given
+        if "published" in given:
+            given["published_at"] = timezone.now() if given["published"] else None
+        return {name: value for name, value in given.items() if name in COLUMN_NAMES}
 
-    def options(self) -> list[OptionInput] | None:
+    def wanted_options(self) -> list[OptionInput] | None:
         """The options as they should be; None where they stay."""
-        if "option_names" not in self.changed_data:
+        if "options" not in self.changed_data:
             return None
-        named = [OptionInput(name) for name in self.cleaned_data["option_names"]]
+        named: list[OptionInput] = self.cleaned_data["options"]
         return [
-            OptionInput(item.name, list(row.values) if row else [], row.pk if row else None)
+            OptionInput(item.name, item.values or (list(row.values) if row else []), row.pk if row else None)
             for item, row in zip(named, matched(self.existing, named), strict=True)
         ] or None
 
@@ -122,7 +139,7 @@ Listed: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 
 @admin.register(Product)
-class ProductAdmin(ProductImagesPage):
+class ProductAdmin(ProductUploads, ProductImagesPage):
     """What the shop sells; saving goes through the services."""
 
     menu = Menu("Catalog", "sell", 10)
@@ -131,7 +148,7 @@ class ProductAdmin(ProductImagesPage):
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope")
-    search_fields = ("title__icontains", "handle__istartswith")
+    search_fields = ("title_key__contains", "handle__istartswith")
     ordering = ("-id",)
     empty_text = "There are no products yet. Add the first: a title is enough to begin with."
     change_form_template = "panel/catalog/product.html"
@@ -140,7 +157,8 @@ class ProductAdmin(ProductImagesPage):
         css = {"all": ("panel/catalog.css",)}
 
     fieldsets = (
-        (None, {"fields": ("title", "body_html", ("status", "published"), "option_names")}),
+        (None, {"fields": ("title", "body_html", ("status", "published"))}),
+        ("Options", {"fields": ("options",)}),
         ("Organisation", {"fields": (("vendor", "product_type"), "tags")}),
         ("Online store", {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")}),
     )
@@ -189,50 +207,123 @@ class ProductAdmin(ProductImagesPage):
         return product.published_at is not None
 
     @display(description="Options")
-    def option_names(self, product: Product) -> str:
+    def options(self, product: Product) -> str:
         """For those who may only look."""
-        return ", ".join(option.name for option in product.options.all())
+        return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
 
     def get_urls(self) -> list[URLPattern]:
         """The page of the images besides."""
         images = self.action_url("<path:object_id>/images/", self.images_view, "images")
         return [images, *super().get_urls()]
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Context | None = None,
     ) -> HttpResponse:
-        """With the pictures, and the way to the variants of a product with many."""
-        product = self.get_object(request, object_id)
-        context = dict(extra_context or {})
-        if product is not None:
-            rows = ProductImage.rows().filter(product=product).order_by("position", "id")[:8]
-            context["pictures"] = [thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64) for row in rows]
-            count = _variants_of(product)
-            context["many_variants"] = count if count > MOST_ROWS else 0
-        return super().change_view(request, object_id, form_url, context)
+        """With the pictures that the form brings, and the way to the variants of a product with many."""
+        writes = self.has_change_permission(request) if object_id else self.has_add_permission(request)
+        waiting, refused = brought(request, self.shop(request).pk) if writes and request.method == "POST" else ([], [])
+        request.pictures_brought, request.pictures_refused = waiting, refused  # type: ignore[attr-defined]
+        product = self.get_object(request, object_id) if object_id else None
+        count = _variants_of(product) if product else 0
+        context = {
+            "brought": waiting,
+            "most_files": MAX_FILES,
+            "most_rows": MOST_ROWS,
+            "upload_url": self.url("upload"),
+            "many_variants": count if count > MOST_ROWS else 0,
+            "images": _shown(product) if product else [],
+            "may_upload": self.has_change_permission(request, product) if product else True,
+            **(extra_context or {}),
+        }
+        return super().changeform_view(request, object_id, form_url, context)
+
+    def get_form(
+        self, request: HttpRequest, obj: Product | None = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Product]]:
+        """With the pictures that it brings."""
+        form = super().get_form(request, obj, change, **kwargs)
+        form.brought = getattr(request, "pictures_brought", [])  # type: ignore[attr-defined]
+        form.refused_pictures = getattr(request, "pictures_refused", [])  # type: ignore[attr-defined]
+        return form
+
+    def hold(self, instance: Product) -> None:
+        """Stock comes before the product."""
+        lock_stock(product_id=instance.pk, going=True)
+        lock_product(instance.pk)
 
     def save_model(self, request: HttpRequest, obj: Product, form: ProductForm, change: bool) -> None:
         """Nothing yet: the product is saved together with its variants."""
 
     def save_related(self, request: HttpRequest, form: ProductForm, formsets: Iterable[Any], change: bool) -> None:
         """Save the product and its variants in one call, then what else hangs on it."""
-        rows = next((formset for formset in formsets if isinstance(formset, VariantFormSet)), None)
-        parts = Parts(options=form.options(), variants=rows.wanted() if rows is not None else None)
+        sheet = next((formset for formset in formsets if isinstance(formset, VariantFormSet)), None)
+        options = form.wanted_options()
+        wanted = sheet.wanted(options, form.existing) if sheet is not None else None
+        if sheet is None:
+            _keep_values(options, form.existing)
+        parts = Parts(options=options, variants=wanted, images=_with_new(form))
         by = self.by(request)
         if change:
             products.update_product(Product.objects.get(pk=form.instance.pk), form.attrs(), parts, **by)
         else:
             made = products.create_product(form.attrs(), parts, **by)
             form.instance.pk, form.instance._state.adding = made.pk, False
+        if sheet is not None:
+            self._count(request, form.instance.pk, sheet)
         for formset in formsets:
             if isinstance(formset, VariantFormSet):
                 nothing_to_save(formset)
             else:
                 self.save_formset(request, form, formset, change=change)
 
+    def _count(self, request: HttpRequest, product_id: int, sheet: VariantFormSet) -> None:
+        """Write the stock that was typed, in the transaction of the rest."""
+        variants = Variant.objects.filter(product=product_id).order_by("position", "id")
+        cells = cells_of(sheet.counted, list(variants.values_list("inventory_item_id", flat=True)))
+        if not cells:
+            return
+        try:
+            grid.write_cells(cells, reason=StockMovement.Reason.COUNT, **self.by(request))
+        except grid.CellsRefused as refusal:
+            said = next(iter(refusal.cells.values()))
+            raise DomainError(f"The stock of a variant cannot be saved. {said}") from refusal
+
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
         """Through the service: stock and files go along."""
         products.delete_product(obj, **self.by(request))
+
+
+def _with_new(form: ProductForm) -> list[ImageInput] | None:
+    """The images that there are, and behind them the new ones; None where none is new."""
+    if not form.brought:
+        return None
+    stored = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")
+    kept = [ImageInput(id=pk) for pk in stored.values_list("pk", flat=True)] if form.instance.pk else []
+    return [*kept, *(one.wanted for one in form.brought)]
+
+
+def _keep_values(options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]) -> None:
+    """Without the rows of the variants their values stay.
+
+    Raises:
+        DomainError: Others are asked for.
+    """
+    partners = matched(existing, options or [])
+    if any(
+        row is None or set(item.values) != set(row.values) for item, row in zip(options or [], partners, strict=True)
+    ):
+        raise DomainError(
+            f"A product with more than {MOST_ROWS} variants keeps its values here. Change them on the variants' pages."
+        )
+
+
+def _shown(product: Product) -> list[SafeString]:
+    rows = ProductImage.rows().filter(product=product).order_by("position", "id")
+    return [thumbnail(row.shop_id, row.key, row.name, row.alt or "", 64) for row in rows]
 
 
 def _variants_of(product: Product) -> int:

@@ -13,7 +13,7 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString
 
 from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
-from apps.catalog.admin.fields import thumbnail
+from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.domain.collections.smart_rules import (
     COLUMNS,
     MAX_RULES,

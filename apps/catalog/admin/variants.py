@@ -1,32 +1,33 @@
-"""Variants as staff see them: as rows of their product's form, or one by one where a product has many."""
+"""Variants as staff see them one by one; ``sheet`` shows them as rows of their product's form."""
 
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import ForeignKey, QuerySet
-from django.forms.models import BaseInlineFormSet
-from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 
-from apps.catalog.admin.fields import MoneyField
-from apps.catalog.api.fields import quantum_of
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
+from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import COLUMNS
-from apps.catalog.models import Product, ProductImage, Variant
+from apps.catalog.domain.price_tags import Fixed, fixed, tag_in
+from apps.catalog.models import ProductImage, Variant
+from apps.catalog.models.variants import DEFAULT_VALUE
+from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
+from apps.panel.menu import Menu
+from apps.panel.money import MoneyField
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm, ShopOwnedForm
-from apps.panel.screens.inlines import ShopOwnedTabularInline
+from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
 from apps.panel.theme import ThemedTextInput, display
+from apps.shops.domain.presentment import presentments_of
+from apps.shops.models import Shop
 
-# Beyond as many, the rows would be more than one form can carry.
-MOST_ROWS = 50
 ITEM_FIELDS = ("sku", "tracked")
-COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields}
+COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields} - {"id", "product"}
 ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode", "inventory_policy")
 
 
@@ -47,16 +48,18 @@ class VariantFields(ShopOwnedForm[Variant]):
         if not self.instance._state.adding:
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
-        elif "option1" in self.fields:
-            self.initial["option1"] = ""
-            self.fields["option1"].required = False
+        for name in COLUMNS:
+            # The value of a product without options is the interface's, and nothing to people; blank keeps it.
+            if name in self.fields and getattr(self.instance, name) == DEFAULT_VALUE:
+                self.initial[name] = ""
+                self.fields[name].required = False
         for name in (*COLUMNS, "barcode"):
             if name in self.fields:
                 self.fields[name].widget.attrs["size"] = "10"
 
     def wanted(self) -> VariantInput:
         """The variant as the form says it should be."""
-        given = {name: self.cleaned_data[name] for name in self.changed_data if name in self.cleaned_data}
+        given = self.given
         for column in COLUMNS:
             if column in given:
                 given[column] = given[column] or None
@@ -67,53 +70,6 @@ class VariantFields(ShopOwnedForm[Variant]):
             item={name: value for name, value in given.items() if name in ITEM_FIELDS},
             id=self.instance.pk,
         )
-
-
-class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]):
-    """The variants of a product; the product's form saves them together with it."""
-
-    def wanted(self) -> list[VariantInput] | None:
-        """The variants as the rows say; None where nothing changed."""
-        if not self.has_changed():
-            return None
-        gone = set(self.deleted_forms)
-        filled = [form for form in self.forms if form.instance.pk or form.has_changed()]
-        return [cast("VariantFields", form).wanted() for form in filled if form not in gone]
-
-
-class VariantInline(ShopOwnedTabularInline[Variant, Product]):
-    """The variants of a product that has not too many."""
-
-    model = Variant
-    form = VariantFields
-    formset = VariantFormSet
-    fields = ROW_FIELDS
-    ordering = ("position", "id")
-    show_change_link = True
-    tab = False
-
-    def get_formset(
-        self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
-    ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
-        """The fields of a row stand under column heads, so each says its own name too."""
-        made = super().get_formset(request, obj, **kwargs)
-        for name, field in made.form.base_fields.items():
-            field.widget.attrs["aria-label"] = field.label or pretty_name(name)
-        return made
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """With their items."""
-        return Variant.rows().select_related("inventory_item").order_by(*self.ordering)
-
-    @display(description="SKU")
-    def sku(self, variant: Variant) -> str:
-        """For those who may only look."""
-        return variant.inventory_item.sku
-
-    @display(description="Counted", boolean=True)
-    def tracked(self, variant: Variant) -> bool:
-        """For those who may only look."""
-        return variant.inventory_item.tracked
 
 
 class VariantForm(VariantFields, PanelForm[Variant]):
@@ -133,16 +89,75 @@ class VariantForm(VariantFields, PanelForm[Variant]):
         )
 
 
+def _priced(shop: Shop) -> type[VariantForm]:
+    """The form of one variant, with a pair of amounts for each further currency of the shop."""
+    fields: dict[str, forms.Field] = {}
+    for each in presentments_of(shop):
+        code = each.currency
+        fields[f"price_{code}"] = MoneyField(currency=code, required=False, label=f"Price in {code}")
+        fields[f"compare_{code}"] = MoneyField(currency=code, required=False, label=f"Compare at in {code}")
+    return type("PricedVariantForm", (PricedVariantForm,), fields)
+
+
+class PricedVariantForm(VariantForm):
+    """With the prices that were fixed in further currencies; what is blank is converted."""
+
+    def prepare(self) -> None:
+        """The fixed prices, and beside them what conversion makes."""
+        super().prepare()
+        for each in presentments_of(current_shop()):
+            code = each.currency
+            kept = (self.instance.fixed_prices or {}).get(code, {})
+            for name, key, amount in (
+                (f"price_{code}", "price", self.instance.price),
+                (f"compare_{code}", "compare_at_price", self.instance.compare_at_price),
+            ):
+                if name in self.fields and kept.get(key) is not None:
+                    self.initial[name] = Decimal(kept[key])
+                converted = None if amount is None else each.price(amount)
+                if name in self.fields and converted is not None:
+                    shown = text_of(converted, code)
+                    self.fields[name].help_text = f"Blank for {shown}, converted." if key == "price" else ""
+
+    def clean(self) -> Values | None:
+        """A price to compare with stands beside a price."""
+        cleaned = super().clean() or {}
+        for each in presentments_of(current_shop()):
+            code = each.currency
+            if cleaned.get(f"compare_{code}") is not None and cleaned.get(f"price_{code}") is None:
+                self.add_error(f"price_{code}", "Enter the price that it is compared with.")
+        return cleaned
+
+    def wanted(self) -> VariantInput:
+        """With the changes of fixed prices."""
+        wanted = super().wanted()
+        changes: dict[str, Fixed | None] = {}
+        for each in presentments_of(current_shop()):
+            code = each.currency
+            names = (f"price_{code}", f"compare_{code}")
+            if not set(names) & set(self.changed_data):
+                continue
+            price, compare_at = (self.cleaned_data.get(name) for name in names)
+            changes[code] = None if price is None else fixed(price, compare_at, code)
+        if changes:
+            wanted.attrs["fixed_prices"] = changes
+        return wanted
+
+
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
     """Variants one by one; they are made on the page of their product."""
 
+    menu = Menu("Catalog", "style", 15)
+    intro = (
+        "Each form in which your products are sold. Tick several, or narrow the list, to change their prices at once."
+    )
     form = VariantForm
-    list_display = ("product_title", "title", "sku", "price_shown", "inventory_quantity")
-    list_display_links = ("product_title", "title")
+    list_display = ("product_title", "own_title", "sku", "price_shown", "inventory_quantity")
+    list_display_links = ("product_title", "own_title")
     list_select_related = ("product", "inventory_item")
     list_filter = ("inventory_policy", "taxable")
-    search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title__istartswith")
+    search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
     ordering = ("product_id", "position", "id")
     empty_text = "There are no variants: each product brings at least one."
     fieldsets = (
@@ -155,6 +170,33 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         """They are made with their product."""
         return False
 
+    def get_form(
+        self, request: HttpRequest, obj: Variant | None = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Variant]]:
+        """With the prices in further currencies that the shop has."""
+        return super().get_form(request, obj, change, **{"form": _priced(self.shop(request)), **kwargs})
+
+    def get_fieldsets(self, request: HttpRequest, obj: Variant | None = None) -> Any:
+        """With a row for each further currency; who may only look sees what each comes to."""
+        rows: list[object] = [
+            (f"price_{each.currency}", f"compare_{each.currency}") for each in presentments_of(self.shop(request))
+        ]
+        if not rows:
+            return self.fieldsets
+        if not self.has_change_permission(request, obj):
+            rows = ["other_prices"]
+        first, *others = self.fieldsets
+        return (first, ("Prices in other currencies", {"fields": tuple(rows)}), *others)
+
+    @display(description="In other currencies")
+    def other_prices(self, variant: Variant) -> str:
+        """For those who may only look."""
+        tags = {
+            each.currency: tag_in(each, variant.price, variant.compare_at_price, variant.fixed_prices)
+            for each in presentments_of(current_shop())
+        }
+        return ", ".join(f"{text_of(tag[0], code)} {code}" for code, tag in tags.items() if tag)
+
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelChoiceField[Any] | None:
@@ -166,6 +208,15 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
             own = ProductImage.rows().filter(product=variant.product_id if variant else None)
             kwargs["queryset"] = own.order_by("position", "id")
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
+        """With the product, after which the only variant is called."""
+        return super().get_queryset(request).select_related("product")
+
+    @display(description="Title", ordering="title", empty_value="–")
+    def own_title(self, variant: Variant) -> str | None:
+        """What tells it from the others of its product; nothing where there are none."""
+        return None if variant.is_default else variant.title
 
     @display(description="Product", ordering="product__title")
     def product_title(self, variant: Variant) -> str:
@@ -183,9 +234,14 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return variant.inventory_item.tracked
 
     @display(description="Price", ordering="price")
-    def price_shown(self, variant: Variant) -> Decimal:
+    def price_shown(self, variant: Variant) -> str:
         """With the currency's decimals."""
-        return variant.price.quantize(quantum_of(current_shop().currency))
+        return text_of(variant.price, current_shop().currency)
+
+    def hold(self, instance: Variant) -> None:
+        """Stock comes before the product, which holds its variants."""
+        lock_stock(variant_ids=[instance.pk], going=True)
+        lock_product(instance.product_id)
 
     def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
         """Through the service: values are settled among all variants of the product."""

@@ -15,12 +15,13 @@ from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID, too_many
+from apps.metafields.domain import references
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
 
 _ITEM = "inventory_item."
 # The search engine texts of a product, which older clients send as fields of their own.
-_GLOBAL = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
+GLOBAL = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
 
 
 def read_product(
@@ -44,12 +45,15 @@ def read_product(
         Unprocessable: ``{field: messages}`` of everything that does not fit.
     """
     attrs, errors = check_body(ProductSerializer, version, data, instance=instance)
-    parts = Parts(
-        options=_options(data.get("options"), errors),
-        variants=_variants(version, data.get("variants"), errors),
-        images=_images(version, data.get("images"), taken, refused, errors),
-        metafields=[*read_metafields(data, errors), *_global_metafields(data, errors)],
-    )
+    if too_many_metafields := _too_many_metafields(data):
+        raise Unprocessable({**errors, **too_many_metafields})
+    with references.together([data.get("variants"), data.get("images"), data.get("metafields")]):
+        parts = Parts(
+            options=_options(data.get("options"), errors),
+            variants=_variants(version, data.get("variants"), errors, creating=instance is None),
+            images=_images(version, data.get("images"), taken, refused, errors),
+            metafields=[*read_metafields(data, errors), *_global_metafields(data, errors)],
+        )
     if errors:
         raise Unprocessable(errors)
     return attrs, parts
@@ -81,6 +85,19 @@ def read_image(version: str, data: Data, picture: Picture | None) -> ImageInput:
     return wanted
 
 
+def _too_many_metafields(data: Data) -> Errors:
+    """Refuse more metafields of parts than one request can check and write in its time."""
+    errors: Errors = {}
+    for name in ("variants", "images"):
+        parts = data.get(name)
+        found = (
+            [part.get("metafields") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+        )
+        if sum(len(rows) for rows in found if isinstance(rows, list)) > metafields.MAX_OF_PARTS:
+            errors[name] = [too_many("metafields", metafields.MAX_OF_PARTS)]
+    return errors
+
+
 def read_metafields(data: Data, errors: Errors, prefix: str = "") -> list[Draft]:
     """The metafields of an object, checked; none where it names none."""
     rows = data.get("metafields")
@@ -97,7 +114,7 @@ def _checked_metafields(rows: object, errors: Errors, prefix: str) -> list[Draft
 
 def _global_metafields(data: Data, errors: Errors) -> list[Draft]:
     drafts: list[Draft] = []
-    for field, key in _GLOBAL.items():
+    for field, key in GLOBAL.items():
         if data.get(field) in (None, ""):
             continue
         row = {"namespace": "global", "key": key, "type": "single_line_text_field", "value": data[field]}
@@ -148,10 +165,12 @@ def _options(value: object, errors: Errors) -> list[OptionInput] | None:
     return found or None
 
 
-def _variants(version: str, value: object, errors: Errors) -> list[VariantInput] | None:
+def _variants(version: str, value: object, errors: Errors, *, creating: bool) -> list[VariantInput] | None:
     rows = _rows(value, "variants", MAX_VARIANTS, errors)
     if rows is None:
         return None
+    if not rows and not creating:
+        errors["variants"] = ["must have at least one variant"]
     return [_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
 
 

@@ -18,6 +18,7 @@ from apps.api.resources.fields import (
     FromModel,
     GlobalId,
     JsonField,
+    PublishedField,
     TextField,
 )
 from apps.api.resources.serializers import Resource, ResourceSerializer, check_body
@@ -98,7 +99,7 @@ class _OneKind(_EitherKind):
 class CustomCollectionSerializer(_OneKind):
     """A collection that is filled by hand."""
 
-    published = BooleanField(write_only=True, required=False)
+    published = PublishedField(required=False)
 
     class Meta:
         model = CustomCollection

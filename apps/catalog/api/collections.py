@@ -1,6 +1,7 @@
 """Custom and smart collections over REST, the view on both, and the products of each in its order."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -18,7 +19,7 @@ from apps.api.resources.filters import (
     apply_filters,
 )
 from apps.api.rows import paging
-from apps.api.shapes import Data
+from apps.api.shapes import Data, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.catalog.api.collection_resources import (
     CollectionSerializer,
@@ -27,6 +28,7 @@ from apps.catalog.api.collection_resources import (
     read_collection,
 )
 from apps.catalog.api.fields import read_id
+from apps.catalog.api.further import further_of_collection
 from apps.catalog.api.resources import ProductSummarySerializer
 from apps.catalog.api.uploads import TakesPictures, has_picture
 from apps.catalog.domain.collections import lifecycle
@@ -46,6 +48,9 @@ class CountsProducts(ShopViewSet[Collection]):
     scope = "products"
     order = ("title", "id")
     versions = ("version",)
+    alone: ClassVar[Mapping[str, Schema]] = {
+        "products_count": {"type": "integer", "description": "How many products it holds; not in lists."}
+    }
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
         """One collection with the number of its products."""
@@ -106,6 +111,10 @@ class _KindViewSet(CountsProducts, TakesPictures[Collection]):
 
     picture: Picture | None = None
     refused: PictureRefused | None = None
+
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its picture, its metafields, and the products that a custom one is made of."""
+        return further_of_collection(self.kind)
 
     def prepare(self) -> None:
         """Take a new picture in."""
@@ -201,10 +210,11 @@ class CollectionProductViewSet(ShopViewSet[Product]):
     singular = "product"
     plural = "products"
     versions = ("version",)
+    collections: type[Collection] = Collection
 
     def open(self) -> None:
         """Load the collection."""
-        collection = Collection.objects.filter(pk=self.kwargs["collection_id"]).first()
+        collection = self.collections.objects.filter(pk=self.kwargs["collection_id"]).first()
         if collection is None:
             raise Http404
         self.collection = collection
@@ -219,3 +229,9 @@ class CollectionProductViewSet(ShopViewSet[Product]):
     def order_for(self, filters: Mapping[str, str]) -> paging.Order:
         """The collection's order; with ``since_id`` it is by id."""
         return ("id",) if "since_id" in filters else ORDERS[self.collection.sort_order]
+
+
+class SmartCollectionProductViewSet(CollectionProductViewSet):
+    """``/smart_collections/{collection_id}/products``: the same, where the collection is filled by rules."""
+
+    collections = SmartCollection

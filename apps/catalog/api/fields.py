@@ -1,58 +1,18 @@
-"""Fields that only the catalog has: prices in the shop's currency, exact weights, handles, limited HTML."""
+"""Fields that only the catalog has: exact weights, handles, limited HTML."""
 
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import lru_cache
 from typing import Unpack
 
-from babel.core import UnknownLocaleError
-from babel.numbers import get_currency_precision
 from django.conf import settings
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.context import Context
 from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
 from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.ground.handles import MAX_LENGTH, as_handle
 from apps.ground.markup import refusal_of
-from apps.ground.tenancy import current_shop
-
-
-@lru_cache(maxsize=256)
-def quantum_of(currency: str) -> Decimal:
-    """The smallest amount of a currency: 0.01 for USD, 1 for JPY, 0.001 for KWD."""
-    try:
-        return Decimal(1).scaleb(-get_currency_precision(currency))
-    except UnknownLocaleError:
-        return Decimal("0.01")
-
-
-def shown_price(context: Context, value: Decimal | None) -> str | None:
-    """A price with the decimals of the shop's currency."""
-    return None if value is None else str(value.quantize(quantum_of(context.shop.currency)))
-
-
-class PriceField(DecimalField):
-    """An amount in the shop's currency, with at most the currency's decimals."""
-
-    def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """As wide as the columns of prices."""
-        options = {"max_digits": 15, "decimal_places": 3, "required": False, **options}
-        super().__init__(**options)
-
-    def to_internal_value(self, data: object) -> Decimal:
-        """The amount; it has no more decimals than the currency."""
-        value = super().to_internal_value(data)
-        places = -int(quantum_of(current_shop().currency).as_tuple().exponent)
-        if -int(value.as_tuple().exponent) > places:
-            self.fail("invalid")
-        return value
-
-    def reader(self) -> Render:
-        """With the currency's decimals."""
-        return shown_price
 
 
 class WeightField(DecimalField):
@@ -148,6 +108,8 @@ class HtmlField(TextField):
 
 class IdsField(ApiField, serializers.JSONField):
     """A list of ids in a body."""
+
+    schema = {"type": "array", "items": {"type": "integer"}}
 
     MAX = 2048
     _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)

@@ -1,8 +1,11 @@
 """Images of products over REST."""
 
+from collections.abc import Mapping
+
 from apps.api.requests.deprecations import Deprecation
-from apps.api.shapes import Attrs
+from apps.api.shapes import Attrs, Schema
 from apps.catalog.api.bodies import read_image
+from apps.catalog.api.further import further_of_image
 from apps.catalog.api.resources import ImageSerializer
 from apps.catalog.api.uploads import TakesPictures
 from apps.catalog.domain import images
@@ -27,6 +30,10 @@ class ProductImageViewSet(TakesPictures[ProductImage]):
 
     picture: Picture | None = None
 
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its file, the variants that show it, and its metafields."""
+        return further_of_image(version)
+
     def prepare(self) -> None:
         """Take the picture of a new image in."""
         if self.request.method == "POST":
@@ -39,6 +46,9 @@ class ProductImageViewSet(TakesPictures[ProductImage]):
     def perform_create(self, attrs: Attrs) -> ProductImage:
         """The image takes its place among the others."""
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
+
+    def hold(self, instance: ProductImage) -> None:
+        """The body is compared with nothing; the service holds the product."""
 
     def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
         """Others make room where it moves."""

@@ -1,23 +1,29 @@
 """Products over REST, with their options, variants and images in one body."""
 
 import time
+from collections.abc import Mapping
 
-from django.db.models import Model, QuerySet, Value
-from django.db.models.functions import Lower
+from django.db.models import Model, QuerySet
 
 from apps.api.resources.filters import ApiFilter, IdFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
+from apps.api.shapes import Schema
 from apps.catalog.api.bodies import new_pictures, read_product
+from apps.catalog.api.further import further_of_product
+from apps.catalog.api.prices import CurrenciesFilter, ShowsPrices
 from apps.catalog.api.resources import ProductSerializer
 from apps.catalog.api.uploads import TakesPictures
 from apps.catalog.domain import products
 from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.domain.inputs import Attrs, Parts
+from apps.catalog.domain.locks import lock_stock
 from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Collection, Product
 from apps.media.intake import PictureRefused
 
 # All pictures of one body together may take as long as this.
 DOWNLOAD_SECONDS = 30.0
+# And have as many pixels: a small file can hold the most that a picture may have.
+MAX_MEGAPIXELS = 100
 
 
 class ListFilter(ApiFilter):
@@ -31,13 +37,13 @@ class ListFilter(ApiFilter):
 
 
 class WordsFilter(TextFilter):
-    """Equal to a text, found by the index of the column in lower case."""
+    """Equal to a text, found by the index of its folded copy."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """The rows that fit."""
         if value is None:
             return qs
-        return qs.filter(**{f"{self.field_name}__lower": Lower(Value(value)), str(self.field_name): value})
+        return qs.filter(**{f"{self.field_name}_key": value, str(self.field_name): value})
 
 
 class ProductFilter(ResourceFilter):
@@ -52,6 +58,7 @@ class ProductFilter(ResourceFilter):
     published_status = PublishedFilter()
     published_at_min = MomentFilter("published_at", "gte")
     published_at_max = MomentFilter("published_at", "lte")
+    presentment_currencies = CurrenciesFilter()
 
     def in_collection(self, queryset: QuerySet[Product], name: str, value: int) -> QuerySet[Product]:
         """The products of a collection of either kind; of an unknown one none."""
@@ -61,7 +68,7 @@ class ProductFilter(ResourceFilter):
         return queryset.filter(pk__in=products_of(collection).values("pk"))
 
 
-class ProductViewSet(TakesPictures[Product]):
+class ProductViewSet(ShowsPrices[Product], TakesPictures[Product]):
     """``/products``."""
 
     scope = "products"
@@ -72,6 +79,10 @@ class ProductViewSet(TakesPictures[Product]):
     plural = "products"
     versions = ("version",)
 
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its parts."""
+        return further_of_product(version)
+
     def prepare(self) -> None:
         """Take the pictures of new images in."""
         self.pictures: dict[int, Picture] = {}
@@ -80,11 +91,17 @@ class ProductViewSet(TakesPictures[Product]):
         if entries and "id" in self.kwargs:
             self.get_object()
         deadline = time.monotonic() + DOWNLOAD_SECONDS
+        pixels = 0
         for index, entry in entries:
+            if pixels > MAX_MEGAPIXELS * 10**6:
+                self.refused[index] = PictureRefused(f"comes after more than {MAX_MEGAPIXELS} megapixels in one body")
+                continue
             try:
                 self.pictures[index] = self.take(entry, seconds=max(deadline - time.monotonic(), 0.1))
             except PictureRefused as error:
                 self.refused[index] = error
+            else:
+                pixels += self.pictures[index].width * self.pictures[index].height
 
     def read(self, instance: Product | None = None) -> tuple[Attrs, Parts]:
         """The body, checked, with the pictures that were taken in."""
@@ -100,6 +117,12 @@ class ProductViewSet(TakesPictures[Product]):
     def perform_create(self, attrs: Attrs) -> Product:
         """A product has at least one variant."""
         return products.create_product(attrs, self.parts, actor=self.actor, at=self.at)
+
+    def hold(self, instance: Product) -> None:
+        """Stock comes before the product, where variants may change or go."""
+        if self.unwrapped("product").get("variants") is not None:
+            lock_stock(product_id=instance.pk, going=True)
+        super().hold(instance)
 
     def perform_update(self, instance: Product, attrs: Attrs) -> None:
         """The product and its parts change together."""

@@ -5,7 +5,6 @@ Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 
 from django.utils import timezone
 
@@ -21,6 +20,7 @@ from apps.api.resources.fields import (
     TagsField,
     TextField,
 )
+from apps.api.resources.fields.money import PriceField
 from apps.api.resources.related import Rows
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.shapes import Attrs, Errors, Shown
@@ -29,12 +29,11 @@ from apps.catalog.api.fields import (
     HtmlField,
     IdsField,
     ManagementField,
-    PriceField,
     SkuField,
     WeightField,
-    shown_price,
 )
-from apps.catalog.domain.fulfillers import known_handles
+from apps.catalog.api.prices import FixedPricesField, shown_prices
+from apps.catalog.domain.fulfillers import MANUAL, known_handles
 from apps.catalog.domain.pictures import address_of
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.ground.phrases import NOT_IN_LIST, at_most
@@ -60,13 +59,6 @@ def settle_publication(attrs: Attrs, published_at: datetime | None) -> None:
         attrs["published_at"] = None
     elif published and attrs.get("published_at", published_at) is None:
         attrs["published_at"] = timezone.now()
-
-
-def _presentment(context: Context, price: Decimal, compare_at: Decimal | None) -> list[Shown]:
-    """The prices in the one currency that the shop sells in."""
-    currency = context.shop.currency
-    compared = None if compare_at is None else {"amount": shown_price(context, compare_at), "currency_code": currency}
-    return [{"price": {"amount": shown_price(context, price), "currency_code": currency}, "compare_at_price": compared}]
 
 
 def _image_src(context: Context, key: str, name: str) -> str:
@@ -103,7 +95,8 @@ class VariantSerializer(ResourceSerializer[Variant]):
     inventory_item_id = Column()
     inventory_quantity = Column()
     old_inventory_quantity = Column("inventory_quantity")
-    presentment_prices = Computed(_presentment, "price", "compare_at_price", schema=_OBJECTS)
+    presentment_prices = Computed(shown_prices, "price", "compare_at_price", "fixed_prices", schema=_OBJECTS)
+    fixed_prices = FixedPricesField()
     tax_code = TextField(max_length=255, required=False, allow_blank=True)
     admin_graphql_api_id = GlobalId("ProductVariant")
     image_id = IntegerField(required=False, allow_null=True, min_value=1)
@@ -118,7 +111,9 @@ class VariantSerializer(ResourceSerializer[Variant]):
         if attrs.get("option1", "") is None:
             del attrs["option1"]
         service = attrs.get("fulfillment_service")
-        if service is not None and service not in known_handles():
+        kept = MANUAL if instance is None else instance.fulfillment_service
+        # Of thousands of variants in one body nearly all name what needs no look.
+        if service not in {None, MANUAL, kept} and service not in known_handles():
             errors["fulfillment_service"] = [NOT_IN_LIST]
 
 
@@ -157,6 +152,7 @@ class ImageSummarySerializer(ResourceSerializer[ProductImage]):
     width = FromModel()
     height = FromModel()
     src = Computed(_image_src, "key", "name")
+    variant_ids = Rows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER}, until="2025-01")
 
     class Meta:
         model = ProductImage

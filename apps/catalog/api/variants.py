@@ -1,26 +1,44 @@
 """Variants over REST: below their product, or by their own id."""
 
-from apps.api.shapes import Attrs
-from apps.api.viewsets import ShopViewSet
+from collections.abc import Mapping
+
+from apps.api.resources.filters import ResourceFilter
+from apps.api.shapes import Attrs, Schema
 from apps.catalog.api.bodies import read_variant
+from apps.catalog.api.prices import CurrenciesFilter, ShowsPrices
 from apps.catalog.api.resources import VariantSerializer
 from apps.catalog.domain import variants
 from apps.catalog.models import Product, Variant
+from apps.metafields.api.bodies import METAFIELDS
 
 
-class VariantViewSet(ShopViewSet[Variant]):
+class VariantFilter(ResourceFilter):
+    """How a list of variants is narrowed."""
+
+    presentment_currencies = CurrenciesFilter()
+
+
+class VariantViewSet(ShowsPrices[Variant]):
     """``/variants/{id}``."""
 
     scope = "products"
     model = Variant
     serializer_class = VariantSerializer
+    filterset_class = VariantFilter
     singular = "variant"
     plural = "variants"
     versions = ("product__version",)
 
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its metafields."""
+        return {"metafields": METAFIELDS}
+
     def attributes(self, instance: Variant | None = None) -> Attrs:
         """The body, checked."""
         return {"wanted": read_variant(self.version, self.unwrapped("variant"))}
+
+    def hold(self, instance: Variant) -> None:
+        """The body is compared with nothing; the service holds the product."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
         """Values and places are settled among all variants of the product."""

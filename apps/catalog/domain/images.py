@@ -15,6 +15,7 @@ from apps.catalog.domain.pictures import Picture, delete_later
 from apps.catalog.domain.places import arranged, renumber
 from apps.catalog.domain.variants import UnknownRow, touch
 from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import BLANK, INVALID
@@ -46,7 +47,8 @@ def add_image(product_id: int, wanted: ImageInput, *, actor: str, at: datetime) 
     ProductImage.objects.filter(product=product, position__gte=position).update(position=F("position") + 1)
     image = _built(product, wanted, position, at)
     image.save(force_insert=True)
-    _finish(product, image, wanted, actor=actor, at=at)
+    _attach(product, image, wanted, actor=actor, at=at)
+    _tell(product, actor=actor, at=at)
     return image
 
 
@@ -59,13 +61,15 @@ def update_image(image: ProductImage, wanted: ImageInput, *, actor: str, at: dat
     """
     product = lock_product(image.product_id)
     row = _row(image)
+    before = row.position
     if wanted.position is not None:
         count = ProductImage.objects.filter(product=product).count()
         _shift(product, row, min(max(wanted.position, 1), count))
-    for name, value in wanted.attrs.items():
-        setattr(row, name, value)
-    row.save(update_fields=[*wanted.attrs, "position"])
-    _finish(product, row, wanted, actor=actor, at=at)
+    changed = [*assign(row, wanted.attrs), *(["position"] if row.position != before else [])]
+    if changed:
+        row.save(update_fields=changed)
+    if _attach(product, row, wanted, actor=actor, at=at) or changed:
+        _tell(product, actor=actor, at=at)
     return row
 
 
@@ -77,8 +81,7 @@ def delete_image(image: ProductImage, *, actor: str, at: datetime) -> None:
     row.delete()
     ProductImage.objects.filter(product=product, position__gt=row.position).update(position=F("position") - 1)
     delete_later(product.shop_id, [row.key])
-    touch(product)
-    record_event("products/update", product, actor=actor, at=at)
+    _tell(product, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -93,12 +96,11 @@ def reorder(product_id: int, image_ids: Sequence[int], *, actor: str, at: dateti
     if set(image_ids) - rows.keys():
         raise UnknownRow(INVALID, field="images")
     ordered = [rows.pop(pk) for pk in dict.fromkeys(image_ids)]
-    _number([*ordered, *rows.values()])
-    touch(product)
-    record_event("products/update", product, actor=actor, at=at)
+    if _number([*ordered, *rows.values()]):
+        _tell(product, actor=actor, at=at)
 
 
-def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: datetime) -> None:
+def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: datetime) -> bool:
     """Make a product's images those of a list: named ones stay, unnamed ones go, others are made.
 
     Args:
@@ -106,6 +108,9 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
         wanted: The images, in their order but for the positions that they name.
         actor: Who.
         at: When.
+
+    Returns:
+        Whether anything changed.
 
     Raises:
         TooManyImages: There would be more than a product can have.
@@ -122,24 +127,27 @@ def replace(product: Product, wanted: Sequence[ImageInput], *, actor: str, at: d
         rows.append(row)
     pairs = list(zip(rows, wanted, strict=True))
     ordered = arranged(rows, [(row, item.position, row.position if row.pk else None) for row, item in pairs])
+    changed = bool(current)
     for row, item in pairs:
-        if row.pk and item.attrs:
-            for name, value in item.attrs.items():
-                setattr(row, name, value)
-            row.save(update_fields=[*item.attrs])
+        if row.pk and (changes := assign(row, item.attrs)):
+            row.save(update_fields=[*changes])
+            changed = True
     if current:
         ProductImage.objects.filter(pk__in=current).delete()
         delete_later(product.shop_id, [row.key for row in current.values()])
-    _number(ordered)
+    changed |= _number(ordered)
     for row, item in pairs:
-        _attach(product, row, item, actor=actor, at=at)
+        changed |= _attach(product, row, item, actor=actor, at=at)
+    return changed
 
 
-def _number(rows: Sequence[ProductImage]) -> None:
-    """Give rows their places, and save those that are new or moved."""
+def _number(rows: Sequence[ProductImage]) -> bool:
+    """Give rows their places, and save those that are new or moved; returns whether any was."""
     if moved := renumber(rows):
         ProductImage.objects.bulk_update(moved, ["position"], batch_size=MAX_IMAGES)
-    ProductImage.objects.bulk_create([row for row in rows if row.pk is None])
+    new = [row for row in rows if row.pk is None]
+    ProductImage.objects.bulk_create(new)
+    return bool(moved or new)
 
 
 def _too_many() -> TooManyImages:
@@ -183,20 +191,19 @@ def _built(product: Product, wanted: ImageInput, position: int, at: datetime) ->
     )
 
 
-def _finish(product: Product, image: ProductImage, wanted: ImageInput, *, actor: str, at: datetime) -> None:
-    _attach(product, image, wanted, actor=actor, at=at)
+def _tell(product: Product, *, actor: str, at: datetime) -> None:
     touch(product)
     record_event("products/update", product, actor=actor, at=at)
 
 
-def _attach(product: Product, image: ProductImage, wanted: ImageInput, *, actor: str, at: datetime) -> None:
-    """Show the image at the variants that are named, and at no others."""
+def _attach(product: Product, image: ProductImage, wanted: ImageInput, *, actor: str, at: datetime) -> bool:
+    """Show the image at the variants that are named, and at no others; returns whether anything changed."""
+    moved = 0
     if wanted.variant_ids is not None:
         asked = set(wanted.variant_ids)
         rows = Variant.objects.filter(product=product)
         if rows.filter(pk__in=asked).count() != len(asked):
             raise UnknownRow(INVALID, field="variant_ids")
-        rows.filter(image=image).exclude(pk__in=asked).update(image=None)
-        rows.filter(pk__in=asked).exclude(image=image).update(image=image)
-    if wanted.metafields:
-        metafields.set_many(image, wanted.metafields, actor=actor, at=at)
+        moved += rows.filter(image=image).exclude(pk__in=asked).update(image=None)
+        moved += rows.filter(pk__in=asked).exclude(image=image).update(image=image)
+    return bool(metafields.set_many(image, wanted.metafields, actor=actor, at=at) or moved)

@@ -27,12 +27,14 @@ class VariantInput:
         item: Columns of its ``InventoryItem``.
         id: The variant to change; None for a new one.
         metafields: To be set on it.
+        picture: A new picture among the images of the same body, which it is to show.
     """
 
     attrs: Attrs = field(default_factory=dict)
     item: Attrs = field(default_factory=dict)
     id: int | None = None
     metafields: list[Draft] = field(default_factory=list)
+    picture: Picture | None = None
 
 
 @dataclass(slots=True)

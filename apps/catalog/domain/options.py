@@ -113,30 +113,38 @@ def _options(count: int) -> str:
     return "1 option" if count == 1 else f"{count} options"
 
 
-def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> None:
+def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> bool:
     """Write the options of a product so that they fit its variants.
 
     Args:
         product: The product, locked.
         wanted: The options as they should be; None for as they are.
         variants: All its variants.
+
+    Returns:
+        Whether anything changed.
     """
     existing = options_of(product)
     if wanted is None:
         wanted = [OptionInput(option.name, list(option.values), option.pk) for option in existing]
     wanted = wanted or [OptionInput(DEFAULT_NAME)]
     rows = matched(existing, wanted)
+    changed = False
     for index, (item, option) in enumerate(zip(wanted, rows, strict=True)):
         values = _values(item.values, [getattr(variant, COLUMNS[index]) for variant in variants])
         if option is None:
+            changed = True
             ProductOption.objects.create(
                 shop_id=product.shop_id, product=product, name=item.name, position=index + 1, values=values
             )
         elif (option.name, option.position, option.values) != (item.name, index + 1, values):
+            changed = True
             option.name, option.position, option.values = item.name, index + 1, values
             option.save(update_fields=["name", "position", "values"])
     kept = {option.pk for option in rows if option is not None}
-    ProductOption.objects.filter(pk__in=[option.pk for option in existing if option.pk not in kept]).delete()
+    gone = [option.pk for option in existing if option.pk not in kept]
+    ProductOption.objects.filter(pk__in=gone).delete()
+    return changed or bool(gone)
 
 
 def _values(listed: Sequence[str], used: Sequence[str]) -> list[str]:

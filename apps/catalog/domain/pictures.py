@@ -16,7 +16,8 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 
 from apps.media import intake
-from apps.media.storage import names_in
+from apps.media.metadata import without_metadata
+from apps.media.storage import StorageFailed, names_in, reporting
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ def take(shop_id: int, *, attachment: object, src: object, filename: object, sec
 
     Raises:
         PictureRefused: There is none, there are two, or it cannot be had, read or kept.
+        StorageFailed: The storage does not take it.
     """
     return _kept(shop_id, intake.from_body(attachment=attachment, src=src, filename=filename, seconds=seconds))
 
@@ -54,14 +56,36 @@ def store(shop_id: int, data: bytes, name: str) -> Picture:
 
     Raises:
         PictureRefused: It is no PNG, GIF or JPEG, is damaged, or exceeds a limit.
+        StorageFailed: The storage does not take it.
     """
     return _kept(shop_id, intake.from_upload(data, name))
 
 
 def _kept(shop_id: int, taken: intake.TakenPicture) -> Picture:
     picture = Picture(shop_id, secrets.token_hex(16), taken.name, taken.width, taken.height)
-    default_storage.save(path_of(shop_id, picture.key, picture.name), ContentFile(taken.data))
+    place = path_of(shop_id, picture.key, picture.name)
+    try:
+        with reporting(place, "stored"):
+            default_storage.save(place, ContentFile(taken.data))
+    except StorageFailed:
+        discard([picture])
+        raise
     return picture
+
+
+def cleaned(shop_id: int, key: str, name: str) -> Picture | None:
+    """Store a stored picture once more, without what it tells beyond its pixels; None where it tells nothing.
+
+    Raises:
+        ImageRefused: It is damaged.
+        StorageFailed: The storage has lost it, or does not take it.
+    """
+    place = path_of(shop_id, key, name)
+    with reporting(place, "read"), default_storage.open(place) as file:
+        data: bytes = file.read()
+    if without_metadata(data) == data:
+        return None
+    return store(shop_id, data, name)
 
 
 def folder_of(shop_id: int, key: str) -> str:

@@ -5,12 +5,13 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.catalog.domain import images, variants
+from apps.catalog.domain.collections import collects
 from apps.catalog.domain.inputs import Parts
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.pictures import delete_later
 from apps.catalog.domain.tags import write_tags
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.domain.changes import changes_of
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
 from apps.ground.handles import save_with_handle, stem_of
@@ -50,6 +51,7 @@ def create_product(attrs: Attrs, parts: Parts, *, actor: str, at: datetime) -> P
     variants.replace(product, parts.variants, parts.options, actor=actor, at=at)
     if parts.images:
         images.replace(product, parts.images, actor=actor, at=at)
+    variants.show_pictures(product, parts.variants or [])
     if parts.metafields:
         metafields.set_many(product, parts.metafields, actor=actor, at=at)
     record_event("products/create", product, actor=actor, at=at)
@@ -70,23 +72,22 @@ def update_product(product: Product, attrs: Attrs, parts: Parts, *, actor: str, 
     if parts.variants is not None:
         lock_stock(product_id=product.pk, going=True)
     row = lock_product(product.pk)
-    changes = changes_of(row, attrs)
-    for name, value in attrs.items():
-        setattr(row, name, value)
-    if row.handle:
-        row.save(update_fields=[*attrs])
-    else:
-        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, "handle"])
+    changes = assign(row, attrs)
+    if not row.handle:
+        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*changes, "handle"])
+    elif changes:
+        row.save(update_fields=[*changes])
     if "tags" in changes:
         write_tags(row)
+    changed = bool(changes)
     if parts.images is not None:
-        images.replace(row, parts.images, actor=actor, at=at)
+        changed |= images.replace(row, parts.images, actor=actor, at=at)
     if parts.variants or parts.options:
-        variants.replace(row, parts.variants, parts.options, actor=actor, at=at)
-    if parts.metafields:
-        metafields.set_many(row, parts.metafields, actor=actor, at=at)
-    variants.touch(row)
-    record_event("products/update", row, actor=actor, at=at, changes=changes)
+        changed |= variants.replace(row, parts.variants, parts.options, actor=actor, at=at)
+    changed |= variants.show_pictures(row, parts.variants or [])
+    if metafields.set_many(row, parts.metafields, actor=actor, at=at) or changed:
+        variants.touch(row)
+        record_event("products/update", row, actor=actor, at=at, changes=changes)
     return row
 
 
@@ -98,7 +99,9 @@ def delete_product(product: Product, *, actor: str, at: datetime) -> None:
         Gone: It was deleted meanwhile.
     """
     lock_stock(product_id=product.pk, going=True)
+    collects.lock_collections_with(product.pk)
     row = lock_product(product.pk)
+    collects.take_out(row)
     record_event("products/delete", row, actor=actor, at=at)
     items = list(Variant.objects.filter(product=row).values_list("inventory_item_id", flat=True))
     delete_later(row.shop_id, list(ProductImage.objects.filter(product=row).values_list("key", flat=True)))

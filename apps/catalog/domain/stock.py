@@ -4,21 +4,54 @@ Products are locked first and in the order of their ids, as in every other chang
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
-from django.db.models import F, Q
+from django.db import connection
+from django.db.models import Case, F, Q, Value, When
+from django.utils import timezone
 
+from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
-from apps.catalog.models.variants import DEFAULT_VALUE
+from apps.events.domain.recording import Happening, is_heard, record_aspects
+from apps.ground.sql import execute_each
+from apps.ground.tenancy import current_shop
+
+IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
-def follow_stock(deltas: Mapping[int, int]) -> None:
+def follow_stock(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
     """Add to the quantities of the variants whose items moved, by item id; their products' versions move."""
     touched = _lock_products(deltas)
-    for item_id in sorted(deltas):
-        Variant.objects.filter(inventory_item_id=item_id).update(
-            inventory_quantity=F("inventory_quantity") + deltas[item_id]
-        )
-    Product.objects.filter(pk__in=touched).update()
+    shop_id, now = current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
+    execute_each(
+        "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
+        "WHERE shop_id = %s AND inventory_item_id = %s",
+        [(deltas[item_id], now, shop_id, item_id) for item_id in sorted(deltas)],
+    )
+    _touch(touched, timezone.now())
+    if is_heard(IN_STOCK) or is_heard(OUT_OF_STOCK):
+        _tell_turns(deltas, actor=actor, at=at)
+
+
+def _touch(product_ids: Sequence[int], now: datetime) -> None:
+    """Move the products' versions, and say when.
+
+    Moments are shown and compared in whole seconds. Where the second is the one that the row has already, the row's
+    moment stays: then no index learns of the change, and writers of one product's stock cost each other less.
+    """
+    unmoved = When(updated_at__gte=now.replace(microsecond=0), then=F("updated_at"))
+    Product.objects.filter(pk__in=product_ids).update(updated_at=Case(unmoved, default=Value(now)))
+
+
+def _tell_turns(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
+    """Tell which variants came into stock and which ran out, by the sum of all locations; untracked ones never do."""
+    counted = Variant.objects.filter(inventory_item_id__in=list(deltas), inventory_item__tracked=True).order_by("pk")
+    turns = []
+    for variant in counted.select_related("product"):
+        before = variant.inventory_quantity - deltas[variant.inventory_item_id]
+        if (before > 0) != (variant.inventory_quantity > 0):
+            turns.append(Happening(IN_STOCK if variant.inventory_quantity > 0 else OUT_OF_STOCK, variant))
+    record_aspects(turns, actor=actor, at=at)
 
 
 def follow_items(item_ids: Sequence[int]) -> None:
@@ -34,13 +67,11 @@ def _lock_products(item_ids: Iterable[int]) -> list[int]:
 
 def names_of_items(item_ids: Sequence[int]) -> dict[int, str]:
     """What staff call items: the product, and the variant where it has more than one form."""
-    rows = Variant.objects.filter(inventory_item_id__in=list(item_ids))
-    return {
-        item_id: product if title == DEFAULT_VALUE else f"{product} · {title}"
-        for item_id, product, title in rows.values_list("inventory_item_id", "product__title", "title")
-    }
+    columns = ("inventory_item", "product", "title", *COLUMNS, "product__title")
+    rows = Variant.objects.filter(inventory_item_id__in=list(item_ids)).select_related("product").only(*columns)
+    return {row.inventory_item_id: row.full_name for row in rows}
 
 
-def matching_items(term: str) -> Q:
+def matching_items(term: str) -> list[Q]:
     """The items of products whose title has a word, or of variants with a barcode."""
-    return Q(variant__product__title__icontains=term) | Q(variant__barcode=term)
+    return [Q(variant__product__title_key__contains=term), Q(variant__barcode=term)]

@@ -1,6 +1,7 @@
 """Tags of products: one text for people, one row each for queries."""
 
 from apps.catalog.models import Product, ProductTag
+from apps.ground.folding import folded
 
 
 def names_in(text: str) -> list[str]:
@@ -8,9 +9,14 @@ def names_in(text: str) -> list[str]:
     return [name for name in text.split(", ") if name]
 
 
+def key_of(name: str) -> str:
+    """What equal tags have in common."""
+    return folded(name)
+
+
 def write_tags(product: Product) -> None:
     """Make the rows say what the text says."""
-    wanted = {name.casefold()[:255]: name for name in names_in(product.tags)}
+    wanted = {key_of(name): name for name in names_in(product.tags)}
     rows = {tag.key: tag for tag in ProductTag.objects.filter(product=product)}
     gone = [tag.pk for key, tag in rows.items() if wanted.get(key) != tag.name]
     if gone:

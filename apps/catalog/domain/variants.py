@@ -13,17 +13,22 @@ from apps.catalog.domain import options, weights
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.places import arranged, renumber
+from apps.catalog.domain.price_tags import merged
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import INVALID
+from apps.ground.rows import delete_rows, values_of
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import setting as metafields
+from apps.shops.domain.currency import has_finer_amounts
+from apps.shops.models import Shop
 
 MAX_VARIANTS = 2048
 _BATCH = 200
+# By id, the columns of stored variants before they change.
+_Before = Mapping[int, Mapping[str, object]]
 
 
 class TooManyVariants(DomainError):
@@ -54,12 +59,13 @@ def create_variant(product_id: int, wanted: VariantInput, *, actor: str, at: dat
         UnknownRow: Its image is not the product's.
     """
     product = lock_product(product_id)
-    current = list(Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id"))
+    current, before = _load(product)
+    _track_like([wanted], current)
     made = _built(product, wanted)
     variants = arranged([*current, made], [(made, wanted.attrs.get("position"), None)])
     _check_images(product, [wanted], prefix="")
     options.check_variants(variants, max(_option_count(product), 1), prefix="")
-    _save(product, variants, [made], {id(made): wanted}, actor=actor, at=at)
+    _save(product, variants, {id(made): wanted}, before, actor=actor, at=at)
     options.arrange(product, None, variants)
     touch(product)
     record_event("products/update", product, actor=actor, at=at)
@@ -77,7 +83,7 @@ def update_variant(variant: Variant, wanted: VariantInput, *, actor: str, at: da
     if wanted.item:
         lock_stock(variant_ids=[variant.pk], going=True)
     product = lock_product(variant.product_id)
-    current = list(Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id"))
+    current, before = _load(product)
     changed = next((row for row in current if row.pk == variant.pk), None)
     if changed is None:
         raise Gone
@@ -85,10 +91,10 @@ def update_variant(variant: Variant, wanted: VariantInput, *, actor: str, at: da
     variants = arranged(current, [(changed, wanted.attrs.get("position"), None)])
     _check_images(product, [wanted], prefix="")
     options.check_variants(variants, max(_option_count(product), 1), prefix="")
-    _save(product, variants, [changed], {id(changed): wanted}, actor=actor, at=at)
-    options.arrange(product, None, variants)
-    touch(product)
-    record_event("products/update", product, actor=actor, at=at)
+    written = _save(product, variants, {id(changed): wanted}, before, actor=actor, at=at)
+    if options.arrange(product, None, variants) or written:
+        touch(product)
+        record_event("products/update", product, actor=actor, at=at)
     return changed
 
 
@@ -101,12 +107,12 @@ def delete_variant(variant: Variant, *, actor: str, at: datetime) -> None:
     """
     lock_stock(variant_ids=[variant.pk], going=True)
     product = lock_product(variant.product_id)
-    current = list(Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id"))
+    current, before = _load(product)
     left = [row for row in current if row.pk != variant.pk]
     if not left:
         raise LastVariant("The last variant of a product cannot be deleted.")
     _delete([row for row in current if row.pk == variant.pk], actor=actor, at=at)
-    _save(product, left, [], {}, actor=actor, at=at)
+    _save(product, left, {}, before, actor=actor, at=at)
     options.arrange(product, None, left)
     touch(product)
     record_event("products/update", product, actor=actor, at=at)
@@ -119,7 +125,7 @@ def replace(
     *,
     actor: str,
     at: datetime,
-) -> None:
+) -> bool:
     """Make a product's variants those of a list: named ones change, unnamed ones go, others are made.
 
     Args:
@@ -129,21 +135,24 @@ def replace(
         actor: Who.
         at: When.
 
+    Returns:
+        Whether anything changed.
+
     Raises:
         OptionsRefused: Options and variants do not fit together.
         TooManyVariants: There would be more than a product can have.
         UnknownRow: An id is not that of a variant of the product.
     """
-    current = {
-        row.pk: row for row in Variant.objects.filter(product=product).select_related("inventory_item").order_by("id")
-    }
+    present, before = _load(product)
+    current = {row.pk: row for row in present}
     if wanted_options is not None:
         options.check_inputs(wanted_options)
         options.carry_values(current.values(), options.options_of(product), wanted_options)
     if not wanted:
-        wanted = [VariantInput(id=pk) for pk in sorted(current, key=lambda pk: current[pk].position)]
+        wanted = [VariantInput(id=pk) for pk in current]
     if not wanted:
         wanted = [VariantInput(attrs=options.first_combination(wanted_options or []))]
+    _track_like([item for item in wanted if item.id is None], present)
     rows, by_row = [], {}
     for index, item in enumerate(wanted):
         row = _row_for(product, item, index, current)
@@ -155,9 +164,43 @@ def replace(
     _check_images(product, wanted, prefix="variants.{}.")
     count = len(wanted_options) if wanted_options else _option_count(product)
     options.check_variants(rows, max(count, 1))
-    _delete([row for pk, row in current.items() if row not in rows], actor=actor, at=at)
-    _save(product, variants, rows, by_row, actor=actor, at=at)
-    options.arrange(product, wanted_options, variants)
+    kept = {row.pk for row in rows}
+    gone = [row for row in present if row.pk not in kept]
+    _delete(gone, actor=actor, at=at)
+    written = _save(product, variants, by_row, before, actor=actor, at=at)
+    return options.arrange(product, wanted_options, variants) or written or bool(gone)
+
+
+def show_pictures(product: Product, wanted: Sequence[VariantInput]) -> bool:
+    """Let variants show the new pictures that came in the same body; returns whether any does.
+
+    Args:
+        product: The product, locked, with its variants and images as the body says.
+        wanted: The inputs of all its variants, in their order, without positions of their own.
+    """
+    if not any(item.picture for item in wanted):
+        return False
+    keys = {item.picture.key for item in wanted if item.picture}
+    images = {image.key: image for image in ProductImage.objects.filter(product=product, key__in=keys)}
+    rows = Variant.objects.filter(product=product).order_by("position", "id")
+    for row, item in zip(rows, wanted, strict=True):
+        if item.picture and item.picture.key in images:
+            Variant.objects.filter(pk=row.pk).update(image=images[item.picture.key])
+    return True
+
+
+def _track_like(new: Iterable[VariantInput], present: Sequence[Variant]) -> None:
+    """Have new variants of a product whose stock is counted counted too, unless they say otherwise."""
+    if present and all(row.inventory_item.tracked for row in present):
+        for item in new:
+            item.item.setdefault("tracked", True)
+
+
+def _load(product: Product) -> tuple[list[Variant], _Before]:
+    """A product's variants in their order, and what each of them is before it changes."""
+    rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
+    current = list(rows)
+    return current, {row.pk: values_of(row) for row in current}
 
 
 def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[int, Variant]) -> Variant:
@@ -172,14 +215,16 @@ def _row_for(product: Product, item: VariantInput, index: int, current: Mapping[
 
 def _built(product: Product, wanted: VariantInput) -> Variant:
     shop = current_shop()
-    variant = Variant(shop=shop, product=product, weight_unit=shop.weight_unit, option1="")
+    variant = Variant(shop_id=shop.pk, product=product, weight_unit=shop.weight_unit, option1="")
     _assign(variant, wanted)
     return variant
 
 
 def _assign(variant: Variant, wanted: VariantInput) -> None:
     attrs = {name: value for name, value in wanted.attrs.items() if name != "position"}
-    weights.settle(attrs, weight=variant.weight, unit=variant.weight_unit)
+    weights.settle(attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
+    if "fixed_prices" in attrs:
+        attrs["fixed_prices"] = merged(variant.fixed_prices, attrs["fixed_prices"])
     for name, value in attrs.items():
         setattr(variant, name, value)
 
@@ -209,45 +254,59 @@ def _check_images(product: Product, wanted: Sequence[VariantInput], *, prefix: s
 def _save(
     product: Product,
     variants: Sequence[Variant],
-    changed: Sequence[Variant],
     inputs: Mapping[int, VariantInput],
+    before: _Before,
     *,
     actor: str,
     at: datetime,
-) -> None:
-    """Write the rows of a product's variants, in their order, and what follows from them."""
+) -> bool:
+    """Write those of a product's variants that are new or changed, and what follows from them.
+
+    Args:
+        product: The product, locked.
+        variants: All its variants, in their order.
+        inputs: What was asked of some of them, by ``id()``.
+        before: What the stored ones were.
+        actor: Who.
+        at: When.
+
+    Returns:
+        Whether anything was written.
+    """
     if len(variants) > MAX_VARIANTS:
         raise TooManyVariants(f"A product can have at most {MAX_VARIANTS} variants.")
-    kept = [row for row in changed if row.pk]
-    _update_items([(row, inputs[id(row)].item) for row in kept], actor=actor, at=at)
-    moved = renumber(variants)
+    asked = [(row, inputs[id(row)]) for row in variants if id(row) in inputs]
+    items_asked = [(row.inventory_item, given.item) for row, given in asked if row.pk]
+    written = inventory.update_items(items_asked, actor=actor, at=at)
+    renumber(variants)
+    dirty = [row for row in variants if row.pk and values_of(row) != before[row.pk]]
+    _update(dirty, before)
     if new := [row for row in variants if row.pk is None]:
         items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
             row.inventory_item, row.created_at = item, at
         Variant.objects.bulk_create(new)
-    _update(list({row.pk: row for row in (*moved, *kept)}.values()))
-    for row in changed:
-        if given := inputs[id(row)].metafields:
-            metafields.set_many(row, given, actor=actor, at=at)
+    drafts = [(row, given.metafields) for row, given in asked if given.metafields]
+    written |= bool(metafields.set_of_each(drafts, actor=actor, at=at))
     _set_lowest_price(product)
-
-
-def _update_items(asked: Iterable[tuple[Variant, Attrs]], *, actor: str, at: datetime) -> None:
-    for row, attrs in asked:
-        if attrs and any(getattr(row.inventory_item, name) != value for name, value in attrs.items()):
-            inventory.update_item(row.inventory_item, attrs, actor=actor, at=at)
+    return written or bool(dirty or new)
 
 
 def _set_lowest_price(product: Product) -> None:
-    price = Variant.objects.filter(product=product).aggregate(price=Min("price"))["price"]
-    product.lowest_price = price or 0
-    Product.objects.filter(pk=product.pk).update(lowest_price=product.lowest_price)
+    price = Variant.objects.filter(product=product).aggregate(price=Min("price"))["price"] or 0
+    if price != product.lowest_price:
+        product.lowest_price = price
+        Product.objects.filter(pk=product.pk).update(lowest_price=price)
 
 
-def _update(rows: Sequence[Variant]) -> None:
+def _update(rows: Sequence[Variant], before: _Before) -> None:
+    """Write the columns in which any of the rows differs from what is stored."""
     fixed = {"id", "shop", "product", "inventory_item", "inventory_quantity", "created_at", "updated_at"}
-    names = [field.name for field in Variant._meta.concrete_fields if field.name not in fixed]
+    names = [
+        field.name
+        for field in Variant._meta.concrete_fields
+        if field.name not in fixed and any(getattr(row, field.attname) != before[row.pk][field.attname] for row in rows)
+    ]
     if len(rows) == 1:
         rows[0].save(update_fields=names)
     elif rows:
@@ -257,9 +316,14 @@ def _update(rows: Sequence[Variant]) -> None:
 def _delete(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
     if not rows:
         return
-    ids = [row.pk for row in rows]
-    Variant.objects.filter(pk__in=ids).delete()
+    delete_rows(rows)
     inventory.delete_items([row.inventory_item_id for row in rows], actor=actor, at=at)
+
+
+def object_to_currency(shop: Shop, currency: str) -> str | None:
+    """Why the shop's currency cannot change: prices could not be written in the new one."""
+    finer = any(has_finer_amounts(Variant.objects.all(), name, currency) for name in ("price", "compare_at_price"))
+    return "some variants have prices with more decimals than it has" if finer else None
 
 
 def touch(product: Product) -> None:

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.catalog.models.products import Product, PublishedScope
+from apps.ground.folding import FoldedField
 from apps.ground.phrases import BLANK
 from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager
 
@@ -36,6 +37,7 @@ class Collection(ShopOwned):
 
     kind = models.CharField(max_length=6, choices=Kind, editable=False)
     title = models.CharField(max_length=255)
+    title_key = FoldedField(of="title")
     handle = models.CharField(max_length=255, blank=True, help_text="The collection's part of its address.")
     body_html = models.TextField("description", null=True, blank=True)
     sort_order = models.CharField(max_length=12, choices=SortOrder, default=SortOrder.BEST_SELLING)

@@ -1,12 +1,12 @@
 """Products, the options that their variants differ in, and their tags."""
 
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Lower
+from django.db.models import Q
 from django.utils import timezone
 
+from apps.ground.folding import FoldedField
 from apps.ground.phrases import BLANK
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.rows import MAX_FOLDED, ShopOwned, VersionField, shop_of_many
 
 MAX_OPTIONS = 3
 
@@ -31,11 +31,15 @@ class Product(ShopOwned):
         ARCHIVED = "archived", "Archived"
         DRAFT = "draft", "Draft"
 
+    shop = shop_of_many()
     title = models.CharField(max_length=255)
+    title_key = FoldedField(of="title")
     handle = models.CharField(max_length=255, blank=True, help_text="The product's part of its address.")
     body_html = models.TextField("description", null=True, blank=True)
     vendor = models.CharField(max_length=255, blank=True)
+    vendor_key = FoldedField(of="vendor")
     product_type = models.CharField("type", max_length=255, blank=True)
+    product_type_key = FoldedField(of="product_type")
     tags = models.TextField(blank=True, help_text="Separated by commas.")
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
     template_suffix = models.CharField("template", max_length=255, null=True, blank=True)
@@ -56,8 +60,8 @@ class Product(ShopOwned):
         )
         indexes = (
             models.Index(fields=("shop", "id"), name="catalog_product_by_id"),
-            models.Index(F("shop"), Lower("title"), F("id"), name="catalog_product_by_title"),
-            models.Index(F("shop"), Lower("title").desc(), F("id"), name="catalog_product_by_title_desc"),
+            models.Index(fields=("shop", "title_key", "id"), name="catalog_product_by_title"),
+            models.Index(fields=("shop", "-title_key", "id"), name="catalog_product_by_title_desc"),
             models.Index(fields=("shop", "created_at", "id"), name="catalog_product_by_creation"),
             models.Index(fields=("shop", "-created_at", "id"), name="catalog_product_newest"),
             models.Index(fields=("shop", "lowest_price", "id"), name="catalog_product_by_price"),
@@ -65,8 +69,8 @@ class Product(ShopOwned):
             models.Index(fields=("shop", "-units_sold", "id"), name="catalog_product_best_selling"),
             models.Index(fields=("shop", "updated_at", "id"), name="catalog_product_by_update"),
             models.Index(fields=("shop", "published_at", "id"), name="catalog_product_by_publish"),
-            models.Index(F("shop"), Lower("vendor"), F("id"), name="catalog_product_by_vendor"),
-            models.Index(F("shop"), Lower("product_type"), F("id"), name="catalog_product_by_type"),
+            models.Index(fields=("shop", "vendor_key", "id"), name="catalog_product_by_vendor"),
+            models.Index(fields=("shop", "product_type_key", "id"), name="catalog_product_by_type"),
             models.Index(fields=("shop", "status", "id"), name="catalog_product_by_status"),
         )
 
@@ -99,7 +103,7 @@ class ProductTag(ShopOwned):
 
     product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="tag_rows")
     name = models.CharField(max_length=255)
-    key = models.CharField(max_length=255, help_text="The name without regard to case.")
+    key = models.CharField(max_length=MAX_FOLDED, help_text="The name without regard to case.")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("product", "key"), name="catalog_tag_once_per_product"),)

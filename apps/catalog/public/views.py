@@ -14,7 +14,7 @@ from apps.catalog.domain.pictures import path_of, sizes_of
 from apps.media.names import Transformation, parse_transformation
 from apps.media.pictures import ImageRefused
 from apps.media.renditions import rendition
-from apps.media.storage import read_file
+from apps.media.storage import StorageFailed, read_file, reporting
 from apps.media.transform import transform
 
 HEADERS = {
@@ -36,13 +36,22 @@ def image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpRespon
     if not _KEY.fullmatch(key) or not _NAME.fullmatch(name):
         raise Http404
     kind = _TYPES[name.rpartition(".")[2]]
-    data = read_file(default_storage, path_of(shop_id, key, name))
-    if data is None:
-        asked = parse_transformation(name)
-        if asked is None:
-            raise Http404
-        data = _sized(shop_id, key, *asked)
+    try:
+        data = _read(shop_id, key, name)
+        if data is None:
+            asked = parse_transformation(name)
+            if asked is None:
+                raise Http404
+            data = _sized(shop_id, key, *asked)
+    except StorageFailed as failure:
+        return HttpResponse(status=failure.status, headers=failure.headers)
     return HttpResponse(data, content_type=kind, headers=HEADERS)
+
+
+def _read(shop_id: int, key: str, name: str) -> bytes | None:
+    place = path_of(shop_id, key, name)
+    with reporting(place, "read"):
+        return read_file(default_storage, place)
 
 
 def _sized(shop_id: int, key: str, name: str, transformation: Transformation) -> bytes:
@@ -51,7 +60,7 @@ def _sized(shop_id: int, key: str, name: str, transformation: Transformation) ->
         raise Http404
 
     def make() -> bytes:
-        original = read_file(default_storage, path_of(shop_id, key, name))
+        original = _read(shop_id, key, name)
         if original is None:
             raise Http404
         try:

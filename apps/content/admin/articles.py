@@ -20,18 +20,21 @@ from apps.content.domain import articles, blogs
 from apps.content.domain.addresses import article_image_url
 from apps.content.domain.pictures import Picture, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
+from apps.ground.locks import locked
 from apps.ground.markup import harmless, refusal_of
-from apps.ground.phrases import INVALID, size_of
+from apps.ground.phrases import size_of
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS
+from apps.media.storage import StorageFailed
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context, StaffRequest, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
-from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.forms import PanelForm, read_as
 from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
+from apps.panel.wording import in_words
 from apps.staff.domain.actors import names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership
@@ -83,12 +86,12 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
 
     def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
         """Open or change the blog."""
-        attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self.fields}
+        attrs = {name: value for name, value in form.given.items() if name in self.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
             blogs.update_blog(self.model.objects.get(pk=obj.pk), attrs, actor=actor, at=now)
         else:
-            made = blogs.create_blog({"title": obj.title} | attrs, actor=actor, at=now)
+            made = blogs.create_blog(attrs, actor=actor, at=now)
             obj.__dict__.update(made.__dict__)
 
     def delete_model(self, request: HttpRequest, obj: Blog) -> None:
@@ -156,10 +159,7 @@ class ArticleForm(PanelForm[Article]):
 
     def clean_tags(self) -> str:
         """Trimmed, once each, sorted."""
-        try:
-            return str(TagsField().run_validation(self.cleaned_data["tags"]))
-        except Exception as error:
-            raise ValidationError(str(getattr(error, "detail", [INVALID])[0])) from error
+        return str(read_as(TagsField(), self.cleaned_data["tags"]))
 
 
 class VisibilityFilter(admin.SimpleListFilter):
@@ -287,6 +287,8 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             except PictureRefused as refusal:
                 said = f"The picture {refusal.errors['image'][0]}."
                 in_shop(request).panel_refusal = PictureRefused(said, field="picture")
+            except StorageFailed as failure:
+                in_shop(request).panel_refusal = PictureRefused(f"{in_words(failure)} Try again.", field="picture")
         article = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
 
@@ -297,14 +299,19 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
         names = names_of([version.actor for version in versions])
         shown: Context = {"versions": [(version, names[version.actor]) for version in versions]}
-        if article.image_created_at is not None:
-            url = article_image_url(article.shop, article.pk, article.image_name, article.image_created_at)
+        if article.image is not None:
+            url = article_image_url(article.shop, article.pk, article.image_name, article.image.sha256)
             shown["picture_path"] = url.removeprefix(url.split("/storefront/")[0])
         return shown
 
+    def hold(self, instance: Article) -> None:
+        """The blog holds its articles."""
+        locked(Blog, instance.blog_id, no_key=True)
+        super().hold(instance)
+
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
         """Write or change the article."""
-        attrs = {name: form.cleaned_data[name] for name in form.changed_data if name in self._attributes}
+        attrs = {name: value for name, value in form.given.items() if name in self._attributes}
         picture: Picture | None = getattr(request, "picture", None)
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -317,7 +324,6 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
                 at=now,
             )
             return
-        attrs = {name: form.cleaned_data[name] for name in self._attributes}
         made = articles.create_article(form.cleaned_data["blog"].pk, attrs, picture=picture, actor=actor, at=now)
         obj.__dict__.update(made.__dict__)
 

@@ -13,17 +13,18 @@ from django.urls import URLPattern, reverse
 from apps.content.admin.editing import as_before
 from apps.content.domain import assets, contents
 from apps.content.domain.addresses import asset_url
-from apps.content.domain.archive import DEFAULT
-from apps.content.domain.contents import StorageFailed
+from apps.content.domain.archive import DEFAULT, LAYOUT
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
 from apps.ground.phrases import larger_than
+from apps.media.storage import StorageFailed
 from apps.panel.access import may, require
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
+from apps.panel.wording import in_words
 from apps.staff.domain.actors import names_of
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
@@ -160,7 +161,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         except Theme.DoesNotExist:
             raise Http404 from None
         except DomainError as refusal:
-            return self._show(request, theme, key, typed=None if upload else typed, refusal=refusal.sentence)
+            return self._show(request, theme, key, typed=None if upload else typed, refusal=in_words(refusal))
         self.message_user(request, f"Saved {key}.", messages.SUCCESS)
         return HttpResponseRedirect(_address(theme.pk, key))
 
@@ -178,6 +179,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         """The page of one file, as it is stored or as it was typed; the status says what became of saving it."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
         history = _history(theme, key, asset)
+        may_change = may(request, CHANGE_ASSET) and theme.previewable
         response = self.page(
             request,
             "panel/themes/code.html",
@@ -185,10 +187,12 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
             original=theme,
             key=key,
             asset=asset,
+            # Of Liquid that customers would see broken.
+            warns=may_change and theme.role == Theme.Role.MAIN and language_of(key) == "liquid",
             missing=bool(key) and asset is None and not refusal and not conflict,
             conflict=conflict,
             refusal=refusal,
-            may_change=may(request, CHANGE_ASSET) and theme.previewable,
+            may_change=may_change,
             **_tree(theme),
             **_content(theme, key, asset, typed=typed, conflict=conflict),
             **history,
@@ -208,7 +212,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         try:
             assets.delete_asset(theme, key, **self.by(request))
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
+            self.message_user(request, in_words(refusal), messages.ERROR)
         else:
             self.message_user(request, f"Deleted {key}. It can be restored from its versions.", messages.SUCCESS)
         return HttpResponseRedirect(_address(theme.pk, key))
@@ -225,7 +229,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
             try:
                 assets.restore_version(version, **self.by(request))
             except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
             else:
                 self.message_user(request, f"Restored {version.key}.", messages.SUCCESS)
             return HttpResponseRedirect(_address(theme.pk, version.key))
@@ -269,7 +273,7 @@ def _content(theme: Theme, key: str, asset: Asset | None, *, typed: str | None, 
         "language": language_of(key),
         "content_type": media_type(key) if key else "",
         "picture": _picture(theme, asset) if asset else "",
-        "deletable": asset is not None and key != assets.LAYOUT,
+        "deletable": asset is not None and key != LAYOUT,
     }
 
 

@@ -1,7 +1,6 @@
 """Script tags as staff see them."""
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from apps.content.domain.scripts import is_vintage
@@ -9,10 +8,9 @@ from apps.content.models import ScriptTag, Theme
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import Choices, Screen
 from apps.panel.theme import display
 from apps.shops.admin.departures import leaves_with_app
-from apps.shops.models import App, Installation
+from apps.shops.admin.filters import AppFilter
 from apps.staff.domain.permissions import grant
 
 NOT_VINTAGE = "These scripts do not load: the published theme has JSON templates, and such themes take no script tags."
@@ -20,23 +18,6 @@ NOT_VINTAGE = "These scripts do not load: the published theme has JSON templates
 grant("themes", "v", "content.scripttag")
 grant("applications", "v", "content.scripttag")
 leaves_with_app("script tags", lambda installation: ScriptTag.rows().filter(app_id=installation.app_id).count())
-
-
-class AppFilter(admin.SimpleListFilter):
-    """By app, of those that are installed here."""
-
-    title = "app"
-    parameter_name = "app"
-
-    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The shop's apps."""
-        here = Installation.rows().filter(uninstalled_at=None).values("app_id")
-        return [(str(app.pk), app.name) for app in App.objects.filter(pk__in=here)]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ScriptTag]) -> QuerySet[ScriptTag]:
-        """Only the chosen app's."""
-        value = self.value()
-        return queryset.filter(app_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(ScriptTag)
@@ -49,6 +30,7 @@ class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     list_display = ("source", "app_name", "shown_on", "cached", "created_at")
     list_display_links = ("source",)
     list_filter = (AppFilter, "display_scope")
+    list_filter_submit = True
     list_select_related = ("app",)
     search_fields = ("src__icontains",)
     ordering = ("-id",)

@@ -1,6 +1,7 @@
 """Themes as staff keep them: cards, uploading, publishing, and what else may be done with one."""
 
 from collections.abc import Callable
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -25,11 +26,14 @@ from apps.content.models import Theme
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import larger_than, size_of
 from apps.jobs.models import Job
+from apps.media.storage import StorageFailed
 from apps.outgoing.addresses import UrlRefused, vet_url
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.once import form_key, spend
+from apps.panel.once import once_or_back
 from apps.panel.requests import Context
+from apps.panel.seen import MEANWHILE, changed_meanwhile, mark
+from apps.panel.wording import in_words
 from apps.staff.domain.permissions import grant
 
 grant("themes", "vacd", "content.theme", "content.asset")
@@ -152,14 +156,13 @@ class ThemeAdmin(ThemeCode):
         require(request, ADD)
         form = ThemeForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
-            if not spend(request):
-                self.message_user(request, "This form was sent already; nothing happened again.", messages.WARNING)
-                return HttpResponseRedirect(self.url("changelist"))
             try:
-                return self._add(request, form.cleaned_data)
+                return cast(
+                    "HttpResponse", once_or_back(request, lambda: self._add(request, form.cleaned_data), keyed=True)
+                )
             except DomainError as refusal:
-                form.add_error(None, refusal.sentence)
-        return self.page(request, "panel/themes/add.html", "Add a theme", form=form, form_key=form_key(request))
+                form.add_error(None, in_words(refusal))
+        return self.page(request, "panel/themes/add.html", "Add a theme", form=form)
 
     def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]
@@ -183,15 +186,16 @@ class ThemeAdmin(ThemeCode):
         form = NameForm(request.POST or None, initial={"name": theme.name})
         if request.method == "POST":
             require(request, CHANGE)
+            if form.is_valid() and changed_meanwhile(request, theme.name):
+                form.add_error("name", MEANWHILE)
             if form.is_valid():
                 themes.rename(theme, form.cleaned_data["name"], **self.by(request))
                 self.message_user(request, f"The theme is called {theme} now.", messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = may(request, CHANGE)
         form.fields["name"].disabled = not may_change
-        return self.page(
-            request, "panel/themes/detail.html", theme.name, original=theme, form=form, may_change=may_change
-        )
+        context = {"original": theme, "form": form, "seen": mark(theme.name), "may_change": may_change}
+        return self.page(request, "panel/themes/detail.html", theme.name, **context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete."""
@@ -214,8 +218,8 @@ class ThemeAdmin(ThemeCode):
             return HttpResponseRedirect(self.url("changelist"))
         try:
             archive = extraction.archived(theme)
-        except contents.StorageFailed as failure:
-            self.message_user(request, f"{failure.sentence}. The theme cannot be downloaded.", messages.ERROR)
+        except StorageFailed as failure:
+            self.message_user(request, f"{in_words(failure)} The theme cannot be downloaded.", messages.ERROR)
             return HttpResponseRedirect(self.url("changelist"))
         return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
@@ -256,7 +260,7 @@ class ThemeAdmin(ThemeCode):
         except (Gone, Theme.DoesNotExist):
             raise Http404 from None
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
+            self.message_user(request, in_words(refusal), messages.ERROR)
         else:
             self.message_user(request, f"Done: {name}.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))

@@ -1,5 +1,6 @@
 """Articles over REST."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db.models import Model, QuerySet
@@ -9,18 +10,21 @@ from rest_framework.request import Request
 
 from apps.api.context import Context
 from apps.api.errors import Unprocessable
-from apps.api.resources.fields import BooleanField, Column, Computed, FromModel, GlobalId, TagsField, TextField
+from apps.api.openapi.schemas import PICTURE
+from apps.api.resources.fields import Column, Computed, FromModel, GlobalId, PublishedField, TagsField, TextField
 from apps.api.resources.filters import ApiFilter, MomentFilter, PublishedFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.paging import read_limit
-from apps.api.shapes import Attrs, Data, Errors, Shown
+from apps.api.shapes import Attrs, Data, Errors, Schema, Shown
 from apps.api.viewsets import ApiView, ShopViewSet
 from apps.content.domain import articles
 from apps.content.domain.addresses import article_image_url
 from apps.content.domain.pictures import Picture, take_picture
 from apps.content.models import Article, Blog
+from apps.ground.locks import locked
 from apps.ground.markup import refusal_of
 from apps.ground.phrases import INVALID, too_long
+from apps.metafields.api.bodies import METAFIELDS
 from apps.metafields.domain.setting import Draft, check_many
 
 MAX_ALT = 512
@@ -35,21 +39,21 @@ class OptionalImage(Computed):
 def _image(  # noqa: PLR0917 - the columns of one row
     context: Context,
     pk: int,
-    content_id: int | None,
+    sha256: str | None,
     name: str,
     alt: str | None,
     width: int,
     height: int,
     created_at: datetime | None,
 ) -> Shown | None:
-    if content_id is None or created_at is None:
+    if sha256 is None or created_at is None:
         return None
     return {
         "created_at": created_at.astimezone(context.tz).isoformat(timespec="seconds"),
         "alt": alt,
         "width": width,
         "height": height,
-        "src": article_image_url(context.shop, pk, name, created_at),
+        "src": article_image_url(context.shop, pk, name, sha256),
     }
 
 
@@ -65,15 +69,15 @@ class ArticleSerializer(ResourceSerializer[Article]):
     published_at = FromModel()
     updated_at = FromModel()
     summary_html = FromModel()
-    template_suffix = FromModel()
+    template_suffix = TextField(max_length=255, required=False, allow_null=True)
     handle = TextField(max_length=255, required=False, allow_blank=True, allow_null=True)
     tags = TagsField()
-    published = BooleanField(write_only=True, required=False, allow_null=True)
+    published = PublishedField(required=False, allow_null=True)
     admin_graphql_api_id = GlobalId("Article")
     image = OptionalImage(
         _image,
         "pk",
-        "image_id",
+        "image__sha256",
         "image_name",
         "image_alt",
         "image_width",
@@ -98,6 +102,9 @@ class ArticleSerializer(ResourceSerializer[Article]):
 def _settle_publishing(attrs: Attrs, instance: Article | None) -> None:
     """``published`` false hides; true publishes now, unless the body names the moment or the article is visible."""
     published = attrs.pop("published", None)
+    if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
+        # Whole objects are sent back: of the two ways the one that changes counts.
+        published = None
     now = timezone.now()
     if published is False:
         attrs["published_at"] = None
@@ -146,6 +153,10 @@ class ArticleViewSet(ShopViewSet[Article]):
     picture: Picture | None = None
     without_picture = False
 
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its picture and its metafields."""
+        return {"image": PICTURE, "metafields": METAFIELDS}
+
     def prepare(self) -> None:
         """Fetch and store the picture that the body brings."""
         body = self.unwrapped("article")
@@ -165,9 +176,9 @@ class ArticleViewSet(ShopViewSet[Article]):
     def _without_own_src(self, image: Data, instance: Article | None) -> Data:
         """Clients send whole objects back: the address of the picture that is there brings no new one."""
         src = image.get("src")
-        if instance is None or instance.image_created_at is None or not isinstance(src, str):
+        if instance is None or instance.image is None or not isinstance(src, str):
             return image
-        own = article_image_url(self.shop, instance.pk, instance.image_name, instance.image_created_at)
+        own = article_image_url(self.shop, instance.pk, instance.image_name, instance.image.sha256)
         if src.partition("?")[0] != own.partition("?")[0]:
             return image
         return {name: value for name, value in image.items() if name != "src"}
@@ -199,6 +210,11 @@ class ArticleViewSet(ShopViewSet[Article]):
             actor=self.actor,
             at=self.at,
         )
+
+    def hold(self, instance: Article) -> None:
+        """The blog holds its articles."""
+        locked(Blog, instance.blog_id, no_key=True)
+        super().hold(instance)
 
     def perform_update(self, instance: Article, attrs: Attrs) -> None:
         """Change the article."""
@@ -237,11 +253,11 @@ class ArticleWordsView(ApiView):
             raise Http404
 
     def authors(self, request: Request, **_: int) -> HttpResponse:
-        """The authors of all articles."""
+        """List the authors of articles."""
         return self.json({"authors": articles.authors()})
 
     def tags(self, request: Request, **_: int) -> HttpResponse:
-        """The tags of all articles, or of a blog's."""
+        """List the tags of articles."""
         limit = read_limit(self.query["limit"]) if "limit" in self.query else None
         popular = self.query.get("popular", "0") not in {"0", "false", ""}
         found = articles.tags(blog_id=self.kwargs.get("blog_id"), limit=limit, popular=popular)

@@ -95,7 +95,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         self.theme = theme
 
     def list_files(self, request: Request, **_: int) -> HttpResponse:
-        """All files without their contents, or one with its content."""
+        """List the files without their contents, or read one with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
         etag = self._tag(self.theme.pk, self.theme.version)

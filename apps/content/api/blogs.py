@@ -1,12 +1,15 @@
 """Blogs over REST."""
 
+from collections.abc import Mapping
+
 from apps.api.resources.fields import Column, Constant, FromModel, GlobalId, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs
+from apps.api.shapes import Attrs, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.content.domain import blogs
 from apps.content.models import Blog
+from apps.metafields.api.bodies import METAFIELDS
 from apps.metafields.domain.setting import Draft, check_many
 
 
@@ -20,7 +23,7 @@ class BlogSerializer(ResourceSerializer[Blog]):
     feedburner = Constant(None)
     feedburner_location = Constant(None)
     created_at = FromModel()
-    template_suffix = FromModel()
+    template_suffix = TextField(max_length=255, required=False, allow_null=True)
     tags = Column()
     admin_graphql_api_id = GlobalId("Blog")
 
@@ -45,6 +48,10 @@ class BlogViewSet(ShopViewSet[Blog]):
     plural = "blogs"
     order = ("-id",)
     versions = ("version",)
+
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its metafields."""
+        return {"metafields": METAFIELDS}
 
     def metafields(self) -> list[Draft]:
         """The metafields that the body brings."""

@@ -76,6 +76,11 @@ class ThemeViewSet(ShopViewSet[Theme]):
         attrs = {name: value for name, value in attrs.items() if name in {"name", "role", "src"}}
         return themes.create_theme(**attrs, actor=self.actor, at=self.at)
 
+    def hold(self, instance: Theme) -> None:
+        """Whoever publishes holds more than the theme."""
+        themes.hold(instance)
+        super().hold(instance)
+
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
         """Rename the theme, publish it, or both."""
         role = attrs.get("role")

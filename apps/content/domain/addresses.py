@@ -3,7 +3,6 @@
 They are served by ``apps.content.public.views``.
 """
 
-from datetime import datetime
 from urllib.parse import quote
 
 from django.conf import settings
@@ -16,9 +15,14 @@ def storefront_url(shop: Shop, path: str) -> str:
     return f"{settings.BASE_URL}/storefront/{shop.domain}/{path}"
 
 
-def article_image_url(shop: Shop, article_id: int, name: str, created_at: datetime) -> str:
-    """Where an article's picture is seen; the query changes with the picture."""
-    return storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={int(created_at.timestamp())}")
+def article_image_url(shop: Shop, article_id: int, name: str, sha256: str) -> str:
+    """Where an article's picture is seen; the query changes with its bytes."""
+    return storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={picture_version(sha256)}")
+
+
+def picture_version(sha256: str) -> str:
+    """What an address says of the bytes behind it, so that it may be cached for good."""
+    return sha256[:12]
 
 
 def asset_url(shop: Shop, theme_id: int, key: str, md5: str) -> str | None:

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from apps.ground.phrases import larger_than
-from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, refuse_if, shown
+from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, is_plain_path, refuse_if, shown
 
 __all__ = [
     "DEFAULT",
-    "DIRECTORIES",
-    "KEY",
+    "LAYOUT",
     "TEXT_SUFFIXES",
     "ArchiveLimits",
     "ArchiveRefused",
     "EntryReader",
     "ThemeArchive",
+    "is_key",
     "open_theme",
 ]
 
@@ -29,7 +29,10 @@ TEXT_SUFFIXES = frozenset(
     | {".xml", ".yaml", ".yml"}
 )
 
-KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
+# Without it a theme shows nothing.
+LAYOUT = "layout/theme.liquid"
+
+_KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
 # What macOS adds beside the folder that was compressed.
 _FOREIGN_ROOTS = frozenset({"__MACOSX", ".DS_Store"})
 
@@ -61,6 +64,13 @@ class ArchiveLimits:
 
 
 DEFAULT = ArchiveLimits()
+
+
+def is_key(key: str) -> bool:
+    """Whether a file of a theme may have this key, whichever way it comes: what is saved alone also fits an archive."""
+    return (
+        _KEY.fullmatch(key) is not None and is_plain_path(key) and "/" in key and key.partition("/")[0] in DIRECTORIES
+    )
 
 
 class ThemeArchive:
@@ -118,8 +128,10 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
         directory, slash, _ = key.partition("/")
         if entry.is_dir or not slash or directory not in DIRECTORIES:
             continue
-        bad_key = not KEY.fullmatch(key)
-        refuse_if(bad_key, f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {shown(key)}")
+        refuse_if(
+            not is_key(key),
+            f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {shown(key)}",
+        )
         limit = limits.asset_bytes(key)
         refuse_if(entry.size > limit, f"{shown(key)} is {larger_than(limit)}.")
         assets.append(entry)

@@ -12,11 +12,11 @@ from django.db.models import Count, Max
 
 from apps.content.domain.pictures import Picture
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
-from apps.events.domain.changes import changes_of
+from apps.events.domain.changes import assign, changes_of
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
 from apps.ground.handles import free_handle, handle_of
-from apps.ground.locks import locked
+from apps.ground.locks import locked, reread
 from apps.ground.tenancy import current_shop
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
@@ -92,30 +92,33 @@ def update_article(
         at: When.
 
     Raises:
+        Gone: Somebody deleted it a moment ago.
         IntegrityError: Another article of the blog has the handle.
     """
     blog = locked(Blog, article.blog_id, no_key=True)
+    reread(article, no_key=True)
     if "handle" in attrs:
         attrs["handle"] = handle_of(attrs["handle"] or "") or article.handle
-    changes = changes_of(article, attrs)
-    changed = set(attrs)
-    if not changes.keys().isdisjoint(TEXT_FIELDS):
-        _keep_version(article, actor=actor, at=at)
     if "author" in attrs:
-        _write_author(article, attrs.pop("author"))
+        attrs["author"] = attrs["author"] or current_shop().name
+    if not changes_of(article, attrs).keys().isdisjoint(TEXT_FIELDS):
+        _keep_version(article, actor=actor, at=at)
+    changes = assign(article, attrs)
+    changed = set(changes)
+    if "author" in changes:
+        _write_author(article, article.author)
         changed.add("user")
-    for name, value in attrs.items():
-        setattr(article, name, value)
     if without_picture:
         changes["image"] = [article.image_name or None, None]
         _remove_picture(article)
     elif picture is not None:
         changes["image"] = [article.image_name or None, picture.name]
         _write_picture(article, picture, at)
-    article.save(update_fields=changed | (PICTURE_FIELDS if "image" in changes else set()))
-    if "tags" in changes:
-        _write_tags(article, blog)
-    record_event("articles/update", article, actor=actor, at=at, changes=changes)
+    if changes:
+        article.save(update_fields=changed | (PICTURE_FIELDS if "image" in changes else set()))
+        if "tags" in changes:
+            _write_tags(article, blog)
+        record_event("articles/update", article, actor=actor, at=at, changes=changes)
     metafields.set_many(article, list(further), actor=actor, at=at)
 
 
@@ -131,10 +134,10 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
     """Delete an article.
 
     Raises:
-        Gone, Article.DoesNotExist: Somebody else deleted it a moment ago.
+        Gone: Somebody else deleted it a moment ago.
     """
     blog = locked(Blog, article.blog_id, no_key=True)
-    article.refresh_from_db()
+    reread(article)
     record_deletion(article, actor=actor, at=at)
     had_tags = bool(article.tags)
     article.delete()

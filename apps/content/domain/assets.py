@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import NoReturn
 
 from django.db import transaction
+from django.db.models import Count, Q, Sum
 
 from apps.content.domain import contents
-from apps.content.domain.archive import DEFAULT, DIRECTORIES, KEY, TEXT_SUFFIXES
+from apps.content.domain.archive import DEFAULT, LAYOUT, TEXT_SUFFIXES, is_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
@@ -24,7 +25,6 @@ from apps.outgoing.errors import FetchFailed
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
-LAYOUT = "layout/theme.liquid"
 SOURCES = ("value", "attachment", "src", "source_key")
 _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
@@ -69,9 +69,7 @@ def check_key(key: object) -> str:
         raise AssetRefused(f"key {INVALID}")
     if len(key) > MAX_KEY:
         raise AssetRefused(f"key {too_long(MAX_KEY)}")
-    parts = key.split("/")
-    plain = KEY.fullmatch(key) and all(part.strip(".") for part in parts)
-    if not plain or len(parts) < 2 or parts[0] not in DIRECTORIES:
+    if not is_key(key):
         raise AssetRefused(f"key {INVALID}")
     return key
 
@@ -177,16 +175,21 @@ def save_asset(
         expected: The checksum of what the actor began to edit, "" for a new file; None saves over anything.
 
     Raises:
-        AssetRefused: The theme's files are not in place.
+        AssetRefused: The theme's files are not in place, or with this one they would fit no archive.
         Theme.DoesNotExist: Somebody deleted the theme meanwhile.
         EditConflict: The file is not what the actor began to edit.
     """
-    _touch(theme)
     asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
+    if asset is not None and asset.content_id == content.pk:
+        return asset
+    _touch(theme)
+    asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
         raise EditConflict(f"{key} was changed meanwhile")
+    _check_size(theme, asset, content)
     if asset is None:
+        _check_neighbours(theme, key)
         asset = Asset.objects.create(
             shop_id=theme.shop_id, theme=theme, key=key, content=content, actor=actor, created_at=at
         )
@@ -234,6 +237,33 @@ def _touch(theme: Theme) -> None:
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
         raise AssetRefused("the theme's files are not in place yet")
+
+
+def _check_neighbours(theme: Theme, key: str) -> None:
+    """Keep a theme such that its archive can be unpacked anywhere, and taken in again."""
+    folders = [key[:end] for end, character in enumerate(key) if character == "/"]
+    clash = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
+    for folder in folders:
+        clash |= Q(key__iexact=folder)
+    other = Asset.objects.filter(clash, theme=theme).values_list("key", flat=True).first()
+    if other is None:
+        return
+    if other.lower() == key.lower():
+        raise AssetRefused(f"key differs from {other} only in capitals")
+    raise AssetRefused(f"key and {other} would make a folder of a file")
+
+
+def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None:
+    """Hold the files of a theme to the limits of its archive."""
+    others = Asset.objects.filter(theme=theme)
+    if asset is not None:
+        others = others.exclude(pk=asset.pk)
+    total = others.aggregate(files=Count("id"), size=Sum("content__size"))
+    if asset is None and total["files"] >= DEFAULT.entries:
+        raise AssetRefused(f"the theme has {DEFAULT.entries:,} files already")
+    grows = asset is None or content.size > asset.content.size
+    if grows and (total["size"] or 0) + content.size > DEFAULT.unpacked_bytes:
+        raise AssetRefused(f"with this file the theme would be {larger_than(DEFAULT.unpacked_bytes)}")
 
 
 def _keep_version(asset: Asset) -> None:

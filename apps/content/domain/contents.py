@@ -7,7 +7,6 @@ protects it for ``GRACE``.
 """
 
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,22 +18,11 @@ from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from apps.content.models import FileContent
-from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
-from apps.media.storage import FAILURES, content_storage
-
-logger = logging.getLogger(__name__)
+from apps.media.storage import StorageFailed, content_storage, reporting
 
 GRACE = timedelta(hours=1)
 BATCH = 500
-_RETRY_SECONDS = 5.0
-
-
-class StorageFailed(DomainError):
-    """The file storage does not answer, is full, or has lost a file. It is noted in the log."""
-
-    code = "storage_failed"
-    status = 503
 
 
 def store(data: bytes) -> FileContent:
@@ -156,16 +144,14 @@ def note_loss(content: FileContent) -> None:
 
 @contextmanager
 def _reporting(content: FileContent, done: str) -> Iterator[None]:
-    """Note what goes wrong with a file, and give it the shape that every face understands."""
+    """As ``reporting``; what was to be read and is lost may be stored again."""
     try:
-        yield
-    except FAILURES as error:
-        logger.error("File %s of shop %s could not be %s: %s", content.name, content.shop_id, done, error)
-        if isinstance(error, FileNotFoundError) and done == "read":
+        with reporting(content.name, done):
+            yield
+    except StorageFailed as failure:
+        if isinstance(failure.__cause__, FileNotFoundError) and done == "read":
             note_loss(content)
-        # What the system calls it names no path; what a bucket's client says names the bucket.
-        reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-        raise StorageFailed(f"The file could not be {done}{reason}", retry_after=_RETRY_SECONDS) from error
+        raise
 
 
 def unreferenced() -> QuerySet[FileContent]:

@@ -16,11 +16,13 @@ from typing import IO, Any, BinaryIO, cast
 from django.utils import timezone
 
 from apps.content.domain import contents, themes
-from apps.content.domain.archive import DEFAULT, ArchiveRefused, open_theme
+from apps.content.domain.archive import DEFAULT, LAYOUT, ArchiveRefused, open_theme
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.jobs.domain.queue import GiveUp, report_progress
 from apps.jobs.models import Job
+from apps.media.storage import StorageFailed
+from apps.media.zips import refuse_if
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.models import Shop
@@ -76,6 +78,7 @@ def stage(file: BinaryIO, progress: Progress) -> dict[str, FileContent]:
         ArchiveRefused: The archive is not taken; what was stored of it is gone again.
     """
     archive = open_theme(file)
+    refuse_if(LAYOUT not in archive.keys, f"The archive has no {LAYOUT}, without which a theme shows nothing.")
     total = len(archive)
     staged: dict[str, FileContent] = {}
     keys: list[str] = []
@@ -134,7 +137,7 @@ def archived(theme: Theme) -> IO[bytes]:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key"):
                 archive.writestr(asset.key, contents.read(asset.content))
-    except contents.StorageFailed:
+    except StorageFailed:
         file.close()
         raise
     file.seek(0)

@@ -14,6 +14,7 @@ from apps.content.domain import contents
 from apps.content.domain.addresses import storefront_url
 from apps.content.models import Asset, ScriptCopy, ScriptTag, Theme
 from apps.ground.tenancy import current_shop
+from apps.media.storage import StorageFailed
 from apps.outgoing.client import MIB, Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.models import Shop
@@ -86,7 +87,7 @@ def cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
         raise ScriptUnavailable(copy.error)
     try:
         return contents.read(copy.content)
-    except contents.StorageFailed as failure:
+    except StorageFailed as failure:
         # The origin still has it: the next reader fetches it again.
         ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(
             content=None, fetched_at=None, tried_at=at - FRESH - RETRY

@@ -8,12 +8,13 @@ from datetime import datetime
 from functools import partial
 
 from django.db import transaction
+from django.db.models import Q
 
 from apps.content.domain import contents
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.locks import locked
+from apps.ground.locks import reread
 from apps.jobs.domain.queue import enqueue
 from apps.shops.domain.locks import lock_shop
 
@@ -80,6 +81,8 @@ def create_theme(
     shop = lock_shop()
     _check_room()
     asked = role == Theme.Role.MAIN
+    if asked:
+        _forget_wishes()
     theme: Theme = Theme.objects.create(
         shop=shop,
         name=name,
@@ -153,13 +156,25 @@ def resume(theme_id: int) -> bool:
 
 @transaction.atomic
 def rename(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
-    """Give a theme another name."""
+    """Give a theme another name.
+
+    Raises:
+        Gone: Somebody deleted it a moment ago.
+    """
+    reread(theme, no_key=True)
     if name == theme.name:
         return
     changes = {"name": [theme.name, name]}
     theme.name = name
     theme.save(update_fields=["name"])
     record_event("themes/update", theme, actor=actor, at=at, changes=changes)
+
+
+def hold(theme: Theme) -> None:
+    """Hold the shop, then a theme together with the published one, whose place it may take."""
+    lock_shop()
+    both = Theme.objects.select_for_update(no_key=True).filter(Q(pk=theme.pk) | Q(role=Theme.Role.MAIN))
+    list(both.order_by("pk").values_list("pk", flat=True))
 
 
 @transaction.atomic
@@ -169,7 +184,7 @@ def publish(theme: Theme, *, actor: str, at: datetime) -> None:
     Raises:
         NotPublishable: It is a demo or development theme, or it failed.
     """
-    lock_shop()
+    hold(theme)
     theme.refresh_from_db()
     if theme.role not in PUBLISHABLE:
         raise NotPublishable(f"A {theme.role} theme cannot be published")
@@ -178,6 +193,7 @@ def publish(theme: Theme, *, actor: str, at: datetime) -> None:
     if theme.role == Theme.Role.MAIN:
         return
     if theme.processing:
+        _forget_wishes()
         theme.publish_when_ready = True
         theme.save(update_fields=["publish_when_ready"])
         changes = {"publish_when_ready": [False, True]}
@@ -225,8 +241,7 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
     """
     lock_shop()
     # Whoever changes its files locks the theme first, so that neither waits for what the other holds.
-    locked(Theme, theme.pk)
-    theme.refresh_from_db()
+    reread(theme)
     if theme.processing:
         raise NotDeletable("A theme cannot be deleted while its files are being copied.")
     if theme.role == Theme.Role.MAIN:
@@ -240,8 +255,14 @@ def _check_room() -> None:
         raise TooManyThemes(f"A shop can have at most {MAX_THEMES} themes.")
 
 
+def _forget_wishes() -> None:
+    """Whatever was to be published once its files are there: the last word counts, also over a retry weeks later."""
+    Theme.objects.filter(publish_when_ready=True).update(publish_when_ready=False)
+
+
 def _switch_to(theme: Theme, *, actor: str, at: datetime) -> None:
     """Make a theme the published one; the caller holds the shop's lock."""
+    _forget_wishes()
     for old in Theme.objects.filter(role=Theme.Role.MAIN).exclude(pk=theme.pk):
         old.role = Theme.Role.UNPUBLISHED
         old.save(update_fields=["role"])

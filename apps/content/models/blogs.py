@@ -5,7 +5,7 @@ from django.db import models
 
 from apps.content.models.files import FileContent
 from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.rows import MAX_FOLDED, ShopOwned, VersionField
 
 
 class Blog(ShopOwned):
@@ -107,7 +107,7 @@ class ArticleTag(ShopOwned):
     article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="tag_rows")
     blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=255)
-    key = models.CharField(max_length=512)
+    key = models.CharField(max_length=MAX_FOLDED)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("article", "key"), name="content_articletag_once_per_article"),)

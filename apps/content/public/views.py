@@ -15,11 +15,13 @@ from django.views.decorators.http import require_safe
 
 from apps.api.rows.pages import tag_of
 from apps.content.domain import contents, mobile, pictures, scripts
+from apps.content.domain.addresses import picture_version
 from apps.content.domain.media_types import served_type
 from apps.content.models import Article, Asset, FileContent, ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.media.names import parse_transformation
 from apps.media.pictures import ImageRefused
+from apps.media.storage import StorageFailed
 from apps.shops.models import Shop
 
 SHORT = timedelta(minutes=1)
@@ -41,7 +43,7 @@ def of_shop(view: View) -> View:
         with shop_scope(shop):
             try:
                 return view(request, **kwargs)
-            except contents.StorageFailed as failure:
+            except StorageFailed as failure:
                 return HttpResponse(status=failure.status, headers=failure.headers)
 
     return scoped
@@ -99,10 +101,10 @@ def asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
 def article_image(request: HttpRequest, article_id: int, name: str) -> HttpResponse:
     """An article's picture, or a smaller version of it."""
     article = Article.objects.select_related("image").filter(pk=article_id).exclude(image=None).first()
-    if article is None or article.image is None or article.image_created_at is None:
+    if article is None or article.image is None:
         raise Http404
     kind = pictures.format_of(article.image_name).content_type
-    current = request.GET.get("v") == str(int(article.image_created_at.timestamp()))
+    current = request.GET.get("v") == picture_version(article.image.sha256)
     if name == article.image_name:
         return _content(request, article.image, kind, current=current)
     parsed = parse_transformation(name)

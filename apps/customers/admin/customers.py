@@ -16,15 +16,19 @@ from apps.customers.admin.searching import matches
 from apps.customers.domain import accounts, customers, personal_data
 from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
+from apps.ground.money import text_of
+from apps.ground.tenancy import current_shop
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.once import form_key, posted, spend
+from apps.panel.once import posted
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
+from apps.panel.screens.searching import CANDIDATES, is_from_anywhere, united
 from apps.panel.theme import display
+from apps.panel.wording import in_words
 from apps.shops.models import Shop
 from apps.staff.domain.permissions import grant
 
@@ -43,7 +47,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     intro = "Everybody who bought here, has an account, or was added by hand."
     empty_text = "No customer yet. They come with their first order, or you add them."
     form = CustomerForm
-    list_display = ("name", "email", "account", "orders_count", "spent", "last_order", "created_at")
+    list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "created_at")
     list_display_links = ("name",)
     list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt")
     search_fields = ("search_text",)
@@ -64,6 +68,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         """What people call the customer."""
         return str(customer)
 
+    @display(description="E-mail", ordering="email_key")
+    def address(self, customer: Customer) -> str:
+        """As it was given."""
+        return customer.email
+
     @display(
         description="Account",
         ordering="state",
@@ -76,7 +85,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @display(description="Spent", ordering="total_spent")
     def spent(self, customer: Customer) -> str:
         """What the customer spent, in the shop's currency."""
-        return f"{customer.total_spent:.2f}"
+        return text_of(customer.total_spent, current_shop().currency)
 
     @display(description="Last order", ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
@@ -87,7 +96,12 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
     ) -> tuple[QuerySet[Customer], bool]:
         """By the query language; what is no query is searched word by word."""
-        return (queryset.filter(matches(search_term, self.shop(request))) if search_term else queryset), False
+        if not search_term:
+            return queryset, False
+        found = queryset.filter(matches(search_term, self.shop(request)))
+        if is_from_anywhere(request):
+            found = united(queryset, [found], most=CANDIDATES, newest=False)
+        return found, False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Without deleting many: most customers have orders, and stay."""
@@ -105,6 +119,12 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         """With what can be done with the account and the data."""
         context = {**(extra_context or {}), "may_change": may(request, CHANGE), "may_delete": may(request, DELETE)}
         return super().change_view(request, object_id, form_url, context)
+
+    def render_change_form(self, request: HttpRequest, context: Context, *args: Any, **kwargs: Any) -> HttpResponse:
+        """With what the customer spent, as amounts are written."""
+        if (customer := context.get("original")) is not None:
+            context["spent"] = f"{self.spent(customer)} {current_shop().currency}"
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
         """Through the services, which check, record and tell."""
@@ -127,7 +147,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def get_urls(self) -> list[URLPattern]:
         """Invitation, link, disabling and personal data, besides Django's own."""
         return [
-            self.action_url("<path:object_id>/invite/", self.invite_view, "invite"),
+            self.action_url("<path:object_id>/invite/", self.invite_view, "invite", keyed=True),
             self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             self.action_url("<path:object_id>/disable/", self.disable_view, "disable"),
             self.action_url("<path:object_id>/data/", self.data_view, "data"),
@@ -144,19 +164,16 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         initial = {"to": customer.email, "subject": f"Activate your account at {shop.name}"}
         form = InviteForm(posted(request), initial=initial)
         if request.method == "POST" and form.is_valid():
-            if not spend(request):
-                self.message_user(request, "This invitation was sent already.", messages.WARNING)
-                return self._back(customer)
             try:
                 accounts.send_invite(customer, form.cleaned_data, **self.by(request))
             except DomainError as refusal:
-                form.add_error(None, refusal.sentence)
+                form.add_error(None, in_words(refusal))
             else:
                 self.message_user(
                     request, f"The invitation to {form.cleaned_data['to']} is on its way.", messages.SUCCESS
                 )
                 return self._back(customer)
-        return self._page(request, "invite", f"Invite {customer}", customer, form=form, form_key=form_key(request))
+        return self._page(request, "invite", f"Invite {customer}", customer, form=form)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Make an activation link, and show it this once."""
@@ -167,9 +184,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             try:
                 url = accounts.make_activation_url(customer, **self.by(request))
             except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
                 return self._back(customer)
         response = self._page(request, "activation", f"Activation link of {customer}", customer, url=url)
+        response.status_code = 201 if url else 200
         add_never_cache_headers(response)
         return response
 
@@ -181,7 +199,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             try:
                 accounts.disable(customer, **self.by(request))
             except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
             else:
                 self.message_user(request, f"The account of {customer} is disabled.", messages.SUCCESS)
             return self._back(customer)
@@ -229,8 +247,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
 
 def _known(request: HttpRequest) -> home.Figure:
-    count = Customer.rows().order_by()[:10_000].count()
-    return home.Figure(f"{count}+" if count == 10_000 else count, "known to the shop")
+    return home.Figure(home.counted(Customer.rows()), "known to the shop")
 
 
-home.add_card(home.Card("Customers", "group", VIEW, "customers_customer_changelist", _known, order=40))
+home.add_card(home.Card("Customers", "group", VIEW, Customer, _known, order=40))

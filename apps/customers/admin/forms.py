@@ -108,8 +108,11 @@ class AddressForm(ShopOwnedForm[Address]):
 
     @property
     def values(self) -> Values:
-        """What the service takes."""
-        return {name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data}
+        """What the service takes; of one that there is only what changed, as blank and absent look alike here."""
+        named = self.Meta.fields if self.instance._state.adding else self.changed_data
+        return {
+            name: self.cleaned_data[name] for name in self.Meta.fields if name in self.cleaned_data and name in named
+        }
 
 
 class InviteForm(forms.Form):

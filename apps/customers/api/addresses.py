@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from apps.api.context import Context
 from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import ONE
-from apps.api.resources.fields import ApiField, Column, Computed
+from apps.api.resources.fields import ApiField, Column, Computed, FromModel
 from apps.api.resources.filters import MAX_IDS, read_id
 from apps.api.resources.serializers import ResourceSerializer, check_body
 from apps.api.shapes import Attrs
@@ -19,10 +19,6 @@ from apps.api.viewsets import ShopViewSet
 from apps.customers.api.fields import BlankableText
 from apps.customers.domain import addresses
 from apps.customers.models import Address, Customer
-
-
-def _name(context: Context, first_name: str, last_name: str) -> str:
-    return f"{first_name} {last_name}".strip()
 
 
 def _is_default(context: Context, pk: int, default: int | None) -> bool:
@@ -36,7 +32,7 @@ def _or_none(context: Context, text: str) -> str | None:
 class NameField(BlankableText):
     """The whole name: shown as made of its parts; taken where no part is given."""
 
-    inline = "f'{{{0}}} {{{1}}}'.strip()"
+    inline = "f'{{{0} or str()}} {{{1} or str()}}'.strip()"
 
     def columns(self) -> tuple[str, ...]:
         """The parts."""
@@ -47,16 +43,16 @@ class AddressSerializer(ResourceSerializer[Address]):
     """An address as the interface shows it."""
 
     customer_id = Column()
-    first_name = BlankableText(max_length=255)
-    last_name = BlankableText(max_length=255)
-    company = BlankableText(max_length=255)
-    address1 = BlankableText(max_length=255)
-    address2 = BlankableText(max_length=255)
-    city = BlankableText(max_length=255)
+    first_name = FromModel()
+    last_name = FromModel()
+    company = FromModel()
+    address1 = FromModel()
+    address2 = FromModel()
+    city = FromModel()
     province = BlankableText(max_length=255)
     country = BlankableText(max_length=255)
-    zip = BlankableText(max_length=255)
-    phone = BlankableText(max_length=255)
+    zip = FromModel()
+    phone = FromModel()
     name = NameField(max_length=255)
     province_code = BlankableText(max_length=255)
     country_code = BlankableText(max_length=255)
@@ -100,6 +96,9 @@ class AddressViewSet(ShopViewSet[Address]):
         """One more address."""
         customer = Customer.objects.get(pk=self.kwargs["customer_id"])
         return addresses.create_address(customer, attrs, actor=self.actor, at=self.at)
+
+    def hold(self, instance: Address) -> None:
+        """The body is compared with nothing; the service holds the customer, and then the address."""
 
     def perform_update(self, instance: Address, attrs: Attrs) -> None:
         """Change what is given."""

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import cache
 
-from babel.numbers import get_currency_precision
+import orjson
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
@@ -17,11 +16,9 @@ from apps.api.errors import BadRequest, Unprocessable
 from apps.api.requests.views import MANY
 from apps.api.resources.fields import (
     BooleanField,
-    ChoiceField,
     Column,
     Computed,
     Constant,
-    DateTimeField,
     FromModel,
     GlobalId,
     TagsField,
@@ -30,17 +27,28 @@ from apps.api.resources.fields import (
 from apps.api.resources.related import Row, TakenRows
 from apps.api.resources.serializers import ResourceSerializer, read_body
 from apps.api.rows import paging
+from apps.api.rows.narrowed import Narrowed
 from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.customers.api.addresses import AddressSerializer
-from apps.customers.api.fields import BlankableText, ConsentField, MetafieldsField, TextsField
+from apps.customers.api.fields import (
+    AcceptsField,
+    AcceptsLevelField,
+    AcceptsMomentField,
+    BlankableText,
+    ConsentField,
+    MetafieldsField,
+    TextsField,
+)
 from apps.customers.api.invites import InviteSerializer
-from apps.customers.domain import accounts, customers
-from apps.customers.domain.search import EVERYBODY, ORDERS, SEARCH
+from apps.customers.domain import accounts, customers, tokens
+from apps.customers.domain.addresses import MAX_SHOWN
+from apps.customers.domain.search import ORDERS, SEARCH
 from apps.customers.domain.validation import CustomerRefused, clean, taken
 from apps.customers.models import Customer, OptInLevel
+from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
-from apps.query import QuerySyntaxError, parse
+from apps.query import QuerySyntaxError
 from apps.query.database import QueryValueError
 
 MAX_ADDRESSES = 100
@@ -48,14 +56,8 @@ DEFAULT_ORDER = "last_order_date desc"
 _ORDER = re.compile(r"\s*(\w{1,30})(?:\s+(asc|desc))?\s*", re.ASCII | re.IGNORECASE)
 
 
-@cache
-def _quantum(currency: str) -> Decimal:
-    """The smallest amount of a currency."""
-    return Decimal(1).scaleb(-get_currency_precision(currency))
-
-
 def _money(context: Context, amount: Decimal) -> str:
-    return str(amount.quantize(_quantum(context.shop.currency)))
+    return text_of(amount, context.shop.currency)
 
 
 def _currency(context: Context, currency: str) -> str:
@@ -88,16 +90,18 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     last_order_name = BlankableText(read_only=True, required=None)
     currency = Computed(_currency, "last_order_currency")
     phone = BlankableText(max_length=255)
-    addresses = TakenRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=10, most=MAX_ADDRESSES)
+    addresses = TakenRows(
+        AddressSerializer, "addresses", order=("-updated_at", "-pk"), limit=MAX_SHOWN, most=MAX_ADDRESSES, named=True
+    )
     tax_exemptions = TextsField()
     email_marketing_consent = ConsentField("email")
     sms_marketing_consent = ConsentField("sms")
     admin_graphql_api_id = GlobalId("Customer")
     default_address = Row(DefaultAddressSerializer, "default_address")
-    accepts_marketing = BooleanField(write_only=True, required=False, allow_null=True)
-    accepts_marketing_updated_at = DateTimeField(write_only=True, required=False, allow_null=True)
-    marketing_opt_in_level = ChoiceField(
-        choices=OptInLevel.choices, write_only=True, required=False, allow_null=True, allow_blank=True
+    accepts_marketing = AcceptsField(required=False, allow_null=True)
+    accepts_marketing_updated_at = AcceptsMomentField(required=False, allow_null=True)
+    marketing_opt_in_level = AcceptsLevelField(
+        choices=OptInLevel.choices, required=False, allow_null=True, allow_blank=True
     )
     password = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
     password_confirmation = TextField(write_only=True, required=False, allow_null=True, allow_blank=True)
@@ -178,6 +182,9 @@ class CustomerViewSet(ShopViewSet[Customer]):
         """Make a customer, with addresses, consents, account and mails."""
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
+    def hold(self, instance: Customer) -> None:
+        """The body is compared with nothing before the service holds the customer."""
+
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
         """Change what is given."""
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)
@@ -190,16 +197,17 @@ class CustomerViewSet(ShopViewSet[Customer]):
         """A page of the customers that a query finds."""
         page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
         order = page.order or read_order(page.filters.get("order", DEFAULT_ORDER))
-        found = [self.get_queryset().filter(each) for each in self._alternatives(page, order)]
-        return self.page_response(found, page, order)
+        found = [self.get_queryset().filter(each) for each in self._alternatives(page)]
+        asked = bool(page.filters.get("query", "").strip())
+        return self.page_response(Narrowed(found) if asked else found, page, order)
 
-    def _alternatives(self, page: paging.PageRequest, order: paging.Order) -> Sequence[Q]:
+    def _alternatives(self, page: paging.PageRequest) -> Sequence[Q]:
         """What the query asks for, a blank one for everybody."""
         text = page.filters.get("query", "")
         if not text.strip():
-            return EVERYBODY.get(order[0].lstrip("-"), (Q(),))
+            return (Q(),)
         try:
-            return SEARCH.alternatives(parse(text), zone=self.shop.tzinfo)
+            return SEARCH.alternatives(SEARCH.parse(text), zone=self.shop.tzinfo)
         except (QuerySyntaxError, QueryValueError) as error:
             raise BadRequest({"query": str(error)}) from None
 
@@ -208,6 +216,23 @@ class CustomerViewSet(ShopViewSet[Customer]):
         with transaction.atomic():
             url = accounts.make_activation_url(self.get_object(), actor=self.actor, at=self.at)
         return self.json({"account_activation_url": url})
+
+    def kept(self, answer: bytes) -> bytes:
+        """Of an activation link its digest: whoever reads what is stored cannot follow it."""
+        if self.action != "account_activation_url":
+            return answer
+        token = orjson.loads(answer)[self.action].rpartition("/")[2]
+        return orjson.dumps({self.action: tokens.digest_of(token)})
+
+    def restored(self, stored: bytes) -> bytes:
+        """An activation link as long as it is alive, else null: it was used, replaced, or went with the customer."""
+        digest = orjson.loads(stored).get(self.action) if self.action == "account_activation_url" else None
+        if digest is None:
+            return stored
+        customer = Customer.objects.filter(pk=self.kwargs["id"]).first()
+        alive = customer is not None and tokens.digest_of(customer.activation_nonce) == digest
+        url = accounts.activation_url(customer, customer.activation_nonce) if customer and alive else None
+        return orjson.dumps({self.action: url})
 
     def send_invite(self, request: Request, **_: int) -> HttpResponse:
         """Invite the customer to activate the account."""

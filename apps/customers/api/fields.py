@@ -8,12 +8,14 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from apps.api.context import Context
-from apps.api.resources.fields import ApiField, ChoiceField, DateTimeField, Render, TextField
+from apps.api.resources.fields import ApiField, BooleanField, ChoiceField, DateTimeField, Render, TextField
 from apps.api.resources.fields.options import FieldOptions, TextOptions
 from apps.api.resources.serializers import flatten
 from apps.api.shapes import Errors, Shown
+from apps.api.versions import Gate
 from apps.customers.domain.consents import KINDS, Channel
 from apps.customers.models import ConsentState, OptInLevel
+from apps.metafields.api.bodies import METAFIELDS
 
 MAX_TEXTS = 100
 
@@ -55,7 +57,7 @@ class TextsField(ApiField):
 class MetafieldsField(ApiField):
     """Metafields to set; ``apps.metafields`` checks each, and they are not shown."""
 
-    schema = {"type": "array", "items": {"type": "object"}}
+    schema = METAFIELDS
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         """They may be absent."""
@@ -112,6 +114,42 @@ class ConsentField(ApiField):
         if errors:
             raise serializers.ValidationError(errors)
         return found
+
+
+# The consent to mails as older clients know it: every version takes it, the oldest shows it.
+_SHOWN = Gate(until="2025-01")
+
+
+class AcceptsField(BooleanField):
+    """Whether the customer wants mails."""
+
+    inline = f"{{0}} == {ConsentState.SUBSCRIBED.value!r}"
+    shown = _SHOWN
+
+    def columns(self) -> tuple[str, ...]:
+        """The state of the consent."""
+        return (KINDS[Channel.EMAIL].columns["state"],)
+
+
+class AcceptsMomentField(DateTimeField):
+    """Since when."""
+
+    shown = _SHOWN
+
+    def columns(self) -> tuple[str, ...]:
+        """The moment of the consent."""
+        return (KINDS[Channel.EMAIL].columns["updated_at"],)
+
+
+class AcceptsLevelField(ChoiceField):
+    """How the customer said so."""
+
+    inline = "{0} or None"
+    shown = _SHOWN
+
+    def columns(self) -> tuple[str, ...]:
+        """The level of the consent."""
+        return (KINDS[Channel.EMAIL].columns["opt_in_level"],)
 
 
 @cache

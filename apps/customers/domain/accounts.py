@@ -245,6 +245,20 @@ def decline(customer: Customer, *, at: datetime) -> Customer:
     return customer
 
 
+def withdraw_link(customer: Customer) -> list[str]:
+    """Void the open activation link, which went to an e-mail that is no longer the customer's; the caller saves.
+
+    An invitation that was sent goes with it. Returns the columns that changed.
+    """
+    if not customer.activation_nonce:
+        return []
+    customer.activation_nonce, customer.activation_expires_at = "", None
+    if customer.state != State.INVITED:
+        return ["activation_nonce", "activation_expires_at"]
+    customer.state = State.DISABLED
+    return ["activation_nonce", "activation_expires_at", "state"]
+
+
 @transaction.atomic
 def disable(customer: Customer, *, actor: str, at: datetime) -> Customer:
     """Take a customer's account away: the password and open links are useless at once.

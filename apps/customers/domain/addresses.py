@@ -3,22 +3,26 @@
 Rule: decisions, Addresses.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
 
 from apps.customers.domain.aggregate import lock, touch
 from apps.customers.models import Address, Customer
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
+from apps.ground.locks import reread
 from apps.ground.phrases import BLANK, INVALID
 from apps.shops.domain.countries import UnknownCountry, complete
 
 TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
 PLACE = ("country", "country_code", "province", "province_code")
 COLUMNS = (*TEXTS, *PLACE)
+# How many a customer lists: the most recently updated ones.
+MAX_SHOWN = 10
 
 
 class AddressRefused(DomainError):
@@ -52,11 +56,14 @@ def clean_address(given: Given, present: Address | None = None) -> tuple[Attrs, 
         given: Columns of ``Address``, and ``name``, which counts where neither part of the name is given.
         present: The address that is changed; None for a new one.
     """
-    attrs = {name: given[name] or "" for name in COLUMNS if name in given}
-    if "name" in given and not attrs.keys() & {"first_name", "last_name"}:
-        first, _, last = (given["name"] or "").strip().rpartition(" ")
+    attrs = {name: given[name] for name in TEXTS if name in given}
+    attrs |= {name: given[name] or "" for name in PLACE if name in given}
+    name = (given.get("name") or "").strip()
+    known = present.name if present else None
+    if "name" in given and name != known and not attrs.keys() & {"first_name", "last_name"}:
+        first, _, last = name.rpartition(" ")
         attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
-    if present is None and not any(value.strip() for value in attrs.values()):
+    if present is None and not any((value or "").strip() for value in attrs.values()):
         return attrs, {"address": [BLANK]}
     try:
         attrs |= _place(attrs, present)
@@ -125,23 +132,98 @@ def update_address(address: Address, attrs: Given, *, actor: str, at: datetime) 
 
     Raises:
         AddressRefused: The country is unknown.
+        Gone: It was deleted meanwhile.
     """
     customer = lock(address.customer)
+    reread(address, no_key=True)
     cleaned, errors = clean_address(attrs, address)
     if errors:
         raise AddressRefused(errors)
-    for name, value in cleaned.items():
-        setattr(address, name, value)
-    address.save(update_fields=list(cleaned))
-    touch(customer)
-    record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [address.pk, address.pk]})
+    if changed := assign(address, cleaned):
+        address.save(update_fields=list(changed))
+        touch(customer)
+        record_event("customers/update", customer, actor=actor, at=at, changes={"addresses": [address.pk, address.pk]})
     return address
+
+
+def shown_addresses(customer: Customer) -> dict[int, Address]:
+    """The addresses that a customer lists, by id."""
+    rows = Address.objects.filter(customer=customer).order_by("-updated_at", "-pk")
+    return {row.pk: row for row in rows[:MAX_SHOWN]}
+
+
+def clean_addresses(given: Sequence[Given], customer: Customer | None) -> tuple[list[Attrs], Errors]:
+    """The addresses of a body as they are stored, and what is wrong with them.
+
+    Args:
+        given: As for ``clean_address``; an ``id`` names one that the customer has.
+        customer: Who has them; None for a new customer, where ids say nothing.
+    """
+    own = {row.pk: row for row in Address.objects.filter(customer=customer)} if customer else {}
+    cleaned: list[Attrs] = []
+    errors: Errors = {}
+    for index, item in enumerate(given):
+        pk = item.get("id") if customer else None
+        if pk is not None and pk not in own:
+            errors[f"addresses.{index}.id"] = [INVALID]
+            continue
+        # Taken out, so that it can be named only once.
+        present = own.pop(pk) if pk is not None else None
+        attrs, wrong = clean_address(item, present)
+        cleaned.append(attrs | ({"id": pk} if present else {}))
+        errors |= {f"addresses.{index}.{field}": messages for field, messages in wrong.items()}
+    return cleaned, errors
+
+
+def replace_addresses(customer: Customer, wanted: Sequence[Attrs], at: datetime) -> bool:
+    """Make the addresses that a customer lists those of a body: named ones change, unnamed ones go, others are made.
+
+    Whoever has more than a customer lists keeps the others: nobody could have named them. If the default goes, the
+    first of the body takes its place.
+
+    Args:
+        customer: Locked.
+        wanted: Of ``clean_addresses``.
+        at: When.
+
+    Returns:
+        Whether anything changed.
+    """
+    listed = shown_addresses(customer)
+    own = {row.pk: row for row in Address.objects.filter(customer=customer)}
+    rows: list[Address] = []
+    changed = False
+    for item in wanted:
+        attrs = {name: value for name, value in item.items() if name != "id"}
+        if row := own.get(item.get("id", 0)):
+            listed.pop(row.pk, None)
+            if columns := assign(row, attrs):
+                row.save(update_fields=list(columns))
+                changed = True
+        else:
+            row = build(customer, attrs, at)
+            row.save()
+            changed = True
+        rows.append(row)
+    if not changed and not listed:
+        return False
+    if customer.default_address_id is None or customer.default_address_id in listed:
+        left = Address.objects.filter(customer=customer).exclude(pk__in=listed).order_by("-updated_at", "-pk")
+        customer.default_address = rows[0] if rows else left.first()
+    touch(customer, without=listed)
+    Address.objects.filter(pk__in=listed).delete()
+    return True
 
 
 @transaction.atomic
 def set_default(address: Address, *, actor: str, at: datetime) -> Address:
-    """Make an address its customer's default."""
+    """Make an address its customer's default.
+
+    Raises:
+        Gone: It was deleted meanwhile.
+    """
     customer = lock(address.customer)
+    reread(address, no_key=True)
     if customer.default_address_id != address.pk:
         changes = {"default_address_id": [customer.default_address_id, address.pk]}
         customer.default_address = address

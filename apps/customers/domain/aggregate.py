@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from apps.customers.domain.search import search_text
-from apps.customers.models import Address, Customer
+from apps.customers.domain.search_text import places_of, renew
+from apps.customers.models import SEARCHED, Customer
 from apps.ground.locks import locked
 
 
@@ -17,17 +17,11 @@ def lock(customer: Customer) -> Customer:
 
 
 def touch(customer: Customer, *, without: Collection[int] = ()) -> None:
-    """Move the version and the time stamp of a customer whose addresses changed, and renew the search column.
+    """Move the version and the time stamp of a customer whose addresses changed, and renew the search columns.
 
     Args:
         customer: Locked; its default address is saved too.
         without: Addresses that are about to go.
     """
-    customer.search_text = search_text(customer, companies_of(customer, without))
-    customer.save(update_fields=["default_address", "search_text"])
-
-
-def companies_of(customer: Customer, without: Collection[int] = ()) -> list[str]:
-    """The companies in a customer's addresses."""
-    rows = Address.objects.filter(customer=customer).exclude(company="").exclude(pk__in=list(without))
-    return list(rows.order_by("pk").values_list("company", flat=True)[:20])
+    renew(customer, places_of(customer, without))
+    customer.save(update_fields=["default_address", *SEARCHED])

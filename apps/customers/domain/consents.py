@@ -3,12 +3,14 @@
 Rule: spec part B, Customer; decisions, Consent.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from apps.customers.models import ConsentChange, ConsentState, Customer, OptInLevel
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Errors
+from apps.ground.dates import whole_second
 
 Channel = ConsentChange.Channel
 
@@ -74,7 +76,7 @@ def merged(present: Consent, given: Attrs, at: datetime) -> Consent:
     wanted = replace(present, **{name: value for name, value in given.items() if name != "updated_at"})
     moment = given.get("updated_at")
     same_moment = moment is None or (
-        present.updated_at is not None and moment.replace(microsecond=0) == present.updated_at.replace(microsecond=0)
+        present.updated_at is not None and whole_second(moment) == whole_second(present.updated_at)
     )
     if wanted == present and same_moment:
         return present
@@ -106,8 +108,23 @@ def put(customer: Customer, channel: Channel, consent: Consent) -> list[str]:
 
 def note(customer: Customer, channel: Channel, *, actor: str, at: datetime, silent: bool = False) -> None:
     """Write the present consent into the history, and tell of it unless ``silent``."""
+    _change(customer, channel, actor, at).save(force_insert=True)
+    if not silent:
+        record_event(KINDS[channel].topic, customer, actor=actor, at=at)
+
+
+def note_silently(given: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:
+    """Write the present consents of new customers into the history; of those nobody is told beside the customers."""
+    rows = [_change(customer, channel, actor, at) for customer, channel in given]
+    if len(rows) == 1:
+        rows[0].save(force_insert=True)
+    elif rows:
+        ConsentChange.objects.bulk_create(rows)
+
+
+def _change(customer: Customer, channel: Channel, actor: str, at: datetime) -> ConsentChange:
     consent = consent_of(customer, channel)
-    ConsentChange.objects.create(
+    return ConsentChange(
         shop_id=customer.shop_id,
         customer=customer,
         channel=channel,
@@ -118,5 +135,3 @@ def note(customer: Customer, channel: Channel, *, actor: str, at: datetime, sile
         actor=actor,
         created_at=at,
     )
-    if not silent:
-        record_event(KINDS[channel].topic, customer, actor=actor, at=at)

@@ -16,6 +16,8 @@ from apps.ground.phrases import INVALID
 
 _is_email = EmailValidator()
 _MAX_EMAIL = 255
+# The form by which addresses are compared is longer: an international domain is written in ASCII there.
+MAX_EMAIL_KEY = 320
 _MAX_TYPED_PHONE = 50
 
 
@@ -31,14 +33,14 @@ def canonical_email(text: str) -> str:
     """An e-mail address as we keep it: composed Unicode, no blanks around it.
 
     Raises:
-        NotAnEmail: It is none, or longer than 255 characters.
+        NotAnEmail: It is none, or longer than 255 characters, or than a mail system takes its domain.
     """
     email = unicodedata.normalize("NFC", text.strip())
     try:
         _is_email(email)
     except ValidationError:
         raise NotAnEmail(text) from None
-    if len(email) > _MAX_EMAIL:
+    if len(email) > _MAX_EMAIL or len(email_key(email)) > MAX_EMAIL_KEY:
         raise NotAnEmail(text)
     return email
 

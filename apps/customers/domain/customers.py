@@ -1,5 +1,7 @@
 """Creating, changing and deleting customers; one function per verb, called by REST, the panel and imports."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth import hashers
@@ -7,23 +9,24 @@ from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 
 from apps.customers.domain import accounts, addresses, consents
-from apps.customers.domain.aggregate import companies_of, lock
+from apps.customers.domain.aggregate import lock
 from apps.customers.domain.consents import Consent, consent_of, merged
 from apps.customers.domain.contacts import email_key
-from apps.customers.domain.search import search_text
+from apps.customers.domain.search_text import own_words, places_of, renew, search_text
 from apps.customers.domain.validation import CustomerRefused, clean
 from apps.customers.models import EDITABLE, PERSONAL, Address, ConsentChange, Customer
-from apps.events.domain.changes import changes_of
-from apps.events.domain.recording import record_event
+from apps.events.domain.changes import assign
+from apps.events.domain.recording import Happening, record_aspects, record_event, record_events
 from apps.ground import sql
-from apps.ground.attrs import Attrs, Given
+from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain.queue import enqueue
 from apps.metafields.domain import setting as metafields
 
 Channel = ConsentChange.Channel
-_SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s RETURNING id"
+TAGS_ADDED, TAGS_REMOVED = "customer.tags_added", "customer.tags_removed"
+_SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s AND shop_id = %s"
 
 
 class HasOrders(DomainError):
@@ -51,6 +54,30 @@ def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
         CustomerRefused: ``{field: [messages]}`` for all values that do not fit.
         IntegrityError: The e-mail or the phone is another customer's; its constraint names the field.
     """
+    return create_drafted([draft(attrs, at=at)], actor=actor, at=at)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A new customer that is checked and not yet stored.
+
+    Attributes:
+        customer: Unsaved.
+        cleaned: The values as ``validation.clean`` gives them.
+        noted: The channels on which the customer consents to something.
+    """
+
+    customer: Customer
+    cleaned: Given
+    noted: Sequence[Channel]
+
+
+def draft(attrs: Given, *, at: datetime) -> Draft:
+    """A new customer of the current shop out of its values, as ``create_customer`` takes them; nothing is written.
+
+    Raises:
+        CustomerRefused: ``{field: [messages]}`` for all values that do not fit.
+    """
     shop = current_shop()
     cleaned, errors = clean(attrs, customer=None, shop=shop, at=at)
     if errors:
@@ -62,22 +89,53 @@ def create_customer(attrs: Given, *, actor: str, at: datetime) -> Customer:
     )
     customer.email_key = email_key(customer.email)
     noted = _put_consents(customer, cleaned, at)
-    if cleaned.get("password"):
-        customer.password = hashers.make_password(cleaned["password"])
-        customer.state = Customer.State.ENABLED
-    given = cleaned["addresses"]
-    customer.search_text = search_text(customer, [item["company"] for item in given if item.get("company")])
-    customer.save(force_insert=True)
-    _add_addresses(customer, given, at)
-    for channel in noted:
-        consents.note(customer, channel, actor=actor, at=at, silent=True)
-    metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at)
-    record_event("customers/create", customer, actor=actor, at=at)
+    renew(customer, cleaned["addresses"])
+    return Draft(customer, cleaned, noted)
+
+
+@transaction.atomic(savepoint=False)
+def create_drafted(drafts: Sequence[Draft], *, actor: str, at: datetime) -> list[Customer]:
+    """Store new customers, in as few statements as one; all or none.
+
+    Args:
+        drafts: Of whom no two have an e-mail or a phone in common.
+        actor: Who makes the customers.
+        at: When.
+
+    Raises:
+        IntegrityError: An e-mail or a phone is another customer's; its constraint names the field.
+    """
+    made = [each.customer for each in drafts]
+    for each in drafts:
+        if each.cleaned.get("password"):
+            each.customer.password = hashers.make_password(each.cleaned["password"])
+            each.customer.state = Customer.State.ENABLED
+    if len(made) == 1:
+        made[0].save(force_insert=True)
+    else:
+        Customer.objects.bulk_create(made)
+    _add_addresses(drafts, at)
+    consents.note_silently([(each.customer, channel) for each in drafts for channel in each.noted], actor=actor, at=at)
+    with_metafields = [(each.customer, each.cleaned["metafields"]) for each in drafts if each.cleaned["metafields"]]
+    if with_metafields:
+        metafields.set_of_each(with_metafields, actor=actor, at=at)
+    if len(made) == 1:
+        record_event("customers/create", made[0], actor=actor, at=at)
+    else:
+        record_events([Happening("customers/create", customer) for customer in made], actor=actor, at=at)
+    _tell_tags([(customer, "") for customer in made], actor=actor, at=at)
+    for each in drafts:
+        _write_to(each, actor=actor, at=at)
+    return made
+
+
+def _write_to(made: Draft, *, actor: str, at: datetime) -> None:
+    """Ask for the mails that a new customer is to get."""
+    customer, cleaned = made.customer, made.cleaned
     if cleaned.get("send_email_welcome") and customer.email:
         enqueue("customers.send_welcome", actor=actor, customer_id=customer.pk)
     if cleaned.get("send_email_invite") and customer.state != Customer.State.ENABLED:
         accounts.send_invite(customer, {}, actor=actor, at=at)
-    return customer
 
 
 def _changing_consents(customer: Customer, cleaned: Given, at: datetime) -> list[str]:
@@ -103,19 +161,29 @@ def _put_consents(customer: Customer, cleaned: Given, at: datetime) -> list[Chan
     return noted
 
 
-def _add_addresses(customer: Customer, given: list[Attrs], at: datetime) -> None:
-    """Store a new customer's addresses; the first one is the default."""
-    rows: list[Address] = [addresses.build(customer, item, at) for item in given]
-    customer.written = {"addresses": rows}
-    if not rows:
-        return
+def _add_addresses(drafts: Sequence[Draft], at: datetime) -> None:
+    """Store new customers' addresses; the first one of each is the default."""
+    rows: list[Address] = []
+    for each in drafts:
+        customer = each.customer
+        own: list[Address] = [addresses.build(customer, item, at) for item in each.cleaned["addresses"]]
+        customer.written = {"addresses": own}
+        rows += own
     if len(rows) == 1:
         rows[0].save(force_insert=True)
-    else:
+    elif rows:
         Address.objects.bulk_create(rows)
-    customer.default_address = rows[0]
-    # The row is of this very transaction: nobody has seen the version that it was inserted with.
-    sql.execute(_SET_DEFAULT, [rows[0].pk, customer.pk, customer.shop_id])
+    # The rows are of this very transaction: nobody has seen the versions that they were inserted with.
+    first = []
+    for row in rows:
+        customer = row.customer
+        if customer.default_address_id is None:
+            customer.default_address = row
+            first.append((row.pk, customer.pk, customer.shop_id))
+    if len(first) == 1:
+        sql.execute(f"{_SET_DEFAULT} RETURNING id", first[0])
+    else:
+        sql.execute_each(_SET_DEFAULT, first)
 
 
 @transaction.atomic
@@ -137,10 +205,8 @@ def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetim
     if errors:
         raise CustomerRefused(errors)
     before = {name: getattr(customer, name) for name in EDITABLE}
-    changes = changes_of(customer, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
+    changes = assign(customer, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
     changed = list(changes)
-    for name in changed:
-        setattr(customer, name, cleaned[name])
     columns = [*changed, *_renew_contacts(customer, changed)]
     # What is sent back as it was read was agreed to for the old e-mail or phone, so it is compared before the reset.
     asked = {field: cleaned[field] for field in _changing_consents(customer, cleaned, at)}
@@ -148,26 +214,59 @@ def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetim
     noted = list(dict.fromkeys([*noted, *_put_consents(customer, asked, at)]))
     for channel in noted:
         columns += consents.KINDS[channel].columns.values()
-    customer.save(update_fields=columns)
+    if columns:
+        customer.save(update_fields=columns)
     for channel in noted:
         consents.note(customer, channel, actor=actor, at=at)
-    metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at)
-    record_event("customers/update", customer, actor=actor, at=at, changes=changes)
+    moved = "addresses" in cleaned and addresses.replace_addresses(customer, cleaned["addresses"], at)
+    if moved:
+        changes["addresses"] = [None, [row.pk for row in addresses.shown_addresses(customer).values()]]
+    if metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at) or columns or moved:
+        record_event("customers/update", customer, actor=actor, at=at, changes=changes)
+    _tell_tags([(customer, before["tags"])], actor=actor, at=at)
     return customer
 
 
+def _tell_tags(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
+    """Tell who listens which tags came and which went; of a tag that is only written otherwise nobody is told.
+
+    Args:
+        changed: Customers with the tags that they had before.
+        actor: Who changed them.
+        at: When.
+    """
+    for topic in (TAGS_ADDED, TAGS_REMOVED):
+        told = []
+        for customer, before in changed:
+            had, has = ({tag.casefold(): tag for tag in text.split(", ") if tag} for text in (before, customer.tags))
+            names = has.keys() - had.keys() if topic == TAGS_ADDED else had.keys() - has.keys()
+            if names:
+                customer.told_tags = sorted((had | has)[name] for name in names)
+                customer.told_at = at
+                told.append(Happening(topic, customer))
+        if told:
+            record_aspects(told, actor=actor, at=at)
+
+
 def _renew_contacts(customer: Customer, changed: list[str]) -> list[str]:
-    """Renew what is derived of names, e-mail and phone; returns the columns."""
+    """Renew what is derived of what changed; returns the columns."""
     columns = []
     if "email" in changed:
-        customer.email_key = email_key(customer.email)
+        key = email_key(customer.email)
+        if key != customer.email_key:
+            columns += accounts.withdraw_link(customer)
+        customer.email_key = key
         columns.append("email_key")
         if "verified_email" not in changed and customer.verified_email:
             customer.verified_email = False
             columns.append("verified_email")
     if {"first_name", "last_name", "email", "phone"} & set(changed):
-        customer.search_text = search_text(customer, companies_of(customer))
+        companies = [place["company"] for place in places_of(customer) if place["company"]]
+        customer.search_text = search_text(customer, companies)
         columns.append("search_text")
+    if {"first_name", "last_name", "email", "tags", "note"} & set(changed):
+        customer.search_own = own_words(customer)
+        columns.append("search_own")
     return columns
 
 

@@ -8,11 +8,16 @@ without FTS5, searches read the table.
 from unicodedata import ucd_3_2_0 as _unicode
 
 from django.db import OperationalError, connection, connections
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
+from apps.customers.models import SEARCHED
+from apps.jobs.domain.queue import enqueue
+from apps.jobs.models import Job
+
 TABLE = "customers_search"
-_COLUMNS = ("search_text", "tags", "note")
+_COLUMNS = SEARCHED
 _NEW = ", ".join(f"new.{column}" for column in _COLUMNS)
 _OLD = ", ".join(f"old.{column}" for column in _COLUMNS)
 _LIST = ", ".join(_COLUMNS)
@@ -25,7 +30,14 @@ _TRIGGERS = {
 }
 _QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - names of our own
 
+SHRED = "customers.shred"
+MERGED_AT_ONCE = 500
+
 _present: dict[str, bool] = {}
+
+
+class LogInUse(Exception):
+    """The write-ahead log cannot be emptied now."""
 
 
 def ensure(using: str = "default", **_: object) -> None:
@@ -51,8 +63,56 @@ def ensure(using: str = "default", **_: object) -> None:
     _present.pop(using, None)
 
 
-def narrowed(text: str) -> Q:
-    """A superset of the rows that have words beginning with this text; everything where no index serves.
+def remove(using: str = "default") -> None:
+    """Drop the table and its triggers, for a migration that changes what it stands on; ``ensure`` makes them again."""
+    database = connections[using]
+    if database.vendor != "sqlite":
+        return
+    with database.cursor() as cursor:
+        for name in _TRIGGERS:
+            cursor.execute(f"DROP TRIGGER IF EXISTS {TABLE}_{name}")
+        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
+    _present.pop(using, None)
+
+
+def shred(*, actor: str) -> None:
+    """Have a worker clear what an erasure leaves behind in SQLite's files; PostgreSQL's autovacuum does so alone."""
+    if connection.vendor == "sqlite":
+        enqueue(SHRED, actor=actor)
+
+
+def clear_traces(job: Job, **_: object) -> None:
+    """Merge the index until no segment holds a word that is gone, and empty the write-ahead log.
+
+    Freed pages need no more: ``PRAGMA secure_delete`` overwrites them. Each step is a short transaction.
+
+    Raises:
+        LogInUse: A reader needs the log; the job comes again.
+    """
+    with connection.cursor() as cursor:
+        if _exists():
+            # A negative number begins to merge everything into one segment; nothing is left to do where it changes
+            # fewer than two rows.
+            before = -2
+            pages = -MERGED_AT_ONCE
+            while (after := _changed_so_far(cursor)) - before >= 2:
+                before = after
+                cursor.execute(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', %s)", [pages])  # noqa: S608
+                pages = MERGED_AT_ONCE
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (busy, *_counts) = cursor.fetchone()
+    if busy:
+        raise LogInUse("The write-ahead log is in use")
+
+
+def _changed_so_far(cursor: CursorWrapper) -> int:
+    cursor.execute("SELECT total_changes()")
+    changed: int = cursor.fetchone()[0]
+    return changed
+
+
+def narrowed(text: str, column: str) -> Q:
+    """A superset of the rows that have words beginning with this text in a column; everything where no index serves.
 
     The index cuts text into words at other places than the exact conditions do, but never inside of what they match:
     both begin at the beginning of a word.
@@ -60,7 +120,7 @@ def narrowed(text: str) -> Q:
     if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
         return Q()
     phrase = text.replace('"', '""')
-    return Q(pk__in=RawSQL(_QUERY, (f'"{phrase}" *',)))  # noqa: S611 - the argument is bound
+    return Q(pk__in=RawSQL(_QUERY, (f'{column} : "{phrase}" *',)))  # noqa: S611 - the argument is bound
 
 
 def _exists() -> bool:

@@ -1,138 +1,120 @@
-"""What the search for customers knows, and the column that makes it fast.
+"""What the search for customers knows, by the columns that ``search_text`` writes.
 
-``Customer.search_text`` holds, each behind a blank, every beginning of a word of a customer's names, e-mail, phone and
-companies, without case and accents. So a word's beginning is found by one ``LIKE '% beginning%'``, which PostgreSQL
-answers from a trigram index and SQLite narrows with a full-text index (``apps.customers.domain.full_text``).
 Rule: decisions, Search.
 """
 
 import re
-import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
+from functools import reduce
+from operator import or_
+from typing import ClassVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
-from apps.customers.domain.contacts import email_key, national_number
+from apps.customers.domain.contacts import email_key
 from apps.customers.domain.full_text import narrowed
-from apps.customers.models import NEVER, Address, Customer
+from apps.customers.domain.search_text import END, Label, fold, marked, whole
+from apps.customers.models import NEVER, Customer
 from apps.query import Comparator, Kind, Term
-from apps.query.database import SearchFields
-from apps.query.fields import (
-    Boolean,
-    Choice,
-    Integer,
-    MisfitError,
-    Moment,
-    Number,
-    Related,
-    SearchField,
-    Tags,
-    Text,
-    Words,
-)
+from apps.query.database import NOTHING, SearchFields
+from apps.query.fields import Boolean, Choice, Integer, MisfitError, Moment, Number, SearchField
 from apps.shops.domain import countries
 
-MAX_LENGTH = 4000
-_WORD_STARTS = re.compile(r"(?<=\W)(?=\w)|(?<=_)(?=[^\W_])")
-_SEPARATORS = " @.-_+'’/,"
-
-
-def fold(text: str) -> str:
-    """Text without case, accents and runs of blanks."""
-    if text.isascii():
-        return " ".join(text.lower().split())
-    plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
-    return " ".join(plain.casefold().split())
-
-
-def search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
-    """The search column of a customer: every beginning of a word, each behind a blank."""
-    phone = customer.phone
-    texts = [customer.name, customer.email, phone, national_number(phone), *companies]
-    found: dict[str, None] = {}
-    for folded in dict.fromkeys(map(fold, texts)):
-        starts = [0, *(match.start() for match in _WORD_STARTS.finditer(folded))]
-        found |= dict.fromkeys(folded[start:] for start in starts if folded)
-    return "".join(f" {beginning}" for beginning in found)[:MAX_LENGTH]
+_FIRST_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class WordStart(Text):
-    """The beginning of a word in the search column."""
-
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The rows that have such a word."""
-        if term.kind is Kind.PRESENT or not term.value:
-            return super().condition(term, zone)
-        folded = fold(term.value)
-        return narrowed(folded) & Q(**{f"{self.lookup}__contains": f" {folded}"})
-
-
-@dataclass(frozen=True)
-class Part(Text):
-    """A text that stands anywhere in a column which has an index of its own."""
-
-    def condition(self, term: Term, _zone: tzinfo, /) -> Q:
-        """The rows that have it."""
-        return narrowed(term.value) & Q(**{f"{self.lookup}__icontains": term.value})
-
-
-@dataclass(frozen=True)
-class Indexed:
-    """A text that an index finds too much of: the index narrows, the field decides.
+class WordStart:
+    """The beginning of a word in a search column.
 
     Attributes:
-        exact: The field.
-        index: What narrows; the search column, where it has all words of the field.
+        column: The column.
+        mark: What stands before each word of the field, in the column.
+        narrows: Whether an index is asked first; in the way of the opposite.
     """
 
-    exact: SearchField
-    index: SearchField = WordStart("search_text")
+    column: str
+    mark: str = " "
+    narrows: bool = True
+    takes_words: ClassVar[bool] = True
 
     @property
-    def is_related(self) -> bool:
-        """Whether the field is one of other rows."""
-        return getattr(self.exact, "is_related", False)
+    def exact(self) -> SearchField:
+        """The same without an index."""
+        return replace(self, narrows=False)
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The field's condition, behind the index."""
-        exact = self.exact.condition(term, zone)
-        if term.kind is Kind.PRESENT or not term.value:
-            return exact
-        return self.index.condition(term, zone) & exact
+    def condition(self, term: Term, _zone: tzinfo, /) -> Q:
+        """The rows that have such a word."""
+        present = Q(**{f"{self.column}__contains": self.mark})
+        if term.kind is Kind.PRESENT:
+            return present
+        if term.comparator is not Comparator.EQUAL:
+            raise MisfitError(term, "cannot be compared: the field is a text")
+        if not term.value:
+            return ~present
+        folded = fold(term.value)
+        return self.having(term, folded) if folded else NOTHING
+
+    def having(self, term: Term, folded: str) -> Q:
+        """The rows that have what a term, which is not empty when folded, asks for."""
+        return self.found(marked(term.value, self.mark), folded)
+
+    def found(self, pattern: str, words: str) -> Q:
+        """The rows whose column has a pattern, read from the index by words with which others in it begin."""
+        exact = Q(**{f"{self.column}__contains": pattern})
+        return narrowed(words, self.column) & exact if self.narrows else exact
 
 
 @dataclass(frozen=True)
-class Email(Words):
-    """An e-mail: the whole address of somebody finds them alone, anything else the beginnings of words.
+class Entry(WordStart):
+    """A text that is matched as a whole, or by its own beginning where the query says so."""
+
+    def having(self, term: Term, folded: str) -> Q:
+        """The rows that have it."""
+        return self.found(f"{self.mark}{folded}{'' if term.kind is Kind.PREFIX else END}", folded)
+
+
+@dataclass(frozen=True)
+class Email(WordStart):
+    """An e-mail: the whole address of somebody finds them alone, anything else the beginnings of words, or the end.
 
     By whole addresses apps look customers up, and their words are those of many: among a million customers the search
     column takes a hundred times as long as the address's own index.
     """
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The row with that address, else those with such words."""
-        if term.kind is Kind.EXACT and term.comparator is Comparator.EQUAL and "@" in term.value:
+    takes_endings: ClassVar[bool] = True
+    takes_words: ClassVar[bool] = False
+
+    def having(self, term: Term, folded: str) -> Q:
+        """The row with that address, else those with such words or such an end."""
+        if term.kind is Kind.SUFFIX:
+            # The index knows the beginnings of words, and the first one may begin before what is asked for.
+            words = _FIRST_WORD.sub("", folded, count=1) if _FIRST_WORD.match(folded) else folded
+            return self.found(f"{marked(term.value, self.mark)[1:]}{END}", words)
+        if term.kind is Kind.EXACT and "@" in term.value:
             whole = Q(email_key=email_key(term.value.strip()))
             if Customer.objects.filter(whole).exists():
                 return whole
-        return super().condition(term, zone)
+        return super().having(term, folded)
 
 
 @dataclass(frozen=True)
-class Phone(Text):
+class Phone(WordStart):
     """A phone number, written in any way."""
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """The rows whose number begins so, with or without the country's prefix."""
-        digits = re.sub(r"[^0-9+]", "", term.value)
         if term.kind is Kind.PRESENT or not term.value:
-            return super().condition(term, zone)
+            return Q(phone__gt="") if term.kind is Kind.PRESENT else Q(phone="")
+        return super().condition(term, zone)
+
+    def having(self, term: Term, folded: str) -> Q:
+        """The rows whose number begins so."""
+        digits = re.sub(r"[^0-9+]", "", folded)
         if not digits:
             raise MisfitError(term, "is not a phone number")
-        return narrowed(digits) & Q(search_text__contains=f" {digits}") & Q(phone__contains=digits)
+        return self.found(marked(digits, self.mark), digits) & Q(phone__contains=digits)
 
 
 @dataclass(frozen=True)
@@ -146,59 +128,48 @@ class LastOrder(Moment):
 
 
 @dataclass(frozen=True)
-class CountryWord(Text):
+class Country(WordStart):
     """A country by its code or the beginning of its English name, compared by the code."""
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """The rows in such a country."""
-        if term.kind is Kind.PRESENT or not term.value:
-            return super().condition(term, zone)
+    def having(self, term: Term, folded: str) -> Q:
+        """The rows with an address in such a country."""
         named = countries.find_country(term.value) if term.kind is Kind.EXACT else None
-        wanted = fold(term.value)
-        codes = (
-            [named.code]
-            if named
-            else [
-                country.code
-                for country in countries.countries()
-                if any(part.startswith(wanted) for part in (fold(country.name), *fold(country.name).split()))
-            ]
-        )
-        return Q(**{f"{self.lookup}__in": codes})
+        codes = [named.code] if named else [each.code for each in countries.countries() if _is_called(each, folded)]
+        found = (self.found(whole(code, Label.COUNTRY), code.lower()) for code in codes)
+        return reduce(or_, found, NOTHING)
 
 
-def _addresses() -> QuerySet[Address]:
-    rows: QuerySet[Address] = Address.objects.all()
-    return rows
+def _is_called(country: countries.Country, beginning: str) -> bool:
+    name = fold(country.name)
+    return any(part.startswith(beginning) for part in (name, *name.split()))
 
 
-def _customers() -> QuerySet[Customer]:
-    rows: QuerySet[Customer] = Customer.objects.all()
-    return rows
+def _own(label: Label) -> WordStart:
+    return WordStart("search_own", label)
 
 
-def _of_address(field: SearchField) -> Related:
-    return Related(_addresses, "customer_id", field)
+def _of_places(label: Label) -> WordStart:
+    return WordStart("search_places", label)
 
 
-TAGS = Indexed(Tags("tags"), Part("tags"))
+TAGS = Entry("search_own", Label.TAG)
 SEARCH = SearchFields(
     fields={
         "any": WordStart("search_text"),
-        "email": Indexed(Email("email", after="@.-_+")),
-        "first_name": Indexed(Words("first_name", after=_SEPARATORS)),
-        "last_name": Indexed(Words("last_name", after=_SEPARATORS)),
-        "phone": Phone("phone"),
+        "email": Email("search_own", Label.EMAIL),
+        "first_name": _own(Label.FIRST_NAME),
+        "last_name": _own(Label.LAST_NAME),
+        "phone": Phone("search_text"),
         "id": Integer("pk"),
         "tag": TAGS,
         "customer_tag": TAGS,
         "state": Choice("state", Customer.State.values),
-        "country": _of_address(CountryWord("country_code")),
-        "province": _of_address(Words("province")),
-        "city": _of_address(Words("city")),
-        "company": Indexed(_of_address(Words("company", after=_SEPARATORS))),
-        "zip": _of_address(Text("zip")),
-        "note": Indexed(Words("note"), Part("note")),
+        "country": Country("search_places", Label.COUNTRY),
+        "province": _of_places(Label.PROVINCE),
+        "city": _of_places(Label.CITY),
+        "company": _of_places(Label.COMPANY),
+        "zip": Entry("search_places", Label.ZIP),
+        "note": _own(Label.NOTE),
         "orders_count": Integer("orders_count"),
         "total_spent": Number("total_spent"),
         "verified_email": Boolean("verified_email"),
@@ -208,7 +179,6 @@ SEARCH = SearchFields(
         "last_order_date": LastOrder("last_order_at"),
     },
     bare=("any",),
-    rows=_customers,
 )
 
 # What ``order`` may name, and the columns; the id breaks ties.
@@ -224,7 +194,3 @@ ORDERS = {
     "email": ("email_key",),
     "state": ("state",),
 }
-
-# By the first column of an order, everybody in parts that have an index each. What a query finds is sorted instead: all
-# of it may stand at the far end of such an index.
-EVERYBODY = {"email_key": (Q(email_key=""), ~Q(email_key=""))}

@@ -7,12 +7,12 @@ Rule: decisions, Customers.
 from datetime import datetime
 
 from django.db import models
-from django.db.models import Q
 
 from apps.customers.domain import consents
-from apps.customers.domain.addresses import clean_address
+from apps.customers.domain.addresses import clean_addresses
 from apps.customers.domain.consents import Consent, consent_of
 from apps.customers.domain.contacts import clean_contacts, email_key
+from apps.customers.domain.known import has_email, has_phone
 from apps.customers.models import EDITABLE, ConsentState, Customer, OptInLevel
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
@@ -40,10 +40,10 @@ def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) 
     """The values as they are stored, and what is wrong with them.
 
     Args:
-        attrs: Columns of ``Customer``; ``metafields`` and ``addresses`` (lists of mappings),
-            ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of ``Consent``), ``accepts_marketing`` with
-            its moment and level; on a create also ``password``, ``password_confirmation``, ``send_email_invite`` and
-            ``send_email_welcome``.
+        attrs: Columns of ``Customer``; ``metafields`` and ``addresses`` (lists of mappings; an address may have the
+            ``id`` of one that the customer has), ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of
+            ``Consent``), ``accepts_marketing`` with its moment and level; on a create also ``password``,
+            ``password_confirmation``, ``send_email_invite`` and ``send_email_welcome``.
         customer: Who is changed; None for a create.
         shop: Whose customer it is.
         at: The moment of the request.
@@ -59,9 +59,14 @@ def clean(attrs: Given, *, customer: Customer | None, shop: Shop, at: datetime) 
     _clean_metafields(cleaned, errors)
     if customer is None:
         _clean_password(cleaned, errors)
-        _clean_addresses(cleaned, errors)
+        cleaned.setdefault("addresses", None)
         if cleaned.get("send_email_invite") and not cleaned.get("password"):
             _check_invitable(cleaned, errors, shop)
+    if "addresses" in cleaned:
+        given = cleaned.pop("addresses")
+        if customer is None or given is not None:
+            cleaned["addresses"], wrong = clean_addresses(given or (), customer)
+            errors |= wrong
     return cleaned, errors
 
 
@@ -77,8 +82,8 @@ def taken(values: Given, *, besides: Customer | None = None) -> Errors:
     """
     others = Customer.objects.exclude(pk=besides.pk) if besides else Customer.objects.all()
     wanted = {
-        "email": Q(email_key=email_key(values.get("email") or "")),
-        "phone": Q(phone=values.get("phone") or ""),
+        "email": has_email(email_key(values.get("email") or "")),
+        "phone": has_phone(values.get("phone") or ""),
     }
     return {field: [TAKEN] for field, same in wanted.items() if values.get(field) and others.filter(same).exists()}
 
@@ -152,15 +157,6 @@ def password_errors(password: str, confirmation: str | None) -> Errors:
     if confirmation is not None and confirmation != password:
         errors["password_confirmation"] = [MISMATCH]
     return errors
-
-
-def _clean_addresses(cleaned: Attrs, errors: Errors) -> None:
-    addresses = []
-    for index, given in enumerate(cleaned.get("addresses") or ()):
-        address, wrong = clean_address(given)
-        addresses.append(address)
-        errors |= {f"addresses.{index}.{field}": messages for field, messages in wrong.items()}
-    cleaned["addresses"] = addresses
 
 
 def _clean_metafields(cleaned: Attrs, errors: Errors) -> None:

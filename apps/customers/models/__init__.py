@@ -2,12 +2,13 @@
 
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel
-from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, Customer, Invitation
+from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, SEARCHED, Customer, Invitation
 
 __all__ = [
     "EDITABLE",
     "NEVER",
     "PERSONAL",
+    "SEARCHED",
     "Address",
     "ConsentChange",
     "ConsentState",

@@ -6,24 +6,29 @@ from apps.customers.models.customers import Customer
 from apps.ground.rows import ShopOwned
 
 
+def _text(label: str | None = None) -> "models.CharField[str | None, str | None]":
+    """A line of an address: null where it was not given, and blank where it was given blank, as it is shown again."""
+    return models.CharField(label, max_length=255, blank=True, null=True)
+
+
 class Address(ShopOwned):
     """A postal address of a customer. One of them is the default, to which the customer points."""
 
     customer = models.ForeignKey(
         Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
     )
-    first_name = models.CharField(max_length=255, blank=True)
-    last_name = models.CharField(max_length=255, blank=True)
-    company = models.CharField(max_length=255, blank=True)
-    address1 = models.CharField("address", max_length=255, blank=True)
-    address2 = models.CharField("apartment, suite …", max_length=255, blank=True)
-    city = models.CharField(max_length=255, blank=True)
+    first_name = _text()
+    last_name = _text()
+    company = _text()
+    address1 = _text("address")
+    address2 = _text("apartment, suite …")
+    city = _text()
     province = models.CharField(max_length=255, blank=True)
     province_code = models.CharField(max_length=10, blank=True)
     country = models.CharField(max_length=255, blank=True)
     country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")
-    zip = models.CharField("postal code", max_length=255, blank=True)
-    phone = models.CharField(max_length=255, blank=True)
+    zip = _text("postal code")
+    phone = _text()
 
     class Meta:
         ordering = ("id",)
@@ -34,9 +39,11 @@ class Address(ShopOwned):
         )
 
     def __str__(self) -> str:
-        return ", ".join(part for part in (self.address1, f"{self.zip} {self.city}".strip(), self.country) if part)
+        return ", ".join(
+            part for part in (self.address1, f"{self.zip or ''} {self.city or ''}".strip(), self.country) if part
+        )
 
     @property
     def name(self) -> str:
         """First and last name of the recipient, as far as known."""
-        return f"{self.first_name} {self.last_name}".strip()
+        return f"{self.first_name or ''} {self.last_name or ''}".strip()

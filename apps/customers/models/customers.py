@@ -3,6 +3,7 @@
 Blank text stands for "none"; the interface shows it as null. No card data is ever stored.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -12,7 +13,7 @@ from django.db.models import Q
 
 from apps.customers.models.consents import ConsentState, OptInLevel
 from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField, shop_of_many
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -32,12 +33,15 @@ EDITABLE = (
 # Of this the audit trail, whose rows are never changed, tells that it changed and not what it was.
 PERSONAL = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
+# What searches read, made of the above and of the addresses (``domain.search_text``).
+SEARCHED = ("search_text", "search_own", "search_places")
+
 
 class Customer(ShopOwned):
     """A customer of a shop; the root of the aggregate of addresses and consents.
 
     ``email_key`` is the e-mail in the one form by which two are equal, ``phone`` is E.164; both are unique per shop.
-    ``search_text`` holds each beginning of a word of names, e-mail, phone and companies (``domain.search``).
+    ``search_text``, ``search_own`` and ``search_places`` hold what searches find (``domain.search_text``).
     The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
     none, so that lists sort by it without nulls.
     """
@@ -48,6 +52,7 @@ class Customer(ShopOwned):
         ENABLED = "enabled", "Active account"
         DECLINED = "declined", "Declined"
 
+    shop = shop_of_many()
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)
     email = models.EmailField("e-mail", max_length=255, blank=True)
@@ -61,6 +66,8 @@ class Customer(ShopOwned):
     tax_exemptions = models.JSONField(default=list, blank=True)
     multipass_identifier = models.CharField(max_length=255, blank=True)
     search_text = models.TextField(blank=True, editable=False)
+    search_own = models.TextField(blank=True, default="", editable=False)
+    search_places = models.TextField(blank=True, default="", editable=False)
 
     default_address = models.ForeignKey(
         "customers.Address", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
@@ -95,6 +102,10 @@ class Customer(ShopOwned):
     redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
+    # The tags that are being told of, and when they came or went.
+    told_tags: Sequence[str] = ()
+    told_at: datetime | None = None
+
     class Meta:
         ordering = ("-id",)
         constraints = (
@@ -124,8 +135,11 @@ class Customer(ShopOwned):
             models.Index(fields=("shop", "orders_count", "id"), name="customers_customer_by_orders"),
             models.Index(fields=("shop", "total_spent", "id"), name="customers_customer_by_spending"),
             models.Index(fields=("shop", "last_name", "id"), name="customers_customer_by_name"),
-            # With the unique index of the others, the order by e-mail; it costs nothing where there is an e-mail.
-            models.Index(fields=("shop", "id"), condition=Q(email_key=""), name="customers_customer_no_email"),
+            models.Index(fields=("shop", "first_name", "id"), name="customers_customer_by_first"),
+            models.Index(fields=("shop", "state", "id"), name="customers_customer_by_state"),
+            models.Index(fields=("shop", "id"), condition=Q(tax_exempt=True), name="customers_customer_tax_exempt"),
+            # The unique index leaves out those without an e-mail, and so gives no order of all.
+            models.Index(fields=("shop", "email_key", "id"), name="customers_customer_by_email"),
         )
 
     def __str__(self) -> str:

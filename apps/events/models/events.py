@@ -7,7 +7,7 @@ resource and the outbox of the webhooks; nothing changes or deletes them while t
 import uuid6
 from django.db import models
 
-from apps.ground.rows import ShopOwned
+from apps.ground.rows import ShopOwned, shop_of_many
 
 
 class Event(ShopOwned):
@@ -17,6 +17,7 @@ class Event(ShopOwned):
     is empty where nobody listened. ``changes`` holds ``{field: [before, after]}`` for the audit trail, without secrets.
     """
 
+    shop = shop_of_many()
     id = models.BigAutoField(primary_key=True)
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
     topic = models.CharField(max_length=100)
@@ -37,6 +38,8 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "id"), name="events_event_by_shop"),
             models.Index(fields=("shop", "subject_type", "subject_id", "id"), name="events_event_timeline"),
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
+            models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
+            models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
         )
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
 
+import io
+import tempfile
 from datetime import timedelta
 
 from django.contrib import admin, messages
@@ -14,22 +16,24 @@ from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
 from apps.exchange.admin.forms import AuditExportForm, ExportForm, UploadForm
 from apps.exchange.domain import exports, imports
-from apps.exchange.domain.cells import Writer
-from apps.exchange.domain.kinds import exporters, named
+from apps.exchange.domain.kinds import exporters, importers, named
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
+from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.models import Export, Format, Import, ImportedRow
 from apps.ground.attrs import Attrs
+from apps.ground.cells import Writer
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.panel.access import MissingPermission, may, require
 from apps.panel.menu import Menu
-from apps.panel.once import form_key, posted, spend
+from apps.panel.once import posted
 from apps.panel.requests import in_shop
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
+from apps.panel.wording import in_words
 from apps.staff.models import User
 
 IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"
@@ -99,7 +103,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     def get_urls(self) -> list[URLPattern]:
         """Asking for a file and fetching it."""
         return [
-            self.action_url("new/", self.new_view, "new"),
+            self.action_url("new/", self.new_view, "new", keyed=True),
             self.action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
             *super().get_urls(),
         ]
@@ -122,11 +126,11 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     def new_view(self, request: HttpRequest) -> HttpResponse:
         """Choose what goes out."""
         form = self._form(request)
-        if request.method == "POST" and form.is_valid() and spend(request):
+        if request.method == "POST" and form.is_valid():
             export = exports.start(**form.chosen, user=_person(request), actor=self.actor(request), at=timezone.now())
             return HttpResponseRedirect(self.url("change", export.pk))
         title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
-        context = {"form": form, "button": "Make the file", **_key(request)}
+        context = {"form": form, "button": "Make the file"}
         return self.page(request, "panel/orders/form.html", title, **context)
 
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
@@ -185,8 +189,9 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     def get_urls(self) -> list[URLPattern]:
         """Uploading, confirming, and the report as a file."""
         return [
-            self.action_url("upload/", self.upload_view, "upload"),
-            self.action_url("<path:object_id>/confirm/", self.confirm_view, "confirm"),
+            self.action_url("upload/", self.upload_view, "upload", keyed=True),
+            self.action_url("sample/", self.sample_view, "sample"),
+            self.action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
             self.action_url("<path:object_id>/report/", self.report_view, "report"),
             *super().get_urls(),
         ]
@@ -195,17 +200,35 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         """Take a file in to be checked."""
         require(request, IMPORT)
         form = UploadForm(posted(request), request.FILES or None)
-        if request.method == "POST" and form.is_valid() and spend(request):
+        if request.method == "POST" and form.is_valid():
             actor, file = self.actor(request), form.cleaned_data["file"]
             try:
                 kept = imports.keep(file, file.name, actor=actor, at=timezone.now())
             except DomainError as refusal:
-                form.add_error("file", refusal.sentence)
+                form.add_error("file", in_words(refusal))
             else:
                 imports.ask_for_check(kept, actor=actor)
                 return HttpResponseRedirect(self.url("change", kept.pk))
-        context = {"form": form, "button": "Upload and check", "multipart": True, **_key(request)}
-        return self.page(request, "panel/orders/form.html", "Import customers and orders", **context)
+        columns = [
+            (named(name), importer.columns)
+            for name, importer in importers().items()
+            if may(request, importer.permission)
+        ]
+        context = {"form": form, "button": "Upload and check", "multipart": True, "columns": columns}
+        return self.page(request, "panel/exchange/upload.html", "Import customers and orders", **context)
+
+    def sample_view(self, request: HttpRequest) -> HttpResponse:
+        """A small table of a kind, which comes in as it is."""
+        require(request, IMPORT)
+        kind = request.GET.get("kind", ORDERS.name)
+        importer = importers().get(kind)
+        if importer is None:
+            raise Http404("There is no such kind")
+        response = _table(f"{kind}-sample.csv")
+        writer = Writer(response, [name for name in importer.columns if any(name in row for row in importer.sample)])
+        for row in importer.sample:
+            writer.write(row)
+        return response
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
@@ -226,7 +249,6 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             failures=rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES],
             preview=rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW],
             may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED,
-            **_key(request),
         )
 
     def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -235,29 +257,43 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         kept: Import = self.row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if spend(request):
-            try:
-                imports.confirm(kept, actor=self.actor(request), at=timezone.now())
-            except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
-            else:
-                self.message_user(request, "The import has begun; this page shows how far it is.", messages.SUCCESS)
+        try:
+            imports.confirm(
+                kept, without_unknown="without_unknown" in request.POST, actor=self.actor(request), at=timezone.now()
+            )
+        except DomainError as refusal:
+            self.message_user(request, in_words(refusal), messages.ERROR)
+        else:
+            self.message_user(request, "The import has begun; this page shows how far it is.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", kept.pk))
 
-    def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
         """Every row and its fate, as CSV."""
         require(request, VIEW_IMPORT)
         kept: Import = self.row_or_404(request, object_id)
         columns = ("line", "kind", "fate", "label", "reason")
-        response = HttpResponse(content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="import-{kept.pk}.csv"'
-        response.write("\ufeff")
-        writer = Writer(response, columns)
         dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        for row in ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns).iterator():
+        rows = ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns)
+        # On disk, and sent from there: a file may have a million rows.
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        writer = Writer(text, columns)
+        for row in rows.iterator():
             writer.write(row)
+        text.detach()
+        file.seek(0)
+        response = FileResponse(file, as_attachment=True, filename=f"import-{kept.pk}.csv")
+        response["Content-Type"] = "text/csv; charset=utf-8"
         add_never_cache_headers(response)
         return response
+
+
+def _table(name: str) -> HttpResponse:
+    """The beginning of a table to download; it says its encoding to spreadsheets."""
+    response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    add_never_cache_headers(response)
+    return response
 
 
 def _as_listed(request: HttpRequest) -> Attrs:
@@ -271,7 +307,3 @@ def _person(request: HttpRequest) -> User:
     """Who is asking; nobody gets here without a login."""
     assert isinstance(request.user, User)
     return request.user
-
-
-def _key(request: HttpRequest) -> dict[str, str]:
-    return {"form_key": form_key(request)}

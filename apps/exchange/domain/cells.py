@@ -1,37 +1,23 @@
-"""Cells of CSV files that no spreadsheet takes for a formula, and that come back as they were.
+"""Tables that come in: read row by row, with cells as they were before they were guarded (``apps.ground.cells``)."""
 
-A text that could begin a formula gets an apostrophe in front; reading takes it off. Numbers stay numbers. Upon the rule
-of defusedcsv ours also covers tabs, line breaks, blanks in front and the full-width signs.
-Rule: reliability U12.
-"""
-
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import IO, Protocol
+from typing import IO
 
 from defusedcsv import csv
 
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
-_RISKY = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
+from apps.ground.cells import RISKY
+
 # Characters of a row, bytes of a line of JSON; longer ones are no data of ours.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
 _TRUE = frozenset({"true", "yes", "1"})
 
 
-def guarded(value: object) -> object:
-    """A value as it is written."""
-    if value is None:
-        return ""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return value
-    return f"'{value}" if _RISKY.match(value) else value
-
-
 def unguarded(cell: str) -> str:
     """A cell as it was before it was guarded."""
-    return cell[1:] if cell.startswith("'") and _RISKY.match(cell[1:]) else cell
+    return cell[1:] if cell.startswith("'") and RISKY.match(cell[1:]) else cell
 
 
 def word(value: bool) -> str:
@@ -42,27 +28,6 @@ def word(value: bool) -> str:
 def is_true(cell: str) -> bool:
     """Whether a cell says yes."""
     return cell.strip().lower() in _TRUE
-
-
-class Sink(Protocol):
-    """What rows are written to."""
-
-    def write(self, text: str, /) -> object:
-        """Take a text."""
-
-
-class Writer:
-    """Writes rows of named columns."""
-
-    def __init__(self, file: Sink, columns: Iterable[str]) -> None:
-        """Write the header."""
-        self._columns = tuple(columns)
-        self._writer = csv.writer(file)
-        self._writer.writerow(self._columns)
-
-    def write(self, row: Mapping[str, object]) -> None:
-        """Write a row; columns that it lacks are blank."""
-        self._writer.writerow([guarded(row.get(name)) for name in self._columns])
 
 
 class _Lines:
@@ -88,22 +53,47 @@ class _Lines:
         return line
 
 
-def read(file: IO[str], known: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows by the number of their last line: cells by column, or what is wrong with the row.
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be read.
 
-    Cells are separated by what separates the columns of the header: commas, semicolons or tabs.
+    Attributes:
+        reason: What is wrong with it.
+        cells: As far as they stand under their columns; none where that cannot be told.
+    """
+
+    reason: str
+    cells: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that is read row by row.
+
+    Attributes:
+        columns: The names in the first line, as they are written.
+        rows: By the number of their last line: cells, one for each column from the left, or what is wrong.
+    """
+
+    columns: Sequence[str]
+    rows: Iterator[tuple[int, list[str] | BadRow]]
+
+
+def open_table(file: IO[str]) -> Table:
+    """A table whose cells are separated by what separates its columns: commas, semicolons or tabs.
 
     Args:
         file: Bytes that are no UTF-8 are surrogates in it (``errors="surrogateescape"``).
-        known: Columns, of which the header must name one; any will do where there are none.
 
     Raises:
         ValueError: There is no header that can be used.
     """
     lines = _Lines(file)
     reader, columns = _headed(lines)
-    if known and not set(known) & set(columns):
-        raise ValueError("The first line names no column that is known.")
+    return Table(columns, _rows(lines, reader, len(columns)))
+
+
+def _rows(lines: _Lines, reader: Iterator[list[str]], width: int) -> Iterator[tuple[int, list[str] | BadRow]]:
     while True:
         lines.left = MAX_ROW
         try:
@@ -111,38 +101,40 @@ def read(file: IO[str], known: Collection[str] = ()) -> Iterator[tuple[int, dict
         except StopIteration:
             return
         except csv.Error as error:
-            yield lines.number, str(error)
+            yield lines.number, BadRow(str(error))
             continue
         if any(cells):
-            row = dict(zip(columns, map(unguarded, cells), strict=False))
-            yield lines.number, _wrong_with(cells, columns) or row
+            yield lines.number, _bad(cells, width) or [unguarded(cell) for cell in cells]
 
 
 def _headed(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
-    """A reader of the rows, and the columns that the first line names."""
+    """A reader of the rows, and the columns that the first line names.
+
+    The reader is strict: a quote that is never closed would make one cell of all the rows behind it.
+    """
     csv.field_size_limit(MAX_ROW)
     try:
         header = next(lines, "")
-        reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count))
-        columns = [name.strip().lower() for name in next(reader, [])]
+        reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count), strict=True)
+        columns = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise ValueError(f"The first line cannot be read: {error}.") from None
-    if not _is_text(columns):
+    if not is_text(columns):
         raise ValueError("The first line is not UTF-8.")
-    if not any(columns) or len(set(columns)) < len(columns):
-        raise ValueError("The first line must name every column once.")
+    if not any(columns):
+        raise ValueError("The first line must name the columns.")
     return reader, columns
 
 
-def _wrong_with(cells: list[str], columns: list[str]) -> str:
-    if len(cells) > len(columns):
-        return f"has {len(cells)} cells, and there are {len(columns)} columns"
+def _bad(cells: list[str], width: int) -> BadRow | None:
+    if len(cells) > width:
+        return BadRow(f"has {len(cells)} cells, and there are {width} columns")
     if any("\x00" in cell for cell in cells):
-        return "holds a NUL character"
-    return "" if _is_text(cells) else "is not UTF-8"
+        return BadRow("holds a NUL character", cells)
+    return None if is_text(cells) else BadRow("is not UTF-8", cells)
 
 
-def _is_text(cells: Iterable[str]) -> bool:
+def is_text(cells: Iterable[str]) -> bool:
     """Whether there are no surrogates, which stand for bytes that nobody can read."""
     try:
         "".join(cells).encode()

@@ -8,16 +8,16 @@ from typing import IO
 
 import orjson
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.events.domain.recording import record_event
-from apps.exchange.domain.cells import Writer
+from apps.exchange.domain.files import remove, store
 from apps.exchange.domain.kinds import Exporter, Shown, exporters, named
 from apps.exchange.models import Export, Format
+from apps.ground.cells import Writer
 from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import queue as jobs
@@ -69,8 +69,14 @@ def rows_of(export: Export) -> QuerySet[ShopOwned]:
 
 
 def write(job: Job, **arguments: int) -> None:
-    """Write the file; run twice it writes the same file again."""
-    export = Export.objects.filter(pk=arguments["export_id"], state=Export.State.WAITING).first()
+    """Write the file, also where that had been given up; of two who write it at once, one file stays.
+
+    Raises:
+        NotStored: The storage does not take it.
+    """
+    asked = Export.objects.filter(pk=arguments["export_id"])
+    asked.filter(state=Export.State.FAILED).update(state=Export.State.WAITING)
+    export = asked.filter(state=Export.State.WAITING).first()
     if export is None:
         return
     total = rows_of(export).count()
@@ -81,14 +87,26 @@ def write(job: Job, **arguments: int) -> None:
             jobs.report_progress(job, done=done, total=total)
         text.flush()
         file.seek(0)
-        if default_storage.exists(export.place):
-            default_storage.delete(export.place)
-        default_storage.save(export.place, File(file))
+        place = store(export.new_place(), file)
         text.detach()
+    try:
+        kept = _ready(export, place, done)
+    except BaseException:
+        remove(place)
+        raise
+    if not kept:
+        remove(place)
+
+
+@transaction.atomic
+def _ready(export: Export, place: str, rows: int) -> bool:
+    """Offer the file to the person; returns False where another one is offered already."""
     expires_at = timezone.now() + LIFETIME
-    with transaction.atomic():
-        Export.objects.filter(pk=export.pk).update(state=Export.State.READY, row_count=done, expires_at=expires_at)
-        jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
+    waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
+    if not waiting.update(state=Export.State.READY, file=place, row_count=rows, expires_at=expires_at):
+        return False
+    jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
+    return True
 
 
 def _write(export: Export, file: IO[str]) -> Iterator[int]:
@@ -130,8 +148,9 @@ def _batches(export: Export) -> Iterator[list[int]]:
 
 
 def give_up(job: Job) -> None:
-    """Say that the file will not come."""
-    Export.objects.filter(pk=job.arguments["export_id"]).update(state=Export.State.FAILED)
+    """Say that the file will not come, unless it is there."""
+    waiting = Export.objects.filter(pk=job.arguments["export_id"], state=Export.State.WAITING)
+    waiting.update(state=Export.State.FAILED)
 
 
 def expire(job: Job, **arguments: int) -> None:

@@ -3,7 +3,7 @@
 Exports and imports work through what is declared here and know no kind by its name.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -22,6 +22,16 @@ class TakeIn(Protocol):
 
     def __call__(self, row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
         """Take the row in; raises a ``DomainError`` where its values do not fit."""
+
+
+class TakeInMany(Protocol):
+    """Makes or changes what several rows describe, no two of which have a key in common, in one transaction."""
+
+    def __call__(self, rows: Sequence[tuple[RawRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[Outcome]:
+        """Take the rows in, or find out what would become of each without any write (``dry``).
+
+        Rows whose values do not fit have failed and say why; an ``IntegrityError`` undoes all.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,25 +66,35 @@ class Importer:
     Attributes:
         permission: The Django permission that people need.
         granted_by: The staff permission that lets people import at all.
-        columns: Of a table that shows by them that it holds this kind; any one will do.
+        columns: Of a table.
+        aliases: What other systems call them.
+        members: Of an object in a line of JSON, also those that are not taken.
         group_by: The column that makes one object of consecutive rows with the same cell; a table that has it holds
             this kind. Blank for the kind of all other tables, in which each row is an object.
+        known_by: Of these columns a table must have one where it calls ``group_by`` as other systems do.
         most_rows: Of one object.
+        sample: The rows of a file that shows how it is done.
         body: The rows of one object as its body; raises ``Unreadable``.
-        key: By what an object is known again within a file.
+        keys: By what an object is known again within a file, the strongest first.
         repeated: What becomes of an object that stands in the file before.
         take_in: What a row does.
+        take_in_many: The same for many rows together; None for a kind whose rows lock what others wait for.
     """
 
     permission: str
     granted_by: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
+    aliases: Mapping[str, str]
+    members: frozenset[str]
     group_by: str = ""
+    known_by: tuple[str, ...] = ()
     most_rows: int = 1
+    sample: Sequence[Cells]
     body: Callable[[Sequence[Cells]], Body]
-    key: Callable[[RawRow, Body], str]
+    keys: Callable[[RawRow, Body], Sequence[str]]
     repeated: Fate
     take_in: TakeIn
+    take_in_many: TakeInMany | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,19 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import IO
 
-from apps.exchange.domain.cells import MAX_ROW, read
+from apps.exchange.domain.cells import MAX_ROW, BadRow, is_text, open_table
+from apps.exchange.domain.columns import Reading, reading_of
 from apps.exchange.domain.kinds import Importer, importers, named
 from apps.exchange.domain.rows import Cells, RawRow, Unreadable
+from apps.exchange.domain.seen import Seen
 from apps.exchange.models import Format
 from apps.ground.phrases import BLANK
 from apps.ground.strict_json import BadJson, parse_json
+
+# Nobody reads more of them.
+MAX_UNKNOWN = 100
 
 
 class UnreadableFile(ValueError):
@@ -25,8 +29,36 @@ def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
         UnreadableFile: It is a table, and its header is unusable.
     """
     if form == Format.JSON_LINES:
-        return _json_lines(file)
-    return _table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+        yield from _json_lines(file)
+        return
+    reading, rows = _table(file)
+    if reading.importer.group_by:
+        yield from _grouped(reading, rows)
+        return
+    for line, row in rows:
+        if isinstance(row, BadRow):
+            yield RawRow(line, reading.kind, problem=row.reason)
+        else:
+            yield _object(line, reading.kind, reading.importer, [reading.cells(row)])
+
+
+def unknown_in(file: IO[bytes], form: str) -> list[str]:
+    """The columns of a table, or the members of objects, that nobody knows and that would be left out.
+
+    Raises:
+        UnreadableFile: It is a table, and its header is unusable.
+    """
+    if form != Format.JSON_LINES:
+        return list(_table(file)[0].unknown)[:MAX_UNKNOWN]
+    found: dict[str, None] = {}
+    for row in _json_lines(file):
+        found |= dict.fromkeys(sorted(row.unknown))
+        if len(found) > MAX_UNKNOWN:
+            break
+    return list(found)[:MAX_UNKNOWN]
+
+
+# --- lines of JSON ---------------------------------------------------------------------------------------------------
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
@@ -51,46 +83,67 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
     if isinstance(value, dict) and len(value) == 1:
         [(key, body)] = value.items()
         if key in kinds and isinstance(body, dict):
-            return RawRow(line, kinds[key], body)
+            kind = kinds[key]
+            return RawRow(line, kind, body, unknown=frozenset(body) - importers()[kind].members)
     forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
     return RawRow(line, problem=f"must be {forms}")
 
 
-def _table(file: IO[str]) -> Iterator[RawRow]:
-    kinds = importers()
-    rows = read(file, known={name for kind in kinds.values() for name in (kind.group_by, *kind.columns) if name})
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+Rows = Iterator[tuple[int, list[str] | BadRow]]
+
+
+def _table(file: IO[bytes]) -> tuple[Reading, Rows]:
     try:
-        first = next(rows, None)
+        table = open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+        return reading_of(table.columns, importers()), table.rows
     except ValueError as error:
         raise UnreadableFile(str(error)) from None
-    if first is None:
-        return
-    seen: set[tuple[str, str]] = set()
+
+
+def _grouped(reading: Reading, rows: Rows) -> Iterator[RawRow]:
+    """The objects of a table in which one takes several rows.
+
+    A row that cannot be read takes its object with it: half of an object is none. Where it cannot be told whose row it
+    was, that is the object before it and the one behind.
+    """
+    with Seen() as seen:
+        yield from _groups(reading, rows, seen)
+
+
+def _groups(reading: Reading, rows: Rows, seen: Seen) -> Iterator[RawRow]:
     group: _Group | None = None
-    for line, cells in chain([first], rows):
-        if isinstance(cells, str):
-            yield RawRow(line, problem=cells)
-            continue
-        kind, importer = _kind_of(cells, kinds)
-        if not importer.group_by:
-            yield _object(line, kind, importer, [cells])
-            continue
-        key = (kind, cells[importer.group_by])
-        if group is None or group.key != key:
+    doubt = ""
+    for line, row in rows:
+        problem, key = "", _key(reading, row)
+        if isinstance(row, BadRow):
+            problem = f"line {line} {row.reason}"
+            if key is None:
+                yield RawRow(line, reading.kind, problem=row.reason)
+                doubt = f"{problem}, and may be a part of it"
+                if group is not None:
+                    group.problem = group.problem or doubt
+                continue
+        assert key is not None
+        if group is None or group.cell != key:
             if group is not None:
                 yield group.whole(seen)
-            group = _Group(line, key, importer)
-        group.add(cells)
+            group = _Group(line, reading, key, problem=doubt)
+        doubt = ""
+        group.problem = group.problem or problem
+        if not isinstance(row, BadRow):
+            group.add(reading.cells(row))
     if group is not None:
         yield group.whole(seen)
 
 
-def _kind_of(cells: Cells, kinds: dict[str, Importer]) -> tuple[str, Importer]:
-    """What a row of a table holds: the kind that is grouped by one of its columns, else the one that is not grouped."""
-    for name, importer in kinds.items():
-        if importer.group_by and importer.group_by in cells:
-            return name, importer
-    return next((name, importer) for name, importer in kinds.items() if not importer.group_by)
+def _key(reading: Reading, row: list[str] | BadRow) -> str | None:
+    """The cell by which rows are grouped; None where the row cannot be read that far."""
+    if isinstance(row, BadRow):
+        key = reading.cells(row.cells).get(reading.importer.group_by, "")
+        return key if key and is_text([key]) and "\x00" not in key else None
+    return reading.cells(row).get(reading.importer.group_by, "")
 
 
 @dataclass(slots=True)
@@ -99,33 +152,36 @@ class _Group:
 
     Attributes:
         line: Where they begin.
-        key: The kind's name, and the cell that they have in common.
-        importer: The kind's.
+        reading: How they are read.
+        cell: What they have in common.
+        problem: Why the object cannot be had of them.
         rows: One more than there may be, where there are too many.
     """
 
     line: int
-    key: tuple[str, str]
-    importer: Importer
+    reading: Reading
+    cell: str
+    problem: str = ""
     rows: list[Cells] = field(default_factory=list)
 
     def add(self, cells: Cells) -> None:
         """Take one more row."""
-        if len(self.rows) <= self.importer.most_rows:
+        if len(self.rows) <= self.reading.importer.most_rows:
             self.rows.append(cells)
 
-    def whole(self, seen: set[tuple[str, str]]) -> RawRow:
-        """The object; ``seen`` holds the keys before it, whose objects it may be a part of."""
-        kind, cell = self.key
-        what, most = f"{named(kind).singular} {cell}", self.importer.most_rows
-        if not cell:
-            return RawRow(self.line, kind, problem=f"{self.importer.group_by}: {BLANK}")
+    def whole(self, seen: Seen) -> RawRow:
+        """The object; ``seen`` holds the cells before it, of whose objects it may be a part."""
+        kind, importer = self.reading.kind, self.reading.importer
+        what, most = f"{named(kind).singular} {self.cell}", importer.most_rows
+        if not self.cell:
+            return RawRow(self.line, kind, problem=f"{importer.group_by}: {BLANK}")
+        if not seen.add(kind, self.cell):
+            return RawRow(self.line, kind, problem=f"{what} stands in the file before; its rows must be together")
+        if self.problem:
+            return RawRow(self.line, kind, problem=f"{what} is left out as a whole: {self.problem}")
         if len(self.rows) > most:
             return RawRow(self.line, kind, problem=f"{what} has more than {most} rows")
-        if self.key in seen:
-            return RawRow(self.line, kind, problem=f"{what} stands in the file before; its rows must be together")
-        seen.add(self.key)
-        return _object(self.line, kind, self.importer, self.rows)
+        return _object(self.line, kind, importer, self.rows)
 
 
 def _object(line: int, kind: str, importer: Importer, rows: list[Cells]) -> RawRow:

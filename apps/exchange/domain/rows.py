@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import orjson
@@ -16,6 +16,8 @@ Fate = ImportedRow.Fate
 Body: TypeAlias = Given
 # A row of a table, by column.
 Cells: TypeAlias = Mapping[str, str]
+# By field: the old value, None where there was none, and the new one.
+Changes: TypeAlias = Mapping[str, tuple[object, object]]
 
 
 class Unreadable(ValueError):
@@ -37,12 +39,14 @@ class RawRow:
         kind: The name of its kind; blank where that cannot be told.
         body: As the interface would take it.
         problem: Why there is no body.
+        unknown: What it says under names that nobody knows.
     """
 
     line: int
     kind: str = ""
     body: Body | None = None
     problem: str = ""
+    unknown: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str:
@@ -59,9 +63,16 @@ class Outcome:
         label: What people call the object.
         reason: Why it was skipped or failed.
         source_key: By what a new object is known again in later files; blank where it may come again.
+        changes: By field, what it was and what it becomes; for the preview.
     """
 
     fate: Fate
     label: str = ""
     reason: str = ""
     source_key: str = ""
+    changes: Changes = field(default_factory=dict)
+
+
+def failed(refusal: DomainError) -> Outcome:
+    """The fate of a row whose values do not fit."""
+    return Outcome(Fate.FAILED, reason=refusal.sentence)

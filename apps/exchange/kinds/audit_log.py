@@ -46,7 +46,7 @@ AUDIT_LOG = Kind(
         model=Event,
         permission="events.export_event",
         granted_by="staff_audit_log_view",
-        topic="orders/export",
+        topic="audit_log/export",
         filters=(
             "topic",
             "actor",

@@ -1,6 +1,7 @@
 """Customers in files. Coming in they are known by e-mail or phone; their ids mean nothing here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,18 +12,21 @@ from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import COLUMNS as ADDRESS_COLUMNS
-from apps.customers.domain.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
-from apps.customers.domain.customers import create_customer, update_customer
+from apps.customers.domain.contacts import email_key
+from apps.customers.domain.customers import Draft, create_drafted, draft, update_customer
+from apps.customers.domain.known import keys_of, known_by_each
 from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import EDITABLE, Customer
+from apps.customers.models import EDITABLE, ConsentState, Customer
 from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
-from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
-from apps.exchange.kinds.interface import file_context, file_version, rows_refused
+from apps.exchange.domain.rows import Body, Cells, Changes, Fate, Outcome, RawRow, failed
+from apps.exchange.kinds.addresses import ADDRESS, PLACE_ALIASES
+from apps.exchange.kinds.interface import file_context, file_version, members_of, rows_refused
+from apps.exchange.kinds.samples import SAMPLE_CUSTOMERS
+from apps.ground.attrs import Given
+from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 
-# The columns of an address in a table, in their order.
-ADDRESS = ("first_name", "last_name", "company", "address1", "address2", "city", "province", "country", "zip", "phone")
 # Those of a customer's own address are the customer's.
 _SHARED = ("first_name", "last_name", "phone")
 _PLACE = tuple(name for name in ADDRESS if name not in _SHARED)
@@ -73,45 +77,104 @@ def _body(rows: Sequence[Cells]) -> Body:
     return body
 
 
-def _key(row: RawRow, body: Body) -> str:
-    return str(body.get("email") or body.get("phone") or row.digest).casefold()
+def _keys(row: RawRow, body: Body) -> Sequence[str]:
+    """By what a customer is known again within a file: the e-mail, then the phone."""
+    email, phone = keys_of(email=body.get("email"), phone=body.get("phone"))
+    return [key for key in (email, phone) if key] or [row.digest]
 
 
 def _take_in(row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
     """Make a customer, or change the one with the same e-mail or phone."""
-    known = _known(body)
+    return _take_in_many([(row, body)], actor=actor, at=at, dry=False)[0]
+
+
+def _take_in_many(rows: Sequence[tuple[RawRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[Outcome]:
+    """The same of many: looked up together, and the new ones stored together."""
+    outcomes: list[Outcome] = []
+    new: dict[int, Draft] = {}
+    wanted = [keys_of(email=body.get("email"), phone=body.get("phone")) for _, body in rows]
+    for (_, body), found in zip(rows, known_by_each(wanted, locked=not dry), strict=True):
+        try:
+            known, given = found.one(), _given(body)
+            if known is None:
+                new[len(outcomes)], outcome = _made(body, given, at)
+            else:
+                outcome = _changed(known, given, actor=actor, at=at, dry=dry)
+        except DomainError as refusal:
+            outcome = failed(refusal)
+        outcomes.append(outcome)
+    if new and not dry:
+        made = create_drafted(list(new.values()), actor=actor, at=at)
+        for place, customer in zip(new, made, strict=True):
+            outcomes[place] = replace(outcomes[place], label=customer.event_label)
+    return outcomes
+
+
+def _given(body: Body) -> dict[str, object]:
+    """What a body says of a customer, beside the addresses."""
     given = {name: body[name] for name in (*EDITABLE, *_CONSENTS) if body.get(name) not in (None, "")}
-    if known is None:
-        given["addresses"] = _addresses(body)
+    for channel in consents.KINDS.values():
+        if not body.get(channel.contact) and _is_none(given.get(channel.field)):
+            # Shown of everybody, and taken only together with what it is given for.
+            del given[channel.field]
+    return given
+
+
+def _made(body: Body, given: dict[str, object], at: datetime) -> tuple[Draft, Outcome]:
+    """A new customer, and what the row is said to be.
+
+    Raises:
+        CustomerRefused, RowRefused: The values do not fit.
+    """
+    given["addresses"] = _addresses(body)
+    with rows_refused():
+        attrs = read_body(CustomerSerializer, file_version(), given)
+    return draft(attrs, at=at), Outcome(Fate.NEW, changes=_first(given))
+
+
+def _changed(known: Customer, given: Given, *, actor: str, at: datetime, dry: bool) -> Outcome:
+    """Change what differs of a customer who is known, or say what would be.
+
+    Raises:
+        CustomerRefused, RowRefused: The values do not fit.
+    """
     with rows_refused():
         attrs = read_body(CustomerSerializer, file_version(), given, instance=known)
-    if known is None:
-        made = create_customer(attrs, actor=actor, at=at)
-        return Outcome(Fate.NEW, made.event_label)
     cleaned, errors = clean(attrs, customer=known, shop=current_shop(), at=at)
     if errors:
         raise CustomerRefused(errors)
-    before = known.version
     changed = {name: value for name, value in cleaned.items() if _differs(known, name, value)}
     if not changed:
         return Outcome(Fate.SKIPPED, known.event_label, "is known already, and nothing differs")
-    after = update_customer(known, changed, actor=actor, at=at)
-    return Outcome(Fate.CHANGED if after.version != before else Fate.SKIPPED, known.event_label)
+    changes = {name: (_plain(_present(known, name)), _plain(value)) for name, value in changed.items()}
+    before = known.version
+    if not dry and update_customer(known, changed, actor=actor, at=at).version == before:
+        return Outcome(Fate.SKIPPED, known.event_label, changes=changes)
+    return Outcome(Fate.CHANGED, known.event_label, changes=changes)
 
 
-def _known(body: Body) -> Customer | None:
-    email, phone = body.get("email"), body.get("phone")
-    try:
-        if isinstance(email, str) and email:
-            found = Customer.objects.filter(email_key=email_key(canonical_email(email))).first()
-            if found is not None:
-                return found
-        if isinstance(phone, str) and phone:
-            return Customer.objects.filter(phone=canonical_phone(phone, current_shop().country_code)).first()
-    except (NotAnEmail, NotAPhone):
-        # What is wrong is said when the customer is made.
-        return None
-    return None
+def _first(given: Given) -> Changes:
+    """What the preview shows of a new customer."""
+    return {name: (None, _plain(value)) for name, value in given.items() if value}
+
+
+def _is_none(consent: object) -> bool:
+    return isinstance(consent, Mapping) and consent.get("state") == ConsentState.NOT_SUBSCRIBED
+
+
+def _present(customer: Customer, name: str) -> object:
+    """What a field of a customer says now."""
+    channel = consents.FIELDS.get(name)
+    return getattr(customer, name) if channel is None else {"state": consents.consent_of(customer, channel).state}
+
+
+def _plain(value: object) -> object:
+    """A value as the preview shows it: of a consent its state, of addresses how many."""
+    if isinstance(value, Mapping):
+        return str(value.get("state", ""))
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) if all(isinstance(item, str) for item in value) else len(value)
+    return value
 
 
 def _addresses(body: Body) -> object:
@@ -151,6 +214,26 @@ _TABLE = (
     "orders_count",
     "total_spent",
 )
+# What exports of other systems call our columns.
+_ALIASES = {
+    **PLACE_ALIASES,
+    **{f"Default Address {alias}": name for alias, name in PLACE_ALIASES.items()},
+    **{f"Default Address {name}": name for name in _PLACE},
+    **{f"Billing {alias}": name for alias, name in PLACE_ALIASES.items()},
+    **{f"Billing {name}": name for name in (*_SHARED, "email", *_PLACE)},
+    "E-mail Address": "email",
+    "Mail": "email",
+    "User Email": "email",
+    "Accepts Email Marketing": "accepts_marketing",
+    "Newsletter": "accepts_marketing",
+    "Subscribed": "accepts_marketing",
+    "Notes": "note",
+    "Customer Note": "note",
+    "Tag": "tags",
+    "Orders": "orders_count",
+    "Total Orders": "orders_count",
+    "Total Spend": "total_spent",
+}
 CUSTOMERS = Kind(
     name="customers",
     label="Customers",
@@ -159,7 +242,7 @@ CUSTOMERS = Kind(
         model=Customer,
         permission="customers.export_customer",
         granted_by="export_customers",
-        topic="orders/export",
+        topic="customers/export_list",
         filters=("state",),
         columns=_TABLE,
         read=_read,
@@ -169,9 +252,13 @@ CUSTOMERS = Kind(
         permission="customers.add_customer",
         granted_by="customers",
         columns=_TABLE,
+        aliases=_ALIASES,
+        members=members_of(CustomerSerializer),
+        sample=SAMPLE_CUSTOMERS,
         body=_body,
-        key=_key,
+        keys=_keys,
         repeated=Fate.CHANGED,
         take_in=_take_in,
+        take_in_many=_take_in_many,
     ),
 )

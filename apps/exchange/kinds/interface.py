@@ -5,8 +5,10 @@ from contextlib import contextmanager
 
 from apps.api.context import Context
 from apps.api.errors import ApiError
+from apps.api.resources.serializers import ResourceSerializer
 from apps.api.versions import newest
 from apps.exchange.domain.rows import RowRefused
+from apps.ground.rows import M
 from apps.ground.tenancy import current_shop
 
 
@@ -34,3 +36,8 @@ def rows_refused() -> Iterator[None]:
         if isinstance(errors, Mapping):
             errors = "; ".join(f"{field} {', '.join([*messages])}" for field, messages in errors.items())
         raise RowRefused(str(errors)) from error
+
+
+def members_of(serializer: type[ResourceSerializer[M]], *others: str) -> frozenset[str]:
+    """The names that an object may have in a line of JSON: all that the interface shows or takes, and ``others``."""
+    return frozenset({"id", *serializer._declared_fields, *others})

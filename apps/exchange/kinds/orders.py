@@ -12,23 +12,30 @@ from django.utils import timezone
 from apps.api.context import Context
 from apps.api.rows.plans import plan_for
 from apps.catalog.models import Variant
+from apps.customers.domain.known import KeysDisagree
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
-from apps.exchange.domain.rows import Body, Fate, Outcome, RawRow
-from apps.exchange.kinds.interface import file_context, file_version, rows_refused
-from apps.exchange.kinds.order_tables import COLUMNS, given_codes, order_body, order_cells
+from apps.exchange.domain.rows import Body, Changes, Fate, Outcome, RawRow
+from apps.exchange.kinds.erasing import erased
+from apps.exchange.kinds.interface import file_context, file_version, members_of, rows_refused
+from apps.exchange.kinds.order_columns import ALIASES, COLUMNS, LINE_COLUMNS
+from apps.exchange.kinds.order_tables import given_codes, order_body, order_cells
+from apps.exchange.kinds.samples import SAMPLE_ORDERS
 from apps.exchange.models import ImportedRow
 from apps.ground.dates import NotADate, parse_moment
+from apps.ground.money import text_of
 from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 from apps.orders.api.bodies import read_order
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 from apps.orders.domain import placing, transitions
+from apps.orders.domain.buyers import BuyerRefused
 from apps.orders.domain.items import MAX_LINES
 from apps.orders.models import Order, Transaction
 
 # What an order of elsewhere says that a new one does not take.
 _LEFT_OUT = frozenset({"metafields", "send_receipt", "fulfillments"})
+_SENT = frozenset({"partial", "fulfilled"})
 _PREFIX = "order:"
 
 
@@ -70,7 +77,7 @@ def _key(row: RawRow, body: Body) -> str:
 def _take_in(row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
     """Make an order, unless one was made of the same order before."""
     key = _key(row, body)
-    known = ImportedRow.objects.filter(source_key=key, dry=False, fate=Fate.NEW).first()
+    known = ImportedRow.objects.filter(source_key__in=(key, erased(key)), dry=False, fate=Fate.NEW).first()
     if known is not None:
         if Order.objects.filter(name=known.label).exists():
             return Outcome(Fate.SKIPPED, known.label, "was imported before")
@@ -78,11 +85,64 @@ def _take_in(row: RawRow, body: Body, *, actor: str, at: datetime) -> Outcome:
         ImportedRow.objects.filter(pk=known.pk).update(source_key="")
     with rows_refused():
         attrs, parts = read_order(file_version(), _as_new(body))
-    attrs |= {"source_name": "import", "source_identifier": key.removeprefix(_PREFIX)[:255]}
-    order = placing.create_order(attrs, parts, actor=actor, at=at)
+    attrs |= {"source_name": "import", "source_identifier": key.removeprefix(_PREFIX)[:255], **_own(body, at)}
+    parts.sent = _sent(body, parts)
+    try:
+        order = placing.create_order(attrs, parts, actor=actor, at=at)
+    except BuyerRefused as refusal:
+        if isinstance(refusal.__cause__, KeysDisagree):
+            raise refusal.__cause__ from None
+        raise
     if body.get("cancelled_at"):
         _cancel(order, body, actor=actor)
-    return Outcome(Fate.NEW, order.name, source_key=key)
+    name = attrs.get("name") or order.name
+    reason = "" if name == order.name else f"the name {name} is taken here"
+    return Outcome(Fate.NEW, order.name, reason, source_key=key, changes=_told(order, len(parts.lines)))
+
+
+def _own(body: Body, at: datetime) -> Shown:
+    """The name that an order has, and when it was made.
+
+    Raises:
+        OrderRefused: That is no moment, or still to come.
+    """
+    own: Shown = {"name": body["name"]} if isinstance(body.get("name"), str) and body["name"] else {}
+    if body.get("created_at"):
+        own["created_at"] = _moment(body["created_at"], "created_at")
+        if own["created_at"] > at:
+            raise placing.OrderRefused({"created_at": ["must not be in the future"]})
+    return own
+
+
+def _sent(body: Body, parts: placing.Parts) -> list[int]:
+    """How many units of each line were sent, where lines say so; none where they do not."""
+    lines = _listed(body.get("line_items"))
+    if len(lines) != len(parts.lines) or not any(_status(line) in _SENT for line in lines):
+        return []
+    return [_units_sent(line, taken.get("quantity") or 1) for line, taken in zip(lines, parts.lines, strict=True)]
+
+
+def _units_sent(line: object, quantity: int) -> int:
+    left = line.get("fulfillable_quantity") if isinstance(line, dict) else None
+    if _status(line) not in _SENT:
+        return 0
+    if left is None and _status(line) == "fulfilled":
+        return quantity
+    if not isinstance(left, int) or isinstance(left, bool):
+        raise placing.OrderRefused({"line_items": ["must say how many units are yet to be sent"]})
+    return quantity - left
+
+
+def _status(line: object) -> object:
+    return line.get("fulfillment_status") if isinstance(line, dict) else None
+
+
+def _told(order: Order, lines: int) -> Changes:
+    """What the preview shows of a new order; its number is not known before."""
+    buyer = order.email or order.phone or (order.customer or "")
+    total = f"{text_of(order.total_price, order.currency)} {order.currency}"
+    shown = {"order": order.source_identifier, "buyer": str(buyer), "lines": lines, "total_price": total}
+    return {name: (None, value) for name, value in shown.items()}
 
 
 def _as_new(body: Body) -> Shown:
@@ -142,18 +202,17 @@ def _cancel(order: Order, body: Body, *, actor: str) -> None:
     transitions.cancel(
         order,
         actor=actor,
-        at=_moment(body["cancelled_at"]),
+        at=min(_moment(body["cancelled_at"], "cancelled_at"), timezone.now()),
         reason=reason if reason in Order.CancelReason.values else Order.CancelReason.OTHER,
         restock=body.get("fulfillment_status") == Order.FulfillmentStatus.RESTOCKED,
     )
 
 
-def _moment(text: object) -> datetime:
+def _moment(text: object, name: str) -> datetime:
     try:
-        moment = parse_moment(str(text), current_shop().tzinfo)
+        return parse_moment(str(text), current_shop().tzinfo)
     except NotADate:
-        raise placing.OrderRefused({"cancelled_at": [INVALID]}) from None
-    return min(moment, timezone.now())
+        raise placing.OrderRefused({name: [INVALID]}) from None
 
 
 ORDERS = Kind(
@@ -173,10 +232,15 @@ ORDERS = Kind(
     importer=Importer(
         permission="orders.change_order",
         granted_by="edit_orders",
+        columns=COLUMNS,
+        aliases=ALIASES,
+        members=members_of(OrderSerializer, "send_fulfillment_receipt", "client_details", "metafields"),
         group_by="order",
+        known_by=LINE_COLUMNS,
         most_rows=MAX_LINES,
+        sample=SAMPLE_ORDERS,
         body=order_body,
-        key=_key,
+        keys=lambda row, body: [_key(row, body)],
         repeated=Fate.SKIPPED,
         take_in=_take_in,
     ),

@@ -11,6 +11,8 @@ from apps.ground.rows import ShopOwned
 
 # What people call the kinds of objects, by name; filled where kinds are registered.
 LABELS: dict[str, str] = {}
+# The folders of the files, each with one for every shop.
+EXPORTS, IMPORTS = "exports", "imports"
 
 
 class Format(models.TextChoices):
@@ -39,6 +41,7 @@ class Export(ShopOwned):
     filters = models.JSONField(default=dict)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
+    file = models.CharField(max_length=200, blank=True, editable=False, help_text="Where it lies, once it is written.")
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     row_count = models.PositiveIntegerField(default=0)
     expires_at = models.DateTimeField(null=True)
@@ -57,8 +60,12 @@ class Export(ShopOwned):
 
     @property
     def place(self) -> str:
-        """Where the file is kept."""
-        return f"exports/{self.shop_id}/{self.key}.{self.format}"
+        """Where the file is kept; files that were written before this was noted lie under their key."""
+        return self.file or f"{EXPORTS}/{self.shop_id}/{self.key}.{self.format}"
+
+    def new_place(self) -> str:
+        """A place for the file that no other writer of it has."""
+        return f"{EXPORTS}/{self.shop_id}/{self.key}-{secrets.token_hex(8)}.{self.format}"
 
     def is_open_to(self, user_id: int, at: datetime) -> bool:
         """Whether a person gets the file."""
@@ -67,14 +74,17 @@ class Export(ShopOwned):
 
 
 class Import(ShopOwned):
-    """A file that came in: checked without any effect first, then taken in row by row."""
+    """A file that came in: checked without any effect first, then taken in row by row.
+
+    Whoever works on it holds ``claim`` until ``claimed_until``, by the database's clock, or lets go of it before.
+    """
 
     class State(models.TextChoices):
         CHECKING = "checking", "Being checked"
         CHECKED = "checked", "Checked: waiting for you"
         IMPORTING = "importing", "Being imported"
         DONE = "done", "Done"
-        FAILED = "failed", "Unreadable"
+        FAILED = "failed", "Failed"
 
     name = models.CharField("file", max_length=255)
     format = models.CharField(max_length=5, choices=Format)
@@ -85,7 +95,10 @@ class Import(ShopOwned):
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
     counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
+    unknown = models.JSONField(default=list, help_text="Its columns that nobody knows, and that are left out.")
     problem = models.CharField(max_length=500, blank=True)
+    claim = models.UUIDField(null=True, editable=False)
+    claimed_until = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -97,9 +110,14 @@ class Import(ShopOwned):
         return self.name
 
     @property
+    def event_label(self) -> str:
+        """How the audit trail names the file: people name files after people, and its rows are never changed."""
+        return f"Import {self.pk}"
+
+    @property
     def place(self) -> str:
         """Where the file is kept."""
-        return f"imports/{self.shop_id}/{self.key}.{self.format}"
+        return f"{IMPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
 
 class ImportedRow(ShopOwned):
@@ -122,6 +140,7 @@ class ImportedRow(ShopOwned):
     label = models.CharField(max_length=255, blank=True)
     reason = models.CharField(max_length=1000, blank=True)
     source_key = models.CharField(max_length=300, blank=True)
+    changes = models.JSONField(default=list, help_text="For the preview: field, old value and new one.")
 
     class Meta:
         db_table = "orders_importedrow"

@@ -1,6 +1,7 @@
 """Inventory items as staff see them: the stock grid in place of a list, and each item's customs data."""
 
 from collections.abc import Mapping
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -9,18 +10,21 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from apps.ground.errors import DomainError
-from apps.inventory.api.items import HS_CODE
 from apps.inventory.domain import grid, stock
 from apps.inventory.domain.grid import CellsRefused
-from apps.inventory.domain.naming import matches, names_of_items
-from apps.inventory.models import InventoryItem, Location, StockMovement
+from apps.inventory.domain.naming import conditions, names_of_items
+from apps.inventory.models import HS_CODE, InventoryItem, Location, StockMovement
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
+from apps.panel.money import MoneyField
+from apps.panel.once import once_or_back
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.paging import BoundedPaginator
+from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import ThemedSelect
+from apps.panel.wording import in_words
 from apps.shops.domain.countries import countries, find_province
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
@@ -32,6 +36,7 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 class InventoryItemForm(PanelForm[InventoryItem]):
     """What an item costs, and what the customs want to know."""
 
+    cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text)
     country_code_of_origin = forms.ChoiceField(label="Country of origin", required=False, widget=ThemedSelect)
 
     class Meta:
@@ -96,7 +101,10 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         self, request: HttpRequest, queryset: QuerySet[InventoryItem], search_term: str
     ) -> tuple[QuerySet[InventoryItem], bool]:
         """By SKU, and by what the catalog calls them."""
-        return (queryset.filter(matches(search_term)) if search_term else queryset), False
+        if not search_term:
+            return queryset, False
+        parts = [queryset.filter(each) for each in conditions(search_term)]
+        return united(queryset, parts, most=bound_of(request), newest=not is_from_anywhere(request)), False
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
         """Through the service, which tells whoever shows the item."""
@@ -121,12 +129,12 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         if request.method == "POST":
             require(request, CHANGE)
             try:
-                return self._save(request)
+                return cast("HttpResponse", once_or_back(request, lambda: self._save(request)))
             except CellsRefused as refusal:
                 refused = refusal.cells
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
             except DomainError as refusal:
-                self.message_user(request, f"{refusal.sentence} Nothing is saved.", messages.ERROR)
+                self.message_user(request, f"{in_words(refusal)} Nothing is saved.", messages.ERROR)
         return self._grid(request, refused)
 
     def _save(self, request: HttpRequest) -> HttpResponse:

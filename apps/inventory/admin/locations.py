@@ -1,34 +1,25 @@
 """Locations as staff see them: opened, changed, deactivated, activated; those of services read-only."""
 
-from typing import TypeAlias, TypedDict
-
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
-from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
-from apps.inventory.models import Location
+from apps.inventory.models import InventoryLevel, Location
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect, display
+from apps.panel.wording import in_words
 from apps.shops.domain.countries import countries, country_name, find_province
 
 CHANGE = "inventory.change_location"
-
-
-class _Sums(TypedDict):
-    units: int | None
-
-
-Counted: TypeAlias = "WithAnnotations[Location, _Sums]"
 
 
 class LocationForm(PanelForm[Location]):
@@ -62,20 +53,17 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."
     )
     form = LocationForm
-    list_display = ("name", "place", "status", "units", "priority")
+    list_display = ("name", "place", "status", "priority")
     list_filter = ("active", "legacy")
     search_fields = ("name__istartswith", "city__istartswith")
     ordering = ("name", "id")
     actions = None
+    readonly_fields = ("units",)
     change_form_template = "panel/inventory/location.html"
     fieldsets = (
-        (None, {"fields": ("name", "priority")}),
+        (None, {"fields": (("name", "priority"), "units")}),
         ("Address", {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")}),
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Location]:
-        """With how many units lie there."""
-        return super().get_queryset(request).annotate(units=Sum("levels__available", filter=Q(levels__available__gt=0)))
 
     @display(description="Place")
     def place(self, location: Location) -> str:
@@ -89,10 +77,11 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             return "off", "Inactive"
         return ("service", "Fulfillment service") if location.legacy else ("active", "Active")
 
-    @display(description="Units", ordering="units", empty_value="0")
-    def units(self, location: Counted) -> int | None:
-        """How many units lie there."""
-        return location.units
+    @display(description="Units")
+    def units(self, location: Location) -> str:
+        """How many units lie there; on its own page, for all levels of the location are added up."""
+        levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0) if location.pk else None
+        return "–" if levels is None else f"{levels.aggregate(units=Sum('available'))['units'] or 0:,}"
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
         """A service's location is its own to change."""
@@ -147,7 +136,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         try:
             change(location, **self.by(request))
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
+            self.message_user(request, in_words(refusal), messages.ERROR)
             return HttpResponseRedirect(self.url("activation", location.pk))
         self.message_user(request, f"{location} is {'active' if turn_on else 'inactive'} now.", messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", location.pk))

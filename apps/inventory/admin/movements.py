@@ -5,15 +5,17 @@ from typing import TypeAlias, TypedDict
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_stubs_ext import WithAnnotations
 
-from apps.inventory.domain.naming import matches, names_of_items
+from apps.ground.lookups import among
+from apps.inventory.domain.naming import conditions, names_of_items
 from apps.inventory.models import InventoryItem, Location, StockMovement
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
+from apps.panel.screens.searching import bound_of, united
 from apps.panel.theme import display
 from apps.staff.domain.actors import names_of
 
@@ -74,9 +76,14 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         """By the items' names, too."""
         if not search_term:
             return queryset, False
-        items = InventoryItem.rows().filter(matches(search_term)).values("pk")
-        found = Q(reference__istartswith=search_term) | Q(item__in=items)
-        return queryset.filter(found), False
+        most = bound_of(request)
+        rows = InventoryItem.rows()
+        items = united(rows, [rows.filter(each) for each in conditions(search_term)], most=most)
+        parts = [
+            queryset.filter(reference__istartswith=search_term),
+            queryset.filter(among(items.order_by().values("pk"), "item")),
+        ]
+        return united(queryset, parts, most=most), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """One item's movements are linked to from the stock grid."""

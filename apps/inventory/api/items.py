@@ -1,20 +1,19 @@
 """Inventory items over REST: listed by ids, read, changed; they come and go with their variants."""
 
-import re
 from decimal import Decimal
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, DecimalField, FromModel, GlobalId, TextField
+from apps.api.resources.fields import ApiField, FromModel, GlobalId, TextField
+from apps.api.resources.fields.money import PriceField
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
 from apps.ground.phrases import INVALID
 from apps.inventory.domain import stock
-from apps.inventory.models import InventoryItem
+from apps.inventory.models import HS_CODE, InventoryItem
 from apps.shops.domain.countries import find_country, find_province
 
-HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 MAX_CODES = 250
 
 
@@ -52,7 +51,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
     created_at = FromModel()
     updated_at = FromModel()
     requires_shipping = FromModel()
-    cost = DecimalField(max_digits=14, decimal_places=2, required=False, allow_null=True)
+    cost = PriceField(allow_null=True)
     country_code_of_origin = FromModel()
     province_code_of_origin = FromModel()
     harmonized_system_code = FromModel()

@@ -4,8 +4,17 @@ A listener locks rows in the order of their primary keys, as everybody does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
 
-StockListener = Callable[[Mapping[int, int]], None]
+
+class StockListener(Protocol):
+    """What is called with the changes of totals, ``{item id: delta}``, and with who moved the stock when."""
+
+    def __call__(self, deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
+        """Follow the stock."""
+
+
 ItemListener = Callable[[Sequence[int]], None]
 
 _of_stock: list[StockListener] = []
@@ -22,12 +31,12 @@ def on_item_change(listener: ItemListener) -> None:
     _of_items.append(listener)
 
 
-def tell_stock(deltas: Mapping[int, int]) -> None:
+def tell_stock(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
     """Tell who listens to stock, unless nothing changed."""
     changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
     if changed:
         for listener in _of_stock:
-            listener(changed)
+            listener(changed, actor=actor, at=at)
 
 
 def tell_items(item_ids: Sequence[int]) -> None:

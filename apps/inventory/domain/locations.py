@@ -8,14 +8,16 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists, OuterRef, ProtectedError, RestrictedError
 
-from apps.events.domain.changes import changes_of
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, TransitionRefused
-from apps.ground.locks import locked
-from apps.inventory.domain.stock import disconnect, lock_items
-from apps.inventory.models import InventoryLevel, Location, StockMovement
+from apps.ground.locks import locked, reread
+from apps.inventory.domain.movements import connect_level
+from apps.inventory.domain.stock import lock_items, primary_location, take_off
+from apps.inventory.models import InventoryLevel, Location
 from apps.shops.domain.countries import complete
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
@@ -93,17 +95,14 @@ def change_location(
     """
     if location.legacy and not by_service:
         raise ServiceLocation("The location belongs to a fulfillment service.")
-    before = locked(Location, location.pk)
+    reread(location)
     given = dict(fields)
     if given.keys() & {"country", "country_code", "province", "province_code"}:
         if not given.keys() & {"country", "country_code"}:
-            given["country_code"] = before.country_code
+            given["country_code"] = location.country_code
         given = _completed(given)
-    changes = changes_of(before, given)
-    for name, value in given.items():
-        setattr(location, name, value)
-    if changes:
-        location.save(update_fields=list(given))
+    if changes := assign(location, given):
+        location.save(update_fields=list(changes))
         record_event("locations/update", location, actor=actor, at=at, changes=changes)
     return location
 
@@ -165,21 +164,30 @@ def activate(location: Location, *, actor: str, at: datetime) -> Location:
 def close_service_location(location: Location, *, actor: str, at: datetime) -> bool:
     """Give up the location of a fulfillment service that is no more; what is left there leaves the books.
 
+    Items that lay nowhere else are stocked at the primary location from then on.
+
     Returns:
         Whether the location was removed; one with a history is only deactivated.
     """
+    lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
     # All before the first is let go of, whose product would be held while the next one's level is waited for.
     lock_items(levels.values_list("item_id", flat=True))
     list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
+    elsewhere = InventoryLevel.objects.filter(item_id=OuterRef("item_id")).exclude(location=location)
+    alone = list(levels.filter(~Exists(elsewhere)).order_by("item_id").values_list("item_id", flat=True))
+    for item_id in alone:
+        connect_level(item_id, primary_location().pk, actor=actor, at=at)
     for level in levels.select_related("item").order_by("item_id"):
-        disconnect(level.item, location, actor=actor, at=at)
-    if StockMovement.objects.filter(location=location).exists():
+        take_off(level.item, location, actor=actor, at=at)
+    try:
+        with transaction.atomic():
+            record_event("locations/delete", location, actor=actor, at=at)
+            location.delete()
+    except (ProtectedError, RestrictedError):
         if Location.objects.get(pk=location.pk).active:
             deactivate(location, actor=actor, at=at)
         return False
-    record_event("locations/delete", location, actor=actor, at=at)
-    location.delete()
     return True
 
 

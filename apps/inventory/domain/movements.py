@@ -1,21 +1,22 @@
 """The one writer of stock: applies movements to levels, all or none, each with its row in the ledger.
 
 Locks are taken in one order by everybody: items where levels come or go, levels by item and location, then what the
-listeners change. The guard
-against negative stock stands inside the UPDATE, so of two takers of the last piece one finds no row.
+listeners change, then locations. The guard against negative stock stands inside the UPDATE, so of two takers of the
+last piece one finds no row.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Sum
 
-from apps.events.domain.recording import record_event
+from apps.events.domain.recording import Happening, record_event, record_events
 from apps.ground.errors import DomainError
 from apps.ground.phrases import between
-from apps.ground.sql import execute
+from apps.ground.rows import fresh_version
+from apps.ground.sql import execute, execute_each
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain.listeners import tell_stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location, StockMovement
@@ -91,19 +92,16 @@ def apply(
         QuantityOutOfRange: A level would leave the possible range.
     """
     ordered = sorted((move for move in moves if move.delta), key=lambda move: (move.item_id, move.location_id))
-    for move in ordered:
-        if move.connect:
-            connect_level(move.item_id, move.location_id, actor=actor, at=at)
-        _change(move, at)
+    _connect(ordered, actor=actor, at=at)
+    _change_all(ordered, at)
     levels = _read(ordered)
     write_movements(ordered, levels, reason=reason, actor=actor, at=at, reference=reference)
-    refuse_inactive(ordered)
     changes: dict[int, int] = {}
     for move in ordered:
         changes[move.item_id] = changes.get(move.item_id, 0) + move.delta
-    tell_stock(changes)
-    for level in levels.values():
-        record_event("inventory_levels/update", level, actor=actor, at=at)
+    tell_stock(changes, actor=actor, at=at)
+    hold_active({move.location_id for move in ordered})
+    record_events([Happening("inventory_levels/update", level) for level in levels.values()], actor=actor, at=at)
     return list(levels.values())
 
 
@@ -117,13 +115,57 @@ def connect_level(item_id: int, location_id: int, *, actor: str, at: datetime) -
     return level
 
 
+def _connect(moves: Sequence[Move], *, actor: str, at: datetime) -> None:
+    """Make the levels that moves may make, and that there are not yet."""
+    wanted = [move for move in moves if move.connect]
+    present = _read(wanted) if wanted else {}
+    absent = sorted({(move.item_id, move.location_id) for move in wanted} - present.keys())
+    if not absent:
+        return
+    shop = current_shop()
+    rows = [InventoryLevel(shop=shop, item_id=item, location_id=place, created_at=at) for item, place in absent]
+    try:
+        with transaction.atomic():
+            made = InventoryLevel.objects.bulk_create(rows)
+    except IntegrityError:
+        # Somebody else has connected some of them meanwhile: one by one it shows which.
+        for item, place in absent:
+            connect_level(item, place, actor=actor, at=at)
+    else:
+        record_events([Happening("inventory_levels/connect", level) for level in made], actor=actor, at=at)
+
+
+def _change_all(moves: Sequence[Move], at: datetime) -> None:
+    """Change the levels together; where one must not be changed, one by one, which finds out why."""
+    if len(moves) > 1:
+        with transaction.atomic():
+            if _changed_together(moves, at) == len(moves):
+                return
+            transaction.set_rollback(True)
+    for move in moves:
+        _change(move, at)
+
+
+def _changed_together(moves: Sequence[Move], at: datetime) -> int:
+    """The guarded UPDATE of several levels, in their order; how many it met."""
+    same = connection.ops.adapt_datetimefield_value(at), fresh_version(), current_shop().pk
+    return execute_each(
+        "UPDATE inventory_inventorylevel SET available = available + %s, updated_at = %s, version = %s "
+        "WHERE shop_id = %s AND item_id = %s AND location_id = %s AND available BETWEEN %s AND %s",
+        [(move.delta, *same, move.item_id, move.location_id, *_bounds(move)) for move in moves],
+    )
+
+
+def _bounds(move: Move) -> tuple[int, int]:
+    """The least and the most that may be available before a move."""
+    least = -MAX_AVAILABLE - move.delta
+    return max(least, -move.delta) if move.delta < 0 and not move.may_oversell else least, MAX_AVAILABLE - move.delta
+
+
 def _change(move: Move, at: datetime) -> None:
-    """The guarded UPDATE; finds out why where it met no row."""
+    """The guarded UPDATE of one level; finds out why where it met no row."""
     level = InventoryLevel.objects.filter(item_id=move.item_id, location_id=move.location_id)
-    guarded = level.filter(available__gte=-MAX_AVAILABLE - move.delta, available__lte=MAX_AVAILABLE - move.delta)
-    if move.delta < 0 and not move.may_oversell:
-        guarded = guarded.filter(available__gte=-move.delta)
-    if guarded.update(available=F("available") + move.delta, updated_at=at):
+    if level.filter(available__range=_bounds(move)).update(available=F("available") + move.delta, updated_at=at):
         return
     found = level.first()
     if found is None:
@@ -175,13 +217,13 @@ def write_movements(
     StockMovement.objects.bulk_create(reversed(rows))
 
 
-def refuse_inactive(moves: Iterable[Move]) -> None:
-    """Refuse movements at deactivated locations, and keep the others from being deactivated until the commit.
+def hold_active(location_ids: Iterable[int]) -> None:
+    """Refuse deactivated locations, and keep the others from being deactivated until the commit.
 
     The rows are locked for sharing: this waits for a deactivation that is under way and sees its outcome, and one that
     comes later waits and sees the stock. The foreign keys alone would not do, as they are checked at the commit only.
     """
-    ids = sorted({move.location_id for move in moves})
+    ids = sorted(set(location_ids))
     if not ids:
         return
     if connection.vendor == "postgresql":

@@ -9,27 +9,32 @@ from datetime import datetime
 
 from django.db import transaction
 
-from apps.events.domain.changes import changes_of
-from apps.events.domain.recording import record_event
+from apps.events.domain.changes import assign
+from apps.events.domain.recording import Happening, record_event, record_events
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError, Gone
+from apps.ground.locks import reread
 from apps.ground.phrases import at_least, at_most
+from apps.ground.rows import delete_rows
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import movements
 from apps.inventory.domain.listeners import tell_items, tell_stock
 from apps.inventory.domain.movements import Move, NotStocked, QuantityOutOfRange, total_available
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
+from apps.shops.domain.currency import has_finer_amounts
 from apps.shops.models import Shop
 
 __all__ = [
     "CONTINUE",
     "DENY",
+    "LastLevel",
     "NotShared",
     "adjust",
     "connect",
     "create_items",
     "delete_items",
     "disconnect",
+    "hold_primary",
     "lock_items",
     "primary_location",
     "put_back",
@@ -37,11 +42,18 @@ __all__ = [
     "take",
     "total_available",
     "update_item",
+    "update_items",
 ]
 
 Reason = StockMovement.Reason
 # What a variant says about selling more than there is.
 DENY, CONTINUE = "deny", "continue"
+
+
+class LastLevel(DomainError):
+    """An item is stocked somewhere as long as it lives."""
+
+    code = "last_level"
 
 
 class NotShared(DomainError):
@@ -188,9 +200,9 @@ def connect(
         names = ", ".join(level.location.name for level in in_the_way)
         raise NotShared(f"The item is stocked at {names}, which excludes {location.name}.")
     for level in in_the_way:
-        disconnect(item, level.location, actor=actor, at=at)
+        take_off(item, level.location, actor=actor, at=at)
     level = movements.connect_level(item.pk, location.pk, actor=actor, at=at)
-    movements.refuse_inactive([Move(item.pk, location.pk, 0)])
+    movements.hold_active([location.pk])
     return level
 
 
@@ -201,7 +213,16 @@ def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datet
     Raises:
         Gone: The item was deleted meanwhile.
         NotStocked: The location does not stock the item.
+        LastLevel: No other location stocks it.
     """
+    lock_items([item.pk])
+    if list(InventoryLevel.objects.filter(item=item).values_list("location_id", flat=True)[:2]) == [location.pk]:
+        raise LastLevel(f"{location.name} is the only location that stocks the item.")
+    take_off(item, location, actor=actor, at=at)
+
+
+def take_off(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
+    """Take an item off a location, be it the last one: where another follows, or the location itself goes."""
     # Whoever holds the item may rely on its levels' being there.
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
@@ -215,7 +236,7 @@ def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datet
         levels = {(item.pk, location.pk): level}
         movements.write_movements([move], levels, reason=Reason.DISCONNECTED, actor=actor, at=at)
     level.delete()
-    tell_stock({item.pk: -left})
+    tell_stock({item.pk: -left}, actor=actor, at=at)
 
 
 def lock_items(item_ids: Iterable[int]) -> None:
@@ -242,48 +263,82 @@ def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[Inv
         at: When.
     """
     shop = current_shop()
-    items = InventoryItem.objects.bulk_create([InventoryItem(shop=shop, created_at=at, **row) for row in rows])
-    location = primary_location()
+    items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk, created_at=at, **row) for row in rows])
+    primary = hold_primary()
     levels = InventoryLevel.objects.bulk_create(
-        [InventoryLevel(shop=shop, item=item, location=location, created_at=at) for item in items]
+        [InventoryLevel(shop_id=shop.pk, item_id=item.pk, location_id=primary, created_at=at) for item in items]
     )
-    for item in items:
-        record_event("inventory_items/create", item, actor=actor, at=at)
-    for level in levels:
-        record_event("inventory_levels/connect", level, actor=actor, at=at)
+    made = [Happening("inventory_items/create", item) for item in items]
+    record_events([*made, *(Happening("inventory_levels/connect", level) for level in levels)], actor=actor, at=at)
     return items
 
 
 @transaction.atomic
 def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) -> InventoryItem:
-    """Change an item in place; what shows its data, such as its variant, is told."""
-    changes = changes_of(item, attrs)
-    if not changes:
-        return item
-    for name, value in attrs.items():
-        setattr(item, name, value)
-    item.save(update_fields=list(changes))
-    tell_items([item.pk])
-    record_event("inventory_items/update", item, actor=actor, at=at, changes=changes)
+    """Change an item in place; what shows its data, such as its variant, is told.
+
+    Raises:
+        Gone: It was deleted meanwhile.
+    """
+    reread(item, no_key=True)
+    update_items([(item, attrs)], actor=actor, at=at)
     return item
+
+
+@transaction.atomic
+def update_items(wanted: Iterable[tuple[InventoryItem, Attrs]], *, actor: str, at: datetime) -> bool:
+    """Change items in place, each to columns of its own; the caller holds them. Returns whether any differed."""
+    changed = [(item, changes) for item, attrs in wanted if (changes := assign(item, attrs))]
+    if not changed:
+        return False
+    names = {name for _, changes in changed for name in changes}
+    InventoryItem.objects.bulk_update([item for item, _ in changed], sorted(names))
+    tell_items([item.pk for item, _ in changed])
+    happened = [Happening("inventory_items/update", item, changes) for item, changes in changed]
+    record_events(happened, actor=actor, at=at)
+    return True
 
 
 @transaction.atomic
 def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
     """Delete items with their levels and their ledger; call it once what they belonged to is gone."""
     items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
-    for item in items:
-        record_event("inventory_items/delete", item, actor=actor, at=at)
-    InventoryItem.objects.filter(pk__in=[item.pk for item in items]).delete()
+    record_events([Happening("inventory_items/delete", item) for item in items], actor=actor, at=at)
+    delete_rows(items)
+
+
+def object_to_currency(shop: Shop, currency: str) -> str | None:
+    """Why the shop's currency cannot change: what items cost could not be written in the new one."""
+    finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
+    return "some items have costs with more decimals than it has" if finer else None
 
 
 def primary_location() -> Location:
     """The active location where new items of the current shop are stocked."""
+    return Location.objects.get(pk=_primary())
+
+
+def hold_primary() -> int:
+    """The id of the primary location, which stays active until the transaction ends.
+
+    Raises:
+        LocationInactive: It, and then its heir, were deactivated at this moment.
+    """
+    primary = _primary()
+    try:
+        movements.hold_active([primary])
+    except movements.LocationInactive:
+        primary = _primary()
+        movements.hold_active([primary])
+    return primary
+
+
+def _primary() -> int:
     # Read afresh: the shop of the scope may be older than its present primary location.
     pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=current_shop().pk)
     if pk is None:
         raise Location.DoesNotExist("The shop has no primary location")
-    return Location.objects.get(pk=pk)
+    return pk
 
 
 def _level(item: InventoryItem, location: Location) -> InventoryLevel:

@@ -1,7 +1,7 @@
 """The tables of inventory."""
 
-from apps.inventory.models.items import InventoryItem
+from apps.inventory.models.items import HS_CODE, InventoryItem
 from apps.inventory.models.levels import MAX_AVAILABLE, InventoryLevel, StockMovement
 from apps.inventory.models.locations import Location
 
-__all__ = ["MAX_AVAILABLE", "InventoryItem", "InventoryLevel", "Location", "StockMovement"]
+__all__ = ["HS_CODE", "MAX_AVAILABLE", "InventoryItem", "InventoryLevel", "Location", "StockMovement"]

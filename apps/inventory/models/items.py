@@ -1,22 +1,27 @@
 """What can be stocked."""
 
+import re
 from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
 
 from apps.ground.phrases import at_least
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField, shop_of_many
+
+# A number of the harmonized system, by which customs know goods.
+HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 
 
 class InventoryItem(ShopOwned):
     """A thing that can be stocked: what a variant is in the warehouse and at the customs."""
 
+    shop = shop_of_many()
     sku = models.CharField("SKU", max_length=255, blank=True)
     tracked = models.BooleanField(default=False, help_text="Whether sales count down its stock.")
     requires_shipping = models.BooleanField(default=True)
     cost = models.DecimalField(
-        max_digits=14, decimal_places=2, default=Decimal(0), help_text="What one costs the shop, in its currency."
+        max_digits=15, decimal_places=3, default=Decimal(0), help_text="What one costs the shop, in its currency."
     )
     country_code_of_origin = models.CharField("country of origin", max_length=2, null=True, blank=True)
     province_code_of_origin = models.CharField("province of origin", max_length=10, null=True, blank=True)

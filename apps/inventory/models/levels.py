@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.ground.phrases import between
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.rows import ShopOwned, VersionField, shop_of_many
 from apps.inventory.models.items import InventoryItem
 from apps.inventory.models.locations import Location
 
@@ -19,7 +19,8 @@ MAX_AVAILABLE = 1_000_000_000
 class InventoryLevel(ShopOwned):
     """How many of an item are available at a location; negative where an order oversold it."""
 
-    item = models.ForeignKey(InventoryItem, on_delete=models.CASCADE, related_name="levels")
+    shop = shop_of_many()
+    item = models.ForeignKey(InventoryItem, on_delete=models.CASCADE, related_name="levels", db_index=False)
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="levels")
     available = models.IntegerField(default=0, editable=False)
     version = VersionField()

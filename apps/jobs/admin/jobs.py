@@ -141,11 +141,13 @@ def title_of(job: Job) -> str:
     return f"{area.capitalize()}: {verb}" if verb else area.capitalize()
 
 
-def _failed(request: HttpRequest) -> home.Figure:
-    failed = Job.rows().filter(state=Job.State.FAILED)[:1000].count()
-    return home.Figure(failed, "failed" if failed else "all is well", alarming=failed > 0)
-
-
-home.add_card(
-    home.Card("Jobs", "pending_actions", VIEW, "jobs_job_changelist", _failed, order=80, query="state__exact=failed")
+home.add_task(
+    home.Task(
+        "Failed jobs",
+        "imports, exports and other work that gave up",
+        Job,
+        "state__exact=failed",
+        lambda request: Job.rows().filter(state=Job.State.FAILED),
+        order=80,
+    )
 )

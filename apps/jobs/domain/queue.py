@@ -1,35 +1,54 @@
 """Asking for background work, and doing it.
 
 ``enqueue`` writes the job in the caller's transaction and rings the broker after the commit. ``run`` does one job:
-it takes a lease, calls the task, and notes the outcome. A worker that dies lets its lease run out, and ``sweep`` rings
-again; a task must therefore bear being started twice.
+it takes a lease (``leases``), calls the task, and notes the outcome. A worker that dies lets its lease run out, and
+``sweep`` rings again; a task must therefore bear being started twice. What is due, and which lease has run out, is told
+by the database's clock: the machines' own may differ.
 
 A task is a function ``(job: Job, **arguments) -> None`` that runs inside its shop's scope.
 """
 
 import logging
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-import uuid6
 from django.conf import settings
-from django.db import close_old_connections, connection, transaction
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.events.domain.context import cause
 from apps.ground.tenancy import current_shop, every_shop, shop_scope
+from apps.jobs.domain import leases
+from apps.jobs.domain.leases import LeaseLost, hold, report_progress
 from apps.jobs.models import Job
+
+__all__ = [
+    "GiveUp",
+    "LeaseLost",
+    "UnknownTask",
+    "cancel",
+    "enqueue",
+    "hold",
+    "register",
+    "report_progress",
+    "retry",
+    "run",
+    "sweep",
+    "use_doorbell",
+]
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 8
 BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
+# After which a job that nobody took is rung for once more: its message may be lost.
+RING_AGAIN = timedelta(seconds=60)
+_SWEPT_AT_ONCE = 1000
 
 
 class Task(Protocol):
@@ -90,50 +109,64 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
     """
     if task not in _tasks:
         raise UnknownTask(task)
-    job = Job.objects.create(
-        shop=current_shop(), task=task, arguments=arguments, actor=actor, due_at=due_at or timezone.now()
-    )
+    job = Job(shop=current_shop(), task=task, arguments=arguments, actor=actor, due_at=due_at or Now())
+    job.save(force_insert=True)
     if due_at is None:
+        # The row has the database's time, which needs not be asked for.
+        job.due_at = job.created_at
         transaction.on_commit(lambda: _ring(job.key))
     return job
 
 
-def _ring(key: uuid.UUID) -> None:
-    """Ring the broker; where it is away, the sweep finds the job."""
+def _ring(key: uuid.UUID) -> bool:
+    """Ring the broker; where it is away (False), the sweep finds the job."""
     for doorbell in _doorbells:
         try:
             doorbell(key)
         except Exception:
             logger.warning("The broker did not take job %s; the sweep will.", key, exc_info=True)
+            return False
+    return True
 
 
-def sweep(*, at: datetime) -> int:
-    """Ring for every job that is due and held by nobody; returns how many."""
-    overdue = at - timedelta(seconds=settings.JOB_SWEEP_SECONDS / 2)
+def sweep() -> int:
+    """Ring for every job that is due and held by nobody, unless it was rung for a moment ago; returns how many."""
+    rung = 0
     with every_shop():
-        keys = list(
-            Job.objects.filter(
-                Q(state=Job.State.WAITING, due_at__lte=overdue) | Q(state=Job.State.RUNNING, lease_until__lt=at)
-            )
-            .order_by("due_at", "id")
-            .values_list("key", flat=True)[:1000]
+        while found := _unrung():
+            for place, (_, key) in enumerate(found):
+                if not _ring(key):
+                    # The broker is away; what it did not hear of is not rung for.
+                    Job.objects.filter(pk__in=[pk for pk, _ in found[place:]]).update(rung_at=None)
+                    return rung
+                rung += 1
+    return rung
+
+
+@transaction.atomic
+def _unrung() -> list[tuple[int, uuid.UUID]]:
+    """The keys of the next jobs to ring for, by id; they count as rung for, so that no other sweep has them too."""
+    overdue = Now() - timedelta(seconds=settings.JOB_SWEEP_SECONDS / 2)
+    waits = Q(state=Job.State.WAITING, due_at__lte=overdue)
+    lapsed = Q(state=Job.State.RUNNING, lease_until__lt=Now())
+    unheard = Q(rung_at=None) | Q(rung_at__lt=Now() - RING_AGAIN)
+    found = list(
+        Job.objects.filter(
+            (waits & (unheard | Q(rung_at__lt=F("due_at")))) | (lapsed & (unheard | Q(rung_at__lt=F("lease_until"))))
         )
-    for key in keys:
-        _ring(key)
-    return len(keys)
+        .select_for_update(skip_locked=True)
+        .order_by("due_at", "id")
+        .values_list("pk", "key")[:_SWEPT_AT_ONCE]
+    )
+    Job.objects.filter(pk__in=[pk for pk, _ in found]).update(rung_at=Now())
+    return found
 
 
 def run(key: uuid.UUID) -> bool:
     """Do a job, unless somebody else holds it; returns whether it was ours to do."""
-    lease = uuid6.uuid7()
-    now = timezone.now()
     with every_shop():
-        taken = (
-            Job.objects.filter(key=key)
-            .filter(Q(state=Job.State.WAITING, due_at__lte=now) | Q(state=Job.State.RUNNING, lease_until__lt=now))
-            .update(state=Job.State.RUNNING, lease=lease, lease_until=_lease_end())
-        )
-        if not taken:
+        lease = leases.take(key)
+        if lease is None:
             return False
         job = Job.objects.select_related("shop").get(key=key)
     with shop_scope(job.shop), cause(request_id=str(job.key)):
@@ -141,55 +174,66 @@ def run(key: uuid.UUID) -> bool:
     return True
 
 
-def _attempt(job: Job, lease: uuid.UUID) -> None:
+def _attempt(job: Job, lease: leases.Lease) -> None:
     registered = _tasks.get(job.task)
     # A worker that was killed left its attempt uncounted as a failure; it counts here, so that a job that kills its
     # worker is parked like one that raises.
-    Job.objects.filter(pk=job.pk, lease=lease).update(attempts=job.attempts + 1)
+    lease.row().update(attempts=job.attempts + 1)
     job.attempts += 1
     try:
         if registered is None:
             raise GiveUp(f"No task is called {job.task!r}")
         if job.attempts > MAX_ATTEMPTS:
             raise GiveUp("The worker died during each attempt")
-        with _kept_lease(job, lease):
+        with lease.kept(str(job)):
             registered.run(job, **job.arguments)
     except Exception as error:
         final = isinstance(error, GiveUp) or job.attempts >= MAX_ATTEMPTS
         logger.log(logging.ERROR if final else logging.WARNING, "Job %s failed: %s", job, error, exc_info=not final)
-        _note_failure(job, lease, error, registered if final else None, final=final)
+        _note_failure(job, lease, error, registered.on_give_up if registered and final else None, final=final)
     else:
-        Job.objects.filter(pk=job.pk, lease=lease).update(
-            state=Job.State.DONE, finished_at=timezone.now(), lease=None, lease_until=None, error=""
-        )
+        lease.row().update(state=Job.State.DONE, finished_at=timezone.now(), lease=None, lease_until=None, error="")
 
 
-@transaction.atomic
-def _note_failure(job: Job, lease: uuid.UUID, error: Exception, registered: _Registered | None, *, final: bool) -> None:
-    now = timezone.now()
+def _note_failure(
+    job: Job, lease: leases.Lease, error: Exception, on_give_up: Callable[[Job], None] | None, *, final: bool
+) -> None:
+    """Write down that an attempt failed, unless the job is another's by now."""
+    reason = _reason(error)
+    try:
+        with transaction.atomic():
+            if _park(job, lease, reason, final=final) and on_give_up:
+                job.refresh_from_db()
+                on_give_up(job)
+    except Exception as other:
+        if on_give_up is None:
+            raise
+        logger.exception("Job %s could not say that it gave up", job)
+        _park(job, lease, f"{reason} (and then: {_reason(other)})", final=final)
+
+
+def _park(job: Job, lease: leases.Lease, reason: str, *, final: bool) -> int:
     wait = BACK_OFF_SECONDS[min(job.attempts, len(BACK_OFF_SECONDS)) - 1]
-    noted = Job.objects.filter(pk=job.pk, lease=lease).update(
+    return lease.row().update(
         state=Job.State.FAILED if final else Job.State.WAITING,
-        finished_at=now if final else None,
-        due_at=job.due_at if final else now + timedelta(seconds=wait),
-        error=str(error)[:2000] or type(error).__name__,
+        finished_at=timezone.now() if final else None,
+        due_at=F("due_at") if final else Now() + timedelta(seconds=wait),
+        error=reason,
         lease=None,
         lease_until=None,
     )
-    if noted and final and registered and registered.on_give_up:
-        job.refresh_from_db()
-        registered.on_give_up(job)
 
 
-def report_progress(job: Job, *, done: int, total: int) -> None:
-    """Show how far a job has come."""
-    Job.objects.filter(pk=job.pk).update(progress_done=done, progress_total=total)
+def _reason(error: Exception) -> str:
+    """What an error says, as far as every database can keep it."""
+    text = str(error).replace("\0", "").encode(errors="replace").decode()
+    return text[:2000] or type(error).__name__
 
 
 def retry(job: Job) -> bool:
     """Let a failed or cancelled job start over; returns whether it was one."""
     moved = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
-        state=Job.State.WAITING, attempts=0, due_at=timezone.now(), error="", finished_at=None
+        state=Job.State.WAITING, attempts=0, due_at=Now(), rung_at=None, error="", finished_at=None
     )
     if moved:
         transaction.on_commit(lambda: _ring(job.key))
@@ -203,30 +247,3 @@ def cancel(job: Job) -> bool:
             state=Job.State.CANCELLED, finished_at=timezone.now()
         )
     )
-
-
-def _lease_end() -> datetime:
-    return timezone.now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)
-
-
-@contextmanager
-def _kept_lease(job: Job, lease: uuid.UUID) -> Iterator[None]:
-    """Renew the lease from a thread of its own while the work goes on."""
-    stop = threading.Event()
-
-    def renew() -> None:
-        try:
-            while not stop.wait(settings.JOB_LEASE_SECONDS / 3):
-                with every_shop():
-                    Job.objects.filter(pk=job.pk, lease=lease).update(lease_until=_lease_end())
-                close_old_connections()
-        finally:
-            connection.close()
-
-    keeper = threading.Thread(target=renew, name=f"lease of {job}", daemon=True)
-    keeper.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        keeper.join()

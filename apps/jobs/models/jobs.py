@@ -30,6 +30,7 @@ class Job(ShopOwned):
     due_at = models.DateTimeField(default=timezone.now)
     lease = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
+    rung_at = models.DateTimeField(null=True)
     progress_done = models.PositiveIntegerField(default=0)
     progress_total = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
@@ -45,6 +46,7 @@ class Job(ShopOwned):
                 name="jobs_job_unfinished",
             ),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),
+            models.Index(fields=("shop", "-id"), condition=Q(state="failed"), name="jobs_job_failed"),
         )
 
     def __str__(self) -> str:

@@ -8,7 +8,12 @@ from apps.metafields.models import Metafield
 from apps.panel.screens.forms import ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
 
-LISTED = ("single_line_text_field", "number_integer", "number_decimal", "date", "date_time", "url", "color")
+LISTED = (
+    *("single_line_text_field", "number_integer", "number_decimal", "date", "date_time", "url", "color"),
+    *("link", "weight", "dimension", "volume", "rating"),
+)
+
+CHANGEABLE = ("type", "value", "description")
 
 
 def type_choices(current: str = "") -> list[tuple[str, str]]:
@@ -46,11 +51,18 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
         if not self.instance._state.adding:
             for name in self.fields.keys() & {"namespace", "key"}:
                 self.fields[name].disabled = True
+            for name in self.fields.keys() & set(CHANGEABLE):
+                # What the page showed comes back with it: only what the person changed is a change.
+                self.fields[name].show_hidden_initial = True
 
     def clean(self) -> Values | None:
         """What fits the type, as the text that is kept."""
         cleaned = super().clean() or self.cleaned_data
+        if not self.instance._state.adding and not self.has_changed():
+            return cleaned
         given: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
+        for name in self.overtaken:
+            self.add_error(name, "Somebody changed this meanwhile. Look at it, then save again.")
         values, errors = setting.check(given, None if self.instance._state.adding else self.instance)
         for name, messages in errors.items():
             if name in self.fields and name not in self.errors:
@@ -58,7 +70,24 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
         return {**cleaned, **values}
 
     @property
+    def overtaken(self) -> list[str]:
+        """The fields that the person changed, and somebody else too since the page was shown."""
+        if self.instance._state.adding or self.data.get("_overwrite"):
+            return []
+        shown = {name: self.data.get(self.add_initial_prefix(name)) for name in CHANGEABLE if name in self.changed_data}
+        stored = {name: _in_a_form(self.initial.get(name)) for name in shown}
+        return [name for name, text in shown.items() if text is not None and _in_a_form(text) != stored[name]]
+
+    @property
     def values(self) -> Values:
         """The checked columns."""
-        names = ("type", "value", "description") if self.instance.pk else self.Meta.fields
-        return {name: self.cleaned_data[name] for name in names}
+        if not self.instance.pk:
+            return {name: self.cleaned_data[name] for name in self.Meta.fields}
+        # A value is checked against its type, so that the two go together.
+        changed = set(self.changed_data) | ({"type", "value"} if {"type", "value"} & set(self.changed_data) else set())
+        return {name: self.cleaned_data[name] for name in CHANGEABLE if name in changed}
+
+
+def _in_a_form(value: object) -> str:
+    """A stored text as a browser sends it back, but for the kind of its line ends."""
+    return str(value or "").replace("\r\n", "\n").strip()

@@ -13,19 +13,25 @@ from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
 from apps.api.errors import BadRequest, Unprocessable
-from apps.api.requests.access import ScopeMissing
+from apps.api.requests.access import SAFE, ScopeMissing
 from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, Render, TextField
 from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
 from apps.api.resources.members import check_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs
+from apps.api.shapes import Attrs, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.ground.phrases import NOT_IN_LIST
 from apps.metafields.domain import setting, types
-from apps.metafields.domain.owners import Owner, all_owners, owner_named
+from apps.metafields.domain.owners import Owner, all_owners, owner_called, owner_named
 from apps.metafields.models import Metafield
+from apps.shops.models.scopes import SCOPES
 
 OWNER_ID, OWNER_RESOURCE = "metafield[owner_id]", "metafield[owner_resource]"
+# One of these writes the shop's own; the first is named where all are missing.
+WRITING = (
+    "write_metafields",
+    *(scope for scope in SCOPES if scope.startswith("write_") and scope != "write_metafields"),
+)
 _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max_length=255)}
 
 
@@ -63,6 +69,13 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
         model = Metafield
 
 
+_COUNTS = "When one is made at `/metafields`: what it is given to, by default the shop; elsewhere it is ignored."
+_OWNER_SCHEMA: Mapping[str, Schema] = {
+    "owner_id": {"type": ["integer", "null"], "minimum": 1, "description": _COUNTS},
+    "owner_resource": {"type": ["string", "null"], "description": _COUNTS},
+}
+
+
 class MetafieldFilter(ResourceFilter):
     """How a list of metafields is narrowed."""
 
@@ -80,6 +93,10 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
     singular = "metafield"
     plural = "metafields"
     versions = ("version",)
+
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its owner, which counts where the path names none."""
+        return _OWNER_SCHEMA
 
     def attributes(self, instance: Metafield | None = None) -> Attrs:
         """The body, checked; namespace and key are given once and for all."""
@@ -132,7 +149,14 @@ def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) 
 
 
 class AnyMetafieldViewSet(MetafieldViewSet):
-    """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id."""
+    """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id.
+
+    Whoever may write anything may write the shop's own; those of other owners take the owner's scope besides.
+    """
+
+    def scopes_for(self, method: str) -> tuple[str, ...]:
+        """Reading takes none; writing any one that writes."""
+        return () if method in SAFE else WRITING
 
     def get_queryset(self) -> QuerySet[Metafield]:
         """What the caller's scopes let it see."""
@@ -164,7 +188,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
     def _owner_in(self, filters: Mapping[str, str]) -> Q:
         if not filters.keys() & {OWNER_ID, OWNER_RESOURCE}:
             return Q(owner_resource="shop", owner_id=self.shop.pk)
-        owner = owner_named(filters.get(OWNER_RESOURCE, ""))
+        owner = owner_called(filters.get(OWNER_RESOURCE, ""))
         if owner is None:
             raise BadRequest({OWNER_RESOURCE: NOT_IN_LIST})
         try:
@@ -180,7 +204,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         if given.get("owner_id") is None and given.get("owner_resource") is None:
             given = {"owner_id": self.shop.pk, "owner_resource": "shop"}
         values, errors = check_members(_OWNER, given)
-        owner = owner_named(values.get("owner_resource", ""))
+        owner = owner_called(values.get("owner_resource", ""))
         if owner is None:
             errors.setdefault("owner_resource", [NOT_IN_LIST])
         if owner is None or errors:

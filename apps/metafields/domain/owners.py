@@ -7,10 +7,12 @@ collector asks the private field that is planted here, as it asks a ``GenericRel
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import Model, QuerySet
 from django.db.models.fields.mixins import FieldCacheMixin
 
+from apps.ground.errors import Gone
+from apps.ground.sql import execute
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 
@@ -77,10 +79,34 @@ class _MetafieldsOfRow(FieldCacheMixin, models.Field[None, None]):
         return self.get_attname(), None
 
     def bulk_related_objects(self, objects: Iterable[Model], using: str) -> QuerySet[Metafield]:
-        """What goes with rows that are being deleted; in any scope, as ids are unique over all shops."""
-        ids = [row.pk for row in objects]
+        """What goes with rows that are being deleted; in any scope, as ids are unique over all shops.
+
+        The rows are held first, so that none is given to one of them between this and its deletion; who only asks
+        what would go, as the page before a deletion does, has no transaction and holds nothing.
+        """
+        ids = sorted(row.pk for row in objects)
+        if ids and connection.vendor == "postgresql" and connection.in_atomic_block:
+            held = self.model._base_manager.using(using).select_for_update(of=("self",)).filter(pk__in=ids)
+            list(held.order_by("pk").values_list("pk", flat=True))
         manager = Metafield._base_manager.using(using)
         return manager.filter(owner_resource=self.resource, owner_id__in=ids)
+
+
+def hold_owners(owner: Owner, pks: Iterable[int]) -> None:
+    """Keep owners of one kind from going until the transaction ends; they may still be changed.
+
+    Raises:
+        Gone: One was deleted.
+    """
+    ids = sorted(set(pks))
+    if connection.vendor != "postgresql":
+        found = owner.model._default_manager.filter(pk__in=ids).count()
+    else:
+        table = connection.ops.quote_name(owner.model._meta.db_table)
+        # The ORM knows no such lock; the name is that of a model.
+        found = len(execute(f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids]))  # noqa: S608
+    if found < len(ids):
+        raise Gone
 
 
 def on_registration(follow: Callable[[Owner], None]) -> None:
@@ -128,6 +154,16 @@ def all_owners() -> tuple[Owner, ...]:
 def owner_named(resource: str) -> Owner | None:
     """The kind of owner with that ``owner_resource``; None where there is none."""
     return _owners.get(resource)
+
+
+def owner_called(name: str) -> Owner | None:
+    """The kind of owner that a client names, by ``owner_resource`` or by a name in paths: ``variant``, ``variants``.
+
+    Nothing is found where there is none.
+    """
+    return _owners.get(name) or next(
+        (each for each in _owners.values() if name and name in {each.path, *each.kinds}), None
+    )
 
 
 def owner_of(instance: Model) -> Owner:

@@ -30,6 +30,13 @@ class Metafield(ShopOwned):
                 violation_error_message=TAKEN,
                 violation_error_code="key",
             ),
+            models.UniqueConstraint(
+                fields=("shop", "owner_resource", "namespace", "key", "value"),
+                condition=models.Q(type="id"),
+                name="metafields_metafield_ids_are_unique",
+                violation_error_message=TAKEN,
+                violation_error_code="value",
+            ),
         )
         indexes = (
             models.Index(fields=("shop", "owner_resource", "owner_id", "id"), name="metafields_metafield_by_owner"),

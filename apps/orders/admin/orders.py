@@ -4,31 +4,40 @@ from collections.abc import Callable
 from typing import Unpack
 
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
 from apps.ground.errors import DomainError
+from apps.ground.lookups import among
 from apps.ground.money import text_of
-from apps.orders.admin.parts import CustomersOrders, OrderForm, ViewFilter
-from apps.orders.admin.story import tell
+from apps.orders.admin import reports
+from apps.orders.admin.additions import added, events_of
+from apps.orders.admin.amending import LinesForm, around, shown
+from apps.orders.admin.beside import buyer, linked, pictures
+from apps.orders.admin.cancelling import REFUND, CancelForm
+from apps.orders.admin.forms import FIELDSETS, OrderForm
+from apps.orders.admin.parts import CustomersOrders, ViewFilter, in_view
+from apps.orders.admin.story import tell, timeline
 from apps.orders.domain import editing, payments, transitions
+from apps.orders.domain.amending import edit_lines, preview
 from apps.orders.models import Order
 from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.once import form_key, spend
+from apps.panel.once import posted
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
+from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import display
+from apps.panel.wording import in_words
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
 COMMENT = "orders.add_comment"
-MAX_BUYERS = 200
 
 grant("orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment")
 grant("orders", "a", "orders.comment")
@@ -53,7 +62,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
     actions = ("close_orders",)
-    fields = ("email", "phone", "po_number", "tags", "note")
+    fieldsets = FIELDSETS
 
     # --- the list ---
 
@@ -103,11 +112,14 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         term = search_term.strip()
         if not term:
             return queryset, False
-        found = Q(name=f"#{term.removeprefix('#')}") | Q(email=term)
+        most = bound_of(request)
+        parts = [queryset.filter(name=f"#{term.removeprefix('#')}"), queryset.filter(email=term)]
         if not term.startswith("#"):
-            buyers = Customer.rows().filter(matches(term, self.shop(request))).order_by("-id")
-            found |= Q(customer__in=list(buyers.values_list("pk", flat=True)[:MAX_BUYERS]))
-        return queryset.filter(found), False
+            # A name may be that of a hundred thousand customers: those who ordered last are looked at.
+            order = () if is_from_anywhere(request) else ("-last_order_at", "-pk")
+            found = Customer.rows().filter(matches(term, self.shop(request))).order_by(*order)
+            parts.append(queryset.filter(among(found.values("pk")[:most], "customer")))
+        return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     @admin.action(description="Close the chosen orders", permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
@@ -128,15 +140,27 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def get_urls(self) -> list[URLPattern]:
         """The order's own actions, besides Django's pages."""
         return [
+            self.action_url("report/", self.report_view, "report"),
+            self.action_url("report/file/", self.report_file_view, "report_file"),
             self.action_url("<path:object_id>/edit/", self.edit_view, "edit"),
-            self.action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
-            self.action_url("<path:object_id>/close/", self.close_view, "close"),
-            self.action_url("<path:object_id>/open/", self.open_view, "open"),
-            self.action_url("<path:object_id>/capture/", self.capture_view, "capture"),
-            self.action_url("<path:object_id>/paid/", self.paid_view, "paid"),
-            self.action_url("<path:object_id>/comment/", self.comment_view, "comment"),
+            self.action_url("<path:object_id>/lines/", self.lines_view, "lines", keyed=True),
+            self.action_url("<path:object_id>/cancel/", self.cancel_view, "cancel", keyed=True),
+            self.action_url("<path:object_id>/close/", self.close_view, "close", keyed=True),
+            self.action_url("<path:object_id>/open/", self.open_view, "open", keyed=True),
+            self.action_url("<path:object_id>/capture/", self.capture_view, "capture", keyed=True),
+            self.action_url("<path:object_id>/paid/", self.paid_view, "paid", keyed=True),
+            self.action_url("<path:object_id>/comment/", self.comment_view, "comment", keyed=True),
             *super().get_urls(),
         ]
+
+    def report_view(self, request: HttpRequest) -> HttpResponse:
+        """What was sold, to whom, and what most of."""
+        base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
+        return reports.report_view(request, base)
+
+    def report_file_view(self, request: HttpRequest) -> HttpResponse:
+        """A table of it."""
+        return reports.file_view(request)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -144,6 +168,11 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """The story of an order."""
         require(request, VIEW)
         order: Order = self.row_or_404(request, object_id)
+        told = tell(order)
+        lines = [line["row"] for line in told["lines"]]
+        shown, links = pictures(lines), linked(request, lines)
+        for line in told["lines"]:
+            line |= {"picture": shown[line["row"].pk], "link": links.get(line["row"].pk, "")}
         return self.page(
             request,
             "panel/orders/order.html",
@@ -152,8 +181,10 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             may_change=may(request, CHANGE),
             may_delete=may(request, DELETE),
             may_comment=may(request, COMMENT),
-            form_key=form_key(request),
-            **tell(order),
+            timeline=timeline(order, events_of(request, order)),
+            buyer=buyer(request, order),
+            **told,
+            **added(request, order),
         )
 
     def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -161,11 +192,33 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         require(request, CHANGE)
         return self.changeform_view(request, object_id, "", {"title": "Change the order"})
 
+    def lines_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask what becomes of the lines, show what that changes, then do it."""
+        require(request, CHANGE)
+        order: Order = self.row_or_404(request, object_id)
+        form, step, outcome = LinesForm(order, posted(request)), request.POST.get("step"), None
+        if step in {"look", "save"} and form.is_valid():
+            try:
+                if step == "save":
+                    edit_lines(order, form.edit, **self.by(request))
+                    self.message_user(request, f"The lines of order {order} are changed.", messages.SUCCESS)
+                    return self._back(order)
+                outcome = preview(order, form.edit, **self.by(request))
+            except DomainError as refusal:
+                form.refuse(refusal)
+        return self.page(
+            request,
+            "panel/orders/lines.html",
+            f"Edit the lines of order {order}",
+            original=order,
+            form=form,
+            outcome=outcome and shown(order, outcome),
+            **around(form, request.POST),
+        )
+
     def save_model(self, request: HttpRequest, obj: Order, form: OrderForm, change: bool) -> None:
         """Through the service, which checks and records."""
-        values = {name: form.cleaned_data[name] for name in OrderForm.Meta.fields}
-        stored = Order.objects.get(pk=obj.pk)
-        editing.update_order(stored, values, **self.by(request))
+        editing.update_order(Order.objects.get(pk=obj.pk), form.values, **self.by(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
         """Back to the story."""
@@ -181,17 +234,21 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """Ask why, and what becomes of the stock; then cancel."""
         require(request, CHANGE)
         order: Order = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            reason = request.POST.get("reason", "")
+        form = CancelForm(order, posted(request), may_refund=may(request, REFUND))
+        is_fine = request.method == "POST" and form.is_valid()
+        # Where money moves, somebody looks twice.
+        if is_fine and (not form.money or request.POST.get("step") == "cancel"):
+            data = form.cleaned_data
             return self._do(
                 request,
                 order,
-                f"Order {order} is cancelled.",
+                f"Order {order} is cancelled{f' and {form.money} refunded' if form.money else ''}.",
                 lambda by: transitions.cancel(
                     order,
-                    reason=reason if reason in Order.CancelReason.values else Order.CancelReason.OTHER,
-                    restock=request.POST.get("restock") == "on",
-                    notify=request.POST.get("notify") == "on",
+                    reason=data["reason"],
+                    restock=data["restock"],
+                    notify=data["notify"],
+                    refund=form.refund,
                     **by,
                 ),
             )
@@ -200,8 +257,8 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             "panel/orders/cancel.html",
             f"Cancel order {order}",
             original=order,
-            reasons=Order.CancelReason.choices,
-            form_key=form_key(request),
+            form=form,
+            looking=is_fine and request.POST.get("step") == "look",
             **tell(order),
         )
 
@@ -248,14 +305,11 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return self._do(request, order, done, lambda by: move(order, **by))
 
     def _do(self, request: HttpRequest, order: Order, done: str, move: Callable[[By], object]) -> HttpResponse:
-        """Do it once, and say what came of it."""
-        if not spend(request):
-            self.message_user(request, "That was sent already; nothing was done twice.", messages.WARNING)
-            return self._back(order)
+        """Do it, and say what came of it."""
         try:
             move(self.by(request))
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
+            self.message_user(request, in_words(refusal), messages.ERROR)
         else:
             self.message_user(request, done, messages.SUCCESS)
         return self._back(order)
@@ -267,9 +321,13 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
 add_inline(Customer, CustomersOrders)
 
 
-def _open(request: HttpRequest) -> home.Figure:
-    waiting = Order.rows().filter(status=Order.Status.OPEN, fulfillment_status="").order_by()[:10_000].count()
-    return home.Figure(f"{waiting}+" if waiting == 10_000 else waiting, "open and unfulfilled")
-
-
-home.add_card(home.Card("Orders", "orders", VIEW, "orders_order_changelist", _open, order=10, query="view=unfulfilled"))
+home.add_task(
+    home.Task(
+        "Unpaid orders",
+        "open, and not yet paid in full",
+        Order,
+        "view=unpaid",
+        lambda request: in_view(Order.rows(), "unpaid"),
+        order=30,
+    )
+)

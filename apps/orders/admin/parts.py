@@ -1,9 +1,8 @@
-"""What the screens of orders are made of: the form, the views of the list, the table on a customer's page."""
+"""What the screens of orders are made of: the views of the list, the table on a customer's page."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from django import forms
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
@@ -14,19 +13,19 @@ from apps.ground.money import text_of
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
 from apps.panel.screens.filters import Choices, Screen
-from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.inlines import ShopOwnedTabularInline
 from apps.panel.theme import display
 
 
-class OrderForm(PanelForm[Order]):
-    """What staff may change of an order by hand."""
-
-    email = forms.EmailField(label="E-mail", required=False, max_length=255)
-
-    class Meta:
-        model = Order
-        fields = ("email", "phone", "po_number", "tags", "note")
+def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
+    """The rows of a view of the list."""
+    if view == "all":
+        return orders
+    if view == "unfulfilled":
+        return orders.filter(status=Order.Status.OPEN, fulfillment_status__in=("", "partial"))
+    if view == "unpaid":
+        return orders.filter(status=Order.Status.OPEN, financial_status__in=("pending", "authorized", "partially_paid"))
+    return orders.filter(status=view)
 
 
 class ViewFilter(SimpleListFilter):
@@ -49,15 +48,7 @@ class ViewFilter(SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
         """The rows of the chosen view; a search looks at all orders."""
         chosen = self.value() or ("all" if request.GET.get("q") else "open")
-        if chosen == "all":
-            return queryset
-        if chosen == "unfulfilled":
-            return queryset.filter(status=Order.Status.OPEN, fulfillment_status__in=("", "partial"))
-        if chosen == "unpaid":
-            return queryset.filter(
-                status=Order.Status.OPEN, financial_status__in=("pending", "authorized", "partially_paid")
-            )
-        return queryset.filter(status=chosen)
+        return in_view(queryset, chosen)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Without "all" of Django's own: it is one of the views."""

@@ -1,6 +1,5 @@
 """Sales on the home page: what was sold today as a figure, and day by day as a chart."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -9,11 +8,13 @@ from django.db.models import Count, Sum
 from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from apps.ground.money import ZERO, text_of
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 from apps.panel import home
+from apps.panel.charts import bars_of
 from apps.panel.requests import Context
 from apps.panel.screens.filters import midnight
 from apps.staff.domain.permissions import grant_custom
@@ -21,7 +22,6 @@ from apps.staff.domain.permissions import grant_custom
 SALES, CHART = "orders.view_sales", "orders.view_sales_chart"
 RANGES = (7, 30, 90)
 DEFAULT_RANGE = 30
-BAR = 10  # the width of a day in the chart, with the gap beside it
 
 grant_custom("dashboard", SALES)
 grant_custom("overviews", CHART)
@@ -29,19 +29,13 @@ grant_custom("overviews", CHART)
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What was sold on one day of the shop, and its bar: ``height`` is its share of the best day, in percent."""
+    """What was sold on one day of the shop, and the height of its bar."""
 
     day: date
     total: Decimal
     text: str
     orders: int
-    left: int
     height: int
-
-    @property
-    def top(self) -> int:
-        """Where the bar begins, from above."""
-        return 100 - self.height
 
 
 def days(count: int) -> list[Day]:
@@ -62,18 +56,18 @@ def days(count: int) -> list[Day]:
         .annotate(Sum("total_price"), Count("pk"))
     )
     found = {day: (total, orders) for day, total, orders in rows}
-    best = max((total for total, _ in found.values()), default=ZERO)
-    return list(_filled(found, first, count, best, currency))
+    shown = [first + timedelta(days=number) for number in range(count)]
+    totals = [found.get(day, (ZERO, 0)) for day in shown]
+    bars = bars_of([(total, "") for total, _ in totals])
+    return [
+        Day(day, total, text_of(total, currency), orders, bar.height)
+        for day, (total, orders), bar in zip(shown, totals, bars, strict=True)
+    ]
 
 
-def _filled(
-    found: dict[date, tuple[Decimal, int]], first: date, count: int, best: Decimal, currency: str
-) -> Iterator[Day]:
-    for number in range(count):
-        day = first + timedelta(days=number)
-        total, orders = found.get(day, (ZERO, 0))
-        height = max(round(100 * total / best), 1) if best else 1
-        yield Day(day, total, text_of(total, currency), orders, number * BAR, height)
+def _label(day: Day, currency: str) -> str:
+    orders = f"{day.orders} order{'' if day.orders == 1 else 's'}"
+    return f"{date_format(day.day, 'j M')}: {day.text} {currency}, {orders}"
 
 
 def _today(request: HttpRequest) -> home.Figure:
@@ -91,12 +85,12 @@ def _chart(request: HttpRequest) -> Context:
         "days": shown,
         "ranges": [(count, count == chosen) for count in RANGES],
         "count": chosen,
-        "width": chosen * BAR,
+        "bars": bars_of([(day.total, _label(day, currency)) for day in shown]),
         "currency": currency,
         "total": text_of(total, currency),
         "orders": sum(day.orders for day in shown),
     }
 
 
-home.add_card(home.Card("Sales", "payments", SALES, "orders_order_changelist", _today, order=5, query="view=all"))
+home.add_card(home.Card("Sales", "payments", SALES, Order, _today, order=5, query="view=all"))
 home.add_section(home.Section("panel/orders/sales.html", CHART, _chart))

@@ -1,11 +1,13 @@
 """What the page of an order tells, top to bottom: lines, money, people, payments, and what happened when."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.ground.money import text_of
+from apps.orders.admin.additions import MAX_EVENTS, Told
 from apps.orders.domain.bill import Writer, as_seen, in_shop_currency, sums_of
 from apps.orders.domain.loading import lines_of, shipping_of, transactions_of
 from apps.orders.domain.order_status import url_of
@@ -13,8 +15,6 @@ from apps.orders.domain.pricing import gross, net
 from apps.orders.models import Comment, Order
 from apps.panel.requests import Context
 from apps.staff.domain.actors import names_of
-
-MAX_EVENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,6 @@ def tell(order: Order) -> Context:
         "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
         "addresses": _addresses(order),
         "status_url": url_of(order.shop_id, order.token),
-        "timeline": timeline(order),
     }
 
 
@@ -72,10 +71,12 @@ def _addresses(order: Order) -> list[tuple[str, list[str]]]:
         both = [("Shipping and billing address", order.shipping_address)]
     else:
         both = [("Shipping address", order.shipping_address), ("Billing address", order.billing_address)]
-    return [(title, _written(address)) for title, address in both if address]
+    return [(title, written_address(address)) for title, address in both if address]
 
 
-def _written(address: dict[str, str]) -> list[str]:
+def written_address(address: dict[str, str]) -> list[str]:
+    """An address line by line, as one writes it on a parcel."""
+
     def part(*names: str) -> str:
         return " ".join(address.get(name) or "" for name in names).strip()
 
@@ -92,12 +93,14 @@ def _written(address: dict[str, str]) -> list[str]:
     return [line for line in lines if line]
 
 
-def timeline(order: Order) -> list[Moment]:
-    """What happened and what staff noted, newest first."""
+def timeline(order: Order, others: Iterable[Told] = ()) -> list[Moment]:
+    """What happened to an order and to what belongs to it, and what staff noted; newest first."""
     about = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
-    events = list(about.order_by("-id").defer("payload")[:MAX_EVENTS])
+    own = about.order_by("-id").defer("payload")[:MAX_EVENTS]
+    told = sorted([*others, *((event, sentence(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True)
+    told = told[:MAX_EVENTS]
     comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
-    names = names_of([row.actor for row in events] + [row.actor for row in comments])
-    moments = [Moment(event.created_at, names[event.actor], event.message or sentence(event)) for event in events]
+    names = names_of([event.actor for event, _ in told] + [row.actor for row in comments])
+    moments = [Moment(event.created_at, names[event.actor], text) for event, text in told]
     moments += [Moment(row.created_at, names[row.actor], row.body, comment=True) for row in comments]
     return sorted(moments, key=lambda moment: moment.at, reverse=True)

@@ -1,10 +1,12 @@
 """From the bodies of orders to what the services take."""
 
+from collections.abc import Mapping
+
 from rest_framework.serializers import ValidationError
 
 from apps.api.errors import Unprocessable
 from apps.api.resources.serializers import check_body, flatten
-from apps.api.shapes import Attrs, Data, Errors
+from apps.api.shapes import Attrs, Data, Errors, Schema
 from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
 from apps.orders.api.fields import AddressField
@@ -14,7 +16,35 @@ from apps.orders.domain.pricing import CHECKED
 from apps.orders.models import EDITABLE, Order
 
 # What of the body of a new order belongs to apps above this one.
-OTHERS = ("fulfillments", "send_fulfillment_receipt")
+_TEXT: Schema = {"type": ["string", "null"]}
+_TEXTS: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
+OTHER_MEMBERS: Mapping[str, Schema] = {
+    "fulfillments": {
+        "description": "Of a new order: how it was sent before it came here.",
+        "type": ["array", "null"],
+        "items": {
+            "type": "object",
+            "properties": {
+                "location_id": {"type": ["integer", "null"]},
+                "tracking_company": _TEXT,
+                "tracking_number": _TEXT,
+                "tracking_numbers": _TEXTS,
+                "tracking_url": _TEXT,
+                "tracking_urls": _TEXTS,
+            },
+        },
+    },
+    "send_fulfillment_receipt": {
+        "description": "Whether the buyer is told by mail that it was sent.",
+        "type": ["boolean", "null"],
+    },
+    "fulfill_at": {
+        "description": "Of a new order: the moment before which it is not to be sent.",
+        "type": ["string", "null"],
+        "format": "date-time",
+    },
+}
+OTHERS = tuple(OTHER_MEMBERS)
 ADDRESSES = ("billing_address", "shipping_address")
 
 

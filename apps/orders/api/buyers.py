@@ -60,6 +60,7 @@ class BuyerField(Row):
         self.read_only = False
         self.required = False
         self.allow_null = True
+        self.taken = _BUYER
 
     def to_internal_value(self, data: object) -> object:
         """The id, or the contact details."""

@@ -10,9 +10,9 @@ from apps.api.resources.fields.options import DecimalOptions, TextOptions
 from apps.api.resources.members import ObjectField, ObjectsField
 from apps.api.shapes import Attrs, Data, Shown
 from apps.customers.api.fields import BlankableText
-from apps.customers.domain.addresses import COLUMNS, clean_address
-from apps.customers.models import Address
+from apps.customers.domain.addresses import TEXTS
 from apps.ground.money import text_of
+from apps.orders.domain import addresses
 
 
 class AmountField(DecimalField):
@@ -74,7 +74,7 @@ _ADDRESS = {
     "province": text(),
     "province_code": text(10),
 }
-_TEXTS_OF_ADDRESS = ("first_name", "address1", "phone", "city", "zip", "province", "country", "last_name")
+_SHOWN_FIRST = ("first_name", "address1", "phone", "city", "zip", "province", "country", "last_name")
 
 
 class AddressField(ObjectField):
@@ -86,18 +86,14 @@ class AddressField(ObjectField):
 
     def to_internal_value(self, data: object) -> Attrs | None:
         """The snapshot; an empty object is none."""
-        values = self.read(data)
-        return self._snapshot(values, None) if any(values.values()) else None
+        return self._snapshot(data, None)
 
     def changed(self, data: object, before: Data) -> Attrs | None:
         """A snapshot with what is given; parts that are not named stay as they were."""
-        values = self.read(data)
-        present = Address(**{name: before.get(name) or "" for name in COLUMNS})
-        after = {**before, **self._snapshot(values, present)}
-        return after if any(after.values()) else None
+        return self._snapshot(data, before)
 
-    def _snapshot(self, values: Data, present: Address | None) -> Attrs:
-        snapshot, errors = clean_address(values, present)
+    def _snapshot(self, data: object, before: Data | None) -> Attrs | None:
+        snapshot, errors = addresses.changed(before, self.read(data))
         if errors:
             raise serializers.ValidationError(errors)
         return snapshot
@@ -109,11 +105,11 @@ class AddressField(ObjectField):
 
 def shown_address(snapshot: Data) -> Shown:
     """A snapshot as the interface shows it."""
-    shown = {name: snapshot.get(name) or None for name in _TEXTS_OF_ADDRESS}
+    shown = {name: snapshot.get(name) if name in TEXTS else snapshot.get(name) or None for name in _SHOWN_FIRST}
     name = f"{snapshot.get('first_name') or ''} {snapshot.get('last_name') or ''}".strip()
     return shown | {
-        "address2": snapshot.get("address2") or None,
-        "company": snapshot.get("company") or None,
+        "address2": snapshot.get("address2"),
+        "company": snapshot.get("company"),
         "latitude": None,
         "longitude": None,
         "name": name,

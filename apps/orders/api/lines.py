@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 from apps.api.context import Context
-from apps.api.resources.fields import Column, Computed, Constant, GlobalId, IntegerField
-from apps.api.resources.members import ObjectsField
+from apps.api.resources.fields import ApiField, Column, Computed, Constant, GlobalId, IntegerField
+from apps.api.resources.members import ObjectField, ObjectsField
 from apps.api.resources.serializers import ResourceSerializer
 from apps.ground.money import text_of
 from apps.orders.api.fields import (
@@ -16,17 +16,33 @@ from apps.orders.api.fields import (
     text,
     whole,
 )
-from apps.orders.api.money import DECIMAL, MONEY, MoneySet, money_set, shown_allocations, shown_taxes
+from apps.orders.api.money import DECIMAL, MONEY, MoneySet, money_set, shown_allocations, shown_duties, shown_taxes
 from apps.orders.domain.statuses import line_status_of
 from apps.orders.models import LineItem, ShippingLine
 
 ORDER = "order__"
+# Of one row; an order has up to 600 rows.
+MAX_TAXES = 20
+# Of one line, and of one duty.
+MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
 CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
 
 
 def taxes() -> ObjectsField:
     """The tax lines of a row of an order."""
-    return ObjectsField(tax_members(), render=shown_taxes, needs=CURRENCIES)
+    return ObjectsField(tax_members(), render=shown_taxes, needs=CURRENCIES, most=MAX_TAXES)
+
+
+def duties() -> ObjectsField:
+    """What customs take for a line; taken as it is shown."""
+    amount = AmountField(required=True, allow_null=False)
+    members: dict[str, ApiField] = {
+        "harmonized_system_code": text(13),
+        "country_code_of_origin": text(2),
+        "shop_money": ObjectField({"amount": amount, "currency_code": string(3)}, required=True, allow_null=False),
+        "tax_lines": ObjectsField(tax_members(), most=MAX_DUTY_TAXES),
+    }
+    return ObjectsField(members, render=shown_duties, needs=CURRENCIES, most=MAX_DUTIES)
 
 
 def _line_status(_context: Context, quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
@@ -92,7 +108,7 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     variant_title = text()
     vendor = text()
     tax_lines = taxes()
-    duties = Constant([])
+    duties = duties()
     discount_allocations = ObjectsField({}, render=shown_allocations, needs=CURRENCIES, read_only=True, required=None)
 
     class Meta:

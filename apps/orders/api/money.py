@@ -5,7 +5,7 @@ from decimal import Decimal
 from apps.api.context import Context
 from apps.api.resources.fields import Computed
 from apps.api.shapes import Data, Shown
-from apps.ground.money import converted, text_of
+from apps.ground.money import converted, text_of, text_of_kept
 
 DECIMAL = {"type": "string", "format": "decimal"}
 MONEY = {
@@ -36,13 +36,25 @@ def MoneySet(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as
     return Computed(render, column, *columns, schema=MONEY)
 
 
-def ZeroSet() -> Computed:  # noqa: N802 - reads as a field
-    """Nothing, in both currencies: an amount that this product never has."""
+def ZeroSet(order: str = "") -> Computed:  # noqa: N802 - reads as a field
+    """Nothing, in both currencies: an amount that this product never has; ``order`` as of ``MoneySet``."""
 
     def render(_context: Context, currency: str, presentment: str) -> Shown:
         return money_set(Decimal(0), currency, presentment, Decimal(1))
 
-    return Computed(render, "currency", "presentment_currency", schema=MONEY)
+    return Computed(render, f"{order}currency", f"{order}presentment_currency", schema=MONEY)
+
+
+def DutiesSet(column: str) -> Computed:  # noqa: N802 - reads as a field
+    """A sum of duties in both currencies; null where the order carries none."""
+
+    def render(
+        _context: Context, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
+    ) -> Shown | None:
+        return money_set(amount, currency, presentment, rate) if ordered else None
+
+    columns = ("total_duties", "currency", "presentment_currency", "exchange_rate")
+    return Computed(render, column, *columns, schema={**MONEY, "type": ["object", "null"]})
 
 
 def Money(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a field
@@ -54,18 +66,43 @@ def Money(column: str, order: str = "") -> Computed:  # noqa: N802 - reads as a 
     return Computed(render, column, f"{order}currency", schema=DECIMAL)
 
 
+def _kept_set(kept: str, currency: str, presentment: str, rate: Decimal) -> tuple[str, dict[str, dict[str, str]]]:
+    """An amount that is kept as a text, as it is shown, and in both currencies."""
+    if presentment != currency:
+        amount = Decimal(kept)
+        return text_of(amount, currency), money_set(amount, currency, presentment, rate)
+    text = text_of_kept(kept, currency)
+    money = {"amount": text, "currency_code": currency}
+    return text, {"shop_money": money, "presentment_money": money}
+
+
 def shown_taxes(_context: Context, taxes: list[Data], currency: str, presentment: str, rate: Decimal) -> list[Shown]:
     """Tax lines as the interface shows them."""
     return [
         {
-            "price": text_of(amount, currency),
+            "price": price,
             "rate": float(tax["rate"]),
             "title": tax["title"],
-            "price_set": money_set(amount, currency, presentment, rate),
+            "price_set": price_set,
             "channel_liable": tax.get("channel_liable"),
         }
         for tax in taxes
-        for amount in (Decimal(tax["price"]),)
+        for price, price_set in (_kept_set(tax["price"], currency, presentment, rate),)
+    ]
+
+
+def shown_duties(context: Context, duties: list[Data], currency: str, presentment: str, rate: Decimal) -> list[Shown]:
+    """Duties as the interface shows them."""
+    return [
+        {
+            "id": duty["id"],
+            "harmonized_system_code": duty["harmonized_system_code"],
+            "country_code_of_origin": duty["country_code_of_origin"],
+            **_kept_set(duty["price"], currency, presentment, rate)[1],
+            "tax_lines": shown_taxes(context, duty["tax_lines"], currency, presentment, rate),
+            "admin_graphql_api_id": f"gid://{context.brand}/Duty/{duty['id']}",
+        }
+        for duty in duties
     ]
 
 
@@ -74,13 +111,9 @@ def shown_allocations(
 ) -> list[Shown]:
     """Discount allocations as the interface shows them."""
     return [
-        {
-            "amount": text_of(amount, currency),
-            "amount_set": money_set(amount, currency, presentment, rate),
-            "discount_application_index": item["discount_application_index"],
-        }
+        {"amount": amount, "amount_set": amount_set, "discount_application_index": item["discount_application_index"]}
         for item in allocations
-        for amount in (Decimal(item["amount"]),)
+        for amount, amount_set in (_kept_set(item["amount"], currency, presentment, rate),)
     ]
 
 

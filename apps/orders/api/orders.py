@@ -35,14 +35,16 @@ from apps.orders.api.fields import (
     text,
 )
 from apps.orders.api.lines import Blankable, LineItemSerializer, ShippingLineSerializer
-from apps.orders.api.money import Money, MoneySet, ZeroSet, shown_codes, shown_taxes
+from apps.orders.api.money import DutiesSet, Money, MoneySet, ZeroSet, shown_codes, shown_taxes
 from apps.orders.api.transactions import transaction_members
 from apps.orders.domain.order_status import url_of
 from apps.orders.domain.pricing import CODE_TYPES
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
-MAX_ROWS = 500
+MAX_LINES, MAX_SHIPPING_LINES = 500, 100
+# Each is shared over all lines.
+MAX_CODES = 100
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
 
@@ -100,14 +102,14 @@ class OrderSerializer(ResourceSerializer[Order]):
     current_total_additional_fees_set = Constant(None)
     current_total_discounts = Money("current_total_discounts")
     current_total_discounts_set = MoneySet("current_total_discounts")
-    current_total_duties_set = Constant(None)
+    current_total_duties_set = DutiesSet("current_total_duties")
     current_total_price = Money("current_total_price")
     current_total_price_set = MoneySet("current_total_price")
     current_total_tax = Money("current_total_tax")
     current_total_tax_set = MoneySet("current_total_tax")
     customer_locale = text(20)
     device_id = Constant(None)
-    discount_codes = ObjectsField(_CODE, render=shown_codes, needs=("currency",))
+    discount_codes = ObjectsField(_CODE, render=shown_codes, needs=("currency",), most=MAX_CODES)
     duties_included = Column()
     email = string()
     estimated_taxes = Column()
@@ -128,7 +130,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     order_number = Computed(_order_number, "number", schema={"type": "integer"})
     order_status_url = Computed(_status_url, "token", schema={"type": "string", "format": "uri"})
     original_total_additional_fees_set = Constant(None)
-    original_total_duties_set = Constant(None)
+    original_total_duties_set = DutiesSet("total_duties")
     payment_gateway_names = JsonField(read_only=True, schema={"type": "array", "items": {"type": "string"}})
     phone = text(50)
     po_number = text()
@@ -169,11 +171,11 @@ class OrderSerializer(ResourceSerializer[Order]):
     customer = BuyerField(BuyerSerializer, "customer")
     discount_applications = JsonField(read_only=True, schema={"type": "array", "items": {"type": "object"}})
     fulfillments = Constant([])
-    line_items = TakenRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_ROWS)
+    line_items = TakenRows(LineItemSerializer, "line_items", order=("position", "pk"), most=MAX_LINES)
     payment_terms = Constant(None)
     refunds = Constant([])
     shipping_address = AddressField()
-    shipping_lines = TakenRows(ShippingLineSerializer, "shipping_lines", most=MAX_ROWS)
+    shipping_lines = TakenRows(ShippingLineSerializer, "shipping_lines", most=MAX_SHIPPING_LINES)
     inventory_behaviour = ChoiceField(
         choices=Order.InventoryBehaviour.choices, write_only=True, required=False, allow_null=True
     )

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from apps.api.context import Context
+from apps.api.openapi.schemas import members_schema
 from apps.api.resources.fields import (
     ApiField,
     ChoiceField,
@@ -16,9 +17,9 @@ from apps.api.resources.fields import (
 )
 from apps.api.resources.members import ObjectField, read_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Data, Shown
+from apps.api.shapes import Attrs, Data, Schema, Shown
 from apps.api.viewsets import ShopViewSet
-from apps.ground.money import text_of
+from apps.ground.money import ZERO, text_of
 from apps.orders.api.fields import AmountField, flag, string, text
 from apps.orders.api.money import DECIMAL
 from apps.orders.domain import payments
@@ -36,13 +37,20 @@ CARD = (
 )
 
 
-def _amount(_context: Context, amount: Decimal, currency: str) -> str:
-    return text_of(amount, currency)
+def _amount(_context: Context, kind: str, amount: Decimal, currency: str) -> str:
+    """A void moves nothing: what it let go is kept for staff."""
+    return text_of(ZERO if kind == Transaction.Kind.VOID else amount, currency)
 
 
-def _unsettled(
+def _authorization(_context: Context, kind: str, code: str) -> str | None:
+    """The code by which a void named its authorization is not its own."""
+    return None if kind == Transaction.Kind.VOID else code or None
+
+
+def shown_unsettled(
     _context: Context, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
+    """What of an authorization can still be captured, in both currencies."""
     in_shop, shown = (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
     return {
         "presentment_money": {"amount": text_of(shown, presentment), "currency": presentment},
@@ -63,7 +71,8 @@ def _payment_id(_context: Context, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
-def _receipt(_context: Context, receipt: Data, test: bool, authorization: str) -> Shown:
+def shown_receipt(_context: Context, receipt: Data, test: bool, authorization: str) -> Shown:
+    """What a gateway answered."""
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
@@ -122,7 +131,7 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     message = text(1000)
     created_at = FromModel()
     test = flag()
-    authorization = text()
+    authorization = Computed(_authorization, "kind", "authorization", schema={"type": ["string", "null"]})
     location_id = Constant(None)
     user_id = Column()
     parent_id = IntegerField(required=False, allow_null=True)
@@ -131,15 +140,15 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     error_code = text(100)
     source_name = string()
     payment_details = Computed(_payment_details, "gateway", schema={"type": "object"})
-    receipt = Computed(_receipt, "receipt", "test", "authorization", schema={"type": "object"})
+    receipt = Computed(shown_receipt, "receipt", "test", "authorization", schema={"type": "object"})
     currency_exchange_adjustment = Constant(None)
-    amount = Computed(_amount, "amount", "currency", schema=DECIMAL)
+    amount = Computed(_amount, "kind", "amount", "currency", schema=DECIMAL)
     currency = string(3, allow_blank=False)
     authorization_expires_at = Constant(None)
     extended_authorization_attributes = Constant({})
     payment_id = Computed(_payment_id, "order__name", "sequence")
     total_unsettled_set = Computed(
-        _unsettled,
+        shown_unsettled,
         "unsettled",
         "currency",
         "order__currency",
@@ -164,6 +173,11 @@ class TransactionViewSet(ShopViewSet[Transaction]):
     singular = "transaction"
     plural = "transactions"
     parents = {"order_id": Order}
+
+    def further(self, version: str) -> Schema:
+        """What is taken of it, which is more than the resource's fields."""
+        schema: Schema = members_schema(transaction_members(), version)["properties"]
+        return schema
 
     def attributes(self, instance: Transaction | None = None) -> Attrs:
         """The body, checked."""

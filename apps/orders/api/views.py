@@ -13,14 +13,16 @@ from apps.api.requests.views import ONE
 from apps.api.resources.fields import ChoiceField
 from apps.api.resources.filters import apply_filters
 from apps.api.resources.members import ObjectField, read_members
-from apps.api.shapes import Attrs, Data
+from apps.api.shapes import Attrs, Data, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.customers.models import Customer
-from apps.orders.api.bodies import read_changes, read_order
+from apps.metafields.api.bodies import METAFIELDS
+from apps.orders.api.bodies import OTHER_MEMBERS, read_changes, read_order
 from apps.orders.api.fields import AmountField, flag, string
 from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain import editing, placing, transitions
+from apps.orders.domain.loading import lock
 from apps.orders.models import OpenOrder, Order
 
 CANCELLED = "Order has been canceled"
@@ -47,6 +49,11 @@ class OrderViewSet(ShopViewSet[Order]):
     versions = ("version", "customer__version")
     bodies = {"cancel": _CANCELLATION, "close": {"type": "object"}, "reopen": {"type": "object"}}
     answers = {"cancel": ONE, "close": ONE, "reopen": ONE}
+    beside = {"cancel": {"notice": {"type": "string", "description": "That the order is canceled, for people."}}}
+
+    def further(self, version: str) -> Mapping[str, Schema]:
+        """Its metafields, and what of a new order belongs to the apps above."""
+        return {"metafields": METAFIELDS, **OTHER_MEMBERS}
 
     def filtered(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
         """The rows that fit; a model where fixed statements serve: for all orders, and for all open ones."""
@@ -81,7 +88,7 @@ class OrderViewSet(ShopViewSet[Order]):
     def update(self, request: Request, **_: int) -> HttpResponse:
         """Change what may be changed of an order."""
         with transaction.atomic():
-            order = self.get_object()
+            order = lock(self.get_object())
             attrs, drafts = read_changes(self.version, self.unwrapped("order"), order)
             customer = attrs.pop("customer", empty)
             editing.update_order(order, attrs, actor=self.actor, at=self.at, customer=_named(customer), drafts=drafts)

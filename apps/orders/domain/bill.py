@@ -28,6 +28,7 @@ def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
         (f"Discounts ({codes})" if codes else "Discounts", -order.total_discounts, False),
         ("Shipping", order.total_shipping_price, False),
         ("Taxes (included)" if order.taxes_included else "Taxes", order.total_tax, False),
+        ("Duties", order.total_duties, False),
         ("Tip", order.total_tip_received, False),
         ("Total", order.total_price, True),
         ("Paid", order.total_paid, True),

@@ -2,18 +2,19 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, Sum
 
 from apps.customers.domain.addresses import COLUMNS
-from apps.customers.domain.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
 from apps.customers.domain.customers import create_customer
+from apps.customers.domain.known import KeysDisagree, known_by
 from apps.customers.domain.validation import CustomerRefused
 from apps.customers.models import NEVER, Customer
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
-from apps.ground.phrases import INVALID
+from apps.ground.phrases import INVALID, TAKEN
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 
@@ -59,21 +60,16 @@ def locked(customer_id: int) -> Customer | None:
 
 
 def _known(attrs: Given) -> Customer | None:
-    """The customer with the e-mail, else with the phone, locked."""
-    by: list[Q] = []
+    """The customer with the e-mail, else with the phone, locked; an order changes neither.
+
+    Raises:
+        BuyerRefused: The phone is that of somebody with another e-mail, whose orders these are not.
+    """
+    known = known_by(email=attrs.get("email"), phone=attrs.get("phone"))
     try:
-        if attrs.get("email"):
-            by.append(Q(email_key=email_key(canonical_email(attrs["email"]))))
-        if attrs.get("phone"):
-            by.append(Q(phone=canonical_phone(attrs["phone"], current_shop().country_code)))
-    except (NotAnEmail, NotAPhone):
-        # What is wrong is said when the customer is made.
-        return None
-    for condition in by:
-        found: Customer | None = Customer.objects.select_for_update(of=("self",)).filter(condition).first()
-        if found is not None:
-            return found
-    return None
+        return known.by_email or known.one()
+    except KeysDisagree as collision:
+        raise BuyerRefused({"customer.phone": [TAKEN]}) from collision
 
 
 def _made(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Customer | None:
@@ -82,7 +78,7 @@ def _made(order: Order, attrs: Attrs, *, actor: str, at: datetime) -> Customer |
         return None
     snapshot = order.shipping_address or order.billing_address
     if snapshot and not attrs.get("addresses"):
-        attrs["addresses"] = [{name: snapshot.get(name) or "" for name in COLUMNS}]
+        attrs["addresses"] = [{name: snapshot.get(name) for name in COLUMNS}]
     if order.buyer_accepts_marketing and attrs.get("email"):
         attrs["accepts_marketing"] = True
     try:
@@ -102,27 +98,79 @@ def _named(field: str) -> str:
     return field if field == "customer" else f"customer.{field}"
 
 
-def summarize(customer_id: int | None) -> None:
-    """Renew what a customer shows of the orders: how many, what was spent, and the last one.
+def spent_on(order: Order) -> Decimal:
+    """What an order adds to what its customer spent: paid less refunded, in the shop's currency; tests add nothing."""
+    if order.test or order.currency != current_shop().currency:
+        return Decimal(0)
+    return order.total_paid - order.total_refunded
 
-    The customer is locked first, so that of two orders at once the second counts the first. Spent is what was paid and
-    not refunded, in the shop's currency, for orders that are no tests.
+
+def add(order: Order) -> None:
+    """Let the customer of an order show it: one order more, what was spent on it, and the last one where it is that.
+
+    The order is saved. What a customer shows is added to and taken from, for counting again takes as long as there are
+    orders; ``recount`` mends what is wrong nevertheless.
     """
-    if customer_id is None or locked(customer_id) is None:
+    customer = None if order.customer_id is None else locked(order.customer_id)
+    if customer is None:
         return
-    shop = current_shop()
+    known = customer.last_order_id
+    latest = known is None or (customer.last_order_at, known) < (order.processed_at, order.pk)
+    Customer.objects.filter(pk=customer.pk).update(
+        orders_count=customer.orders_count + 1,
+        total_spent=customer.total_spent + spent_on(order),
+        **(_as_last(order) if latest else {}),
+    )
+
+
+def spend(order: Order, before: Decimal) -> None:
+    """Let the customer of an order follow what is paid and refunded of it; ``before`` is what was spent on it."""
+    change = spent_on(order) - before
+    customer = locked(order.customer_id) if order.customer_id is not None and change else None
+    if customer is not None:
+        # Sums are made here, not by the database: SQLite's are not exact.
+        Customer.objects.filter(pk=customer.pk).update(total_spent=customer.total_spent + change)
+
+
+def take_away(order_id: int, spent: Decimal, customer_id: int | None) -> None:
+    """Let a customer no longer show an order, which has gone or is another's by now."""
+    customer = None if customer_id is None else locked(customer_id)
+    if customer is None:
+        return
+    was_last = customer.last_order_id == order_id
+    Customer.objects.filter(pk=customer.pk).update(
+        orders_count=max(customer.orders_count - 1, 0),
+        total_spent=customer.total_spent - spent,
+        **(_as_last(_last_of(customer.pk)) if was_last else {}),
+    )
+
+
+def recount(customer_id: int) -> None:
+    """Work out anew what a customer shows of the orders, out of all of them."""
+    if locked(customer_id) is None:
+        return
     orders = Order.objects.filter(customer_id=customer_id)
-    real = Q(test=False, currency=shop.currency)
+    real = Q(test=False, currency=current_shop().currency)
     sums = orders.aggregate(
         count=Count("pk"), paid=Sum("total_paid", filter=real), refunded=Sum("total_refunded", filter=real)
     )
-    last = orders.order_by("-processed_at", "-pk").only("name", "processed_at", "currency", "test").first()
-    spent = (sums["paid"] or Decimal(0)) - (sums["refunded"] or Decimal(0))
     Customer.objects.filter(pk=customer_id).update(
         orders_count=sums["count"],
-        total_spent=spent,
-        last_order_id=last.pk if last else None,
-        last_order_name=last.name if last else "",
-        last_order_at=last.processed_at if last else NEVER,
-        last_order_currency=last.currency if last and not last.test else "",
+        total_spent=(sums["paid"] or Decimal(0)) - (sums["refunded"] or Decimal(0)),
+        **_as_last(_last_of(customer_id)),
     )
+
+
+def _last_of(customer_id: int) -> Order | None:
+    orders = Order.objects.filter(customer_id=customer_id).order_by("-processed_at", "-pk")
+    return orders.only("name", "processed_at", "currency", "test").first()
+
+
+def _as_last(last: Order | None) -> dict[str, Any]:
+    """What a customer shows of the last order."""
+    return {
+        "last_order_id": last.pk if last else None,
+        "last_order_name": last.name if last else "",
+        "last_order_at": last.processed_at if last else NEVER,
+        "last_order_currency": last.currency if last and not last.test else "",
+    }

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db import transaction
 
-from apps.events.domain.changes import changes_of
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
@@ -84,21 +84,17 @@ def update_order(
         raise ChangeRefused(errors)
     order = lock(order)
     before = order.customer_id
-    changed = {name: cleaned[name] for name in EDITABLE if name in cleaned and cleaned[name] != getattr(order, name)}
-    changes = changes_of(order, changed, personal=PERSONAL)
-    for name, value in changed.items():
-        setattr(order, name, value)
+    changes = assign(order, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
+    changed = list(changes)
     if customer is not UNSET and customer != before:
         _give_to(order, customer)
         changes["customer_id"] = [before, order.customer_id]
-    if drafts:
-        metafields.set_many(order, drafts, actor=actor, at=at)
-    elif not changes:
+    if not metafields.set_many(order, drafts, actor=actor, at=at) and not changes:
         return order
     order.save(update_fields=[*changed, "customer"])
     if order.customer_id != before:
-        for customer_id in _known(before, order.customer_id):
-            buyers.summarize(customer_id)
+        buyers.take_away(order.pk, buyers.spent_on(order), before)
+        buyers.add(order)
     record_event("orders/updated", order, actor=actor, at=at, changes=changes)
     return order
 
@@ -128,9 +124,9 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
         raise NotDeletable("An order that was paid through a gateway cannot be deleted")
     lines = lines_of(order)
     record_event("orders/delete", order, actor=actor, at=at)
-    customer_id, counted = order.customer_id, order.units_counted
+    order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted
     order.delete()
-    buyers.summarize(customer_id)
+    buyers.take_away(order_id, buyers.spent_on(order), customer_id)
     if counted:
         payments.count_sold(lines, -1)
 

@@ -3,10 +3,12 @@
 Each hook runs in the transaction of the change that it belongs to, with the order locked.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from apps.ground.attrs import Given
+from apps.inventory.domain.movements import Move
 from apps.orders.models import Order
 
 
@@ -27,10 +29,21 @@ class Cancellation(Protocol):
 class Refunder(Protocol):
     """Gives money back for an order that is being cancelled.
 
-    ``parts`` holds ``amount`` and ``currency``, or ``refund`` as in the body of a refund.
+    ``parts`` holds ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` says whether the
+    order's units go back to stock. What the refund itself puts back is returned, to be moved with the rest.
     """
 
-    def __call__(self, order: Order, parts: Given, *, actor: str, at: datetime) -> None:
+    def __call__(self, order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
+        """Take part."""
+
+
+class Edit(Protocol):
+    """Told that lines of an order are being edited, before they change; raises a ``DomainError`` to refuse.
+
+    ``fewer`` says how many units of which lines leave the order, ``more`` whether others come to it.
+    """
+
+    def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
         """Take part."""
 
 
@@ -43,6 +56,7 @@ class Erasure(Protocol):
 
 creations: list[Creation] = []
 cancellations: list[Cancellation] = []
+edits: list[Edit] = []
 erasures: list[Erasure] = []
 _refunders: list[Refunder] = []
 
@@ -55,6 +69,11 @@ def on_create(hook: Creation) -> None:
 def on_cancel(hook: Cancellation) -> None:
     """Register who takes part in cancelling an order."""
     cancellations.append(hook)
+
+
+def on_edit(hook: Edit) -> None:
+    """Register who takes part in editing the lines of an order."""
+    edits.append(hook)
 
 
 def on_erase(hook: Erasure) -> None:

@@ -1,11 +1,12 @@
 """The lines of a new order: out of variants of the catalog, or of what the sender says."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from django.conf import settings
 
+from apps.catalog.domain.price_tags import price_of
 from apps.catalog.models import Product, Variant
-from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.money import rounded
 from apps.ground.phrases import BLANK, INVALID, too_long
@@ -13,6 +14,8 @@ from apps.ground.tenancy import current_shop
 from apps.orders.models import LineItem, Order
 
 MAX_LINES = 500
+# Of one line, as REST takes them.
+MAX_UNITS = 10**6
 
 
 def build(order: Order, given: Sequence[Given]) -> tuple[list[LineItem], Errors]:
@@ -88,14 +91,14 @@ def _line(order: Order, attrs: Given, variant: Variant | None, product: Product 
 
 
 def _from_catalog(order: Order, variant: Variant | None, product: Product | None) -> Attrs:
-    """What the catalog says of a line; its prices are in the shop's currency, so in no other."""
+    """What the catalog says of a line."""
     known: Attrs = {}
     if product is not None:
         known |= {"title": product.title, "vendor": product.vendor}
     if variant is not None:
         item = variant.inventory_item
         known |= {
-            "variant_title": "" if variant.title == DEFAULT_VALUE else variant.title,
+            "variant_title": "" if variant.is_default else variant.title,
             "sku": item.sku,
             "grams": variant.grams,
             "requires_shipping": item.requires_shipping,
@@ -103,6 +106,19 @@ def _from_catalog(order: Order, variant: Variant | None, product: Product | None
             "fulfillment_service": variant.fulfillment_service,
             "variant_inventory_management": settings.BRAND if item.tracked else "",
         }
-        if order.currency == current_shop().currency:
-            known["price"] = rounded(variant.price, order.currency)
+        price = _price(order, variant)
+        if price is not None:
+            known["price"] = rounded(price, order.currency)
     return known
+
+
+def _price(order: Order, variant: Variant) -> Decimal | None:
+    """What a variant costs in the order's currency; None where the shop shows no price in it.
+
+    A buyer who sees another currency pays the price that the shop shows in it, as near as the order's currency has it.
+    """
+    shop = current_shop()
+    if order.is_multi_currency and order.currency == shop.currency:
+        seen = price_of(variant, shop, order.presentment_currency)
+        return variant.price if seen is None else seen / order.exchange_rate
+    return price_of(variant, shop, order.currency)

@@ -4,6 +4,7 @@ Refunds are not made here: they move goods and statuses as well (``apps.refunds`
 Rule: decisions, Orders; reliability M12, M13.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -17,7 +18,7 @@ from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
 from apps.ground.tenancy import current_shop
-from apps.orders.domain import buyers, statuses
+from apps.orders.domain import buyers, statuses, tenders
 from apps.orders.domain.loading import lines_of, lock, transactions_of
 from apps.orders.models import LineItem, Order, Transaction
 
@@ -25,6 +26,7 @@ Kind = Transaction.Kind
 Status = Transaction.Status
 NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
+CANCELLED = "The order is cancelled"
 MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
 
 
@@ -39,6 +41,8 @@ class PaymentRefused(DomainError):
 def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) -> Transaction:
     """Note a movement of money for an order; its statuses and its customer follow.
 
+    A cancelled order takes voids, and the outcome of what was pending.
+
     Args:
         order: Read again under a lock.
         attrs: ``kind``, and as needed ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
@@ -50,13 +54,12 @@ def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) 
     """
     order = lock(order)
     known = transactions_of(order)
-    if order.cancelled_at is not None and attrs.get("kind") != Kind.VOID:
-        raise PaymentRefused("The order is cancelled", field="base")
+    if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not waiting(known):
+        raise PaymentRefused(CANCELLED, field="base")
     row = draft(order, known, attrs, at=at)
-    if row.kind in TAKES_MONEY and row.status in {Status.SUCCESS, Status.PENDING}:
-        _refuse_overpayment(order, known, row)
     save([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
+    tenders.tell([row], actor=actor, at=at)
     settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=f"{row} ({row.get_status_display()})")
     return row
 
@@ -93,6 +96,10 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
         created_at=at,
         **_details(order, parent, attrs, at=at),
     )
+    if kind != Kind.VOID and concluded_by(row, known) is None:
+        if order.cancelled_at is not None:
+            raise PaymentRefused(CANCELLED, field="base")
+        _refuse_excess(order, known, row)
     _set_rest(row)
     return row
 
@@ -121,13 +128,17 @@ def _set_rest(row: Transaction) -> None:
 
 def save(rows: Sequence[Transaction]) -> None:
     """Save new transactions, and what is left of the authorizations that they settle."""
+    unsaved: list[Transaction] = []
     for row in rows:
         row.order_id = row.order.pk
+        if row.parent is not None and row.parent._state.adding:
+            Transaction.objects.bulk_create(unsaved)
+            unsaved = []
         if row.parent is not None:
             row.parent_id = row.parent.pk
-        row.save(force_insert=True)
-    for parent in {row.parent for row in rows if row.parent is not None}:
-        parent.save(update_fields=["unsettled"])
+        unsaved.append(row)
+    Transaction.objects.bulk_create(unsaved)
+    Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["unsettled"])
 
 
 def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
@@ -137,13 +148,46 @@ def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
         PaymentRefused: There is none, or it was captured and is to be voided.
     """
     parent = _authorization(known, attrs)
-    if attrs["kind"] == Kind.VOID and any(row.parent is parent for row in _captures(known)):
+    if attrs["kind"] == Kind.VOID and captures_of(parent, known):
         raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
     return parent
 
 
-def _captures(known: Sequence[Transaction]) -> list[Transaction]:
-    return [row for row in known if row.kind == Kind.CAPTURE and row.status in {Status.SUCCESS, Status.PENDING}]
+def captures_of(authorization: Transaction, known: Sequence[Transaction]) -> list[Transaction]:
+    """The captures of an authorization that succeeded or may yet."""
+    rows = [*(row for row in known if row.status == Status.SUCCESS), *waiting(known)]
+    return [row for row in rows if row.kind == Kind.CAPTURE and row.parent is authorization]
+
+
+def waiting(known: Sequence[Transaction]) -> list[Transaction]:
+    """The pending payments of which nothing was heard yet, oldest first.
+
+    A payment comes true, or fails, by a later movement of the same kind, gateway, authorization and amount.
+    """
+    by_outcome: dict[object, deque[Transaction]] = defaultdict(deque)
+    found: dict[int, Transaction] = {}
+    for row in known:
+        outcome = _outcome(row)
+        if row.status != Status.PENDING:
+            if like := by_outcome[outcome]:
+                del found[id(like.popleft())]
+        elif row.kind in TAKES_MONEY:
+            by_outcome[outcome].append(row)
+            found[id(row)] = row
+    return list(found.values())
+
+
+def concluded_by(row: Transaction, known: Sequence[Transaction]) -> Transaction | None:
+    """The pending payment whose outcome a movement of money is; None where it is none's."""
+    if row.status == Status.PENDING:
+        return None
+    outcome = _outcome(row)
+    return next((other for other in waiting(known) if _outcome(other) == outcome), None)
+
+
+def _outcome(row: Transaction) -> object:
+    """What a pending payment has in common with its outcome."""
+    return row.kind, row.gateway, row.currency, row.amount, id(row.parent)
 
 
 def _authorization(known: Sequence[Transaction], attrs: Given) -> Transaction:
@@ -178,10 +222,10 @@ def _currency(order: Order, parent: Transaction | None, attrs: Given) -> str:
 def _amount(
     order: Order, known: Sequence[Transaction], parent: Transaction | None, currency: str, attrs: Given
 ) -> Decimal:
-    given: Decimal | None = attrs.get("amount")
     if attrs["kind"] == Kind.VOID:
         assert parent is not None
         return parent.unsettled
+    given: Decimal | None = attrs.get("amount")
     if given is None:
         rest = owed(order, known, currency)
         given = rest if parent is None else min(parent.unsettled, rest)
@@ -189,6 +233,8 @@ def _amount(
         raise PaymentRefused(INVALID)
     if given == 0 and order.total_price:
         raise PaymentRefused("must be greater than 0")
+    if given >= MAX_AMOUNT:
+        raise PaymentRefused(INVALID)
     if parent is not None and given > parent.unsettled:
         raise PaymentRefused(at_most(text_of(parent.unsettled, currency)))
     return given
@@ -230,10 +276,24 @@ def _in_shop_currency(order: Order, known: Sequence[Transaction], amount: Decima
     return min(converted, max(rest - quantum_of(order.currency), ZERO)) if amount < whole else converted
 
 
-def _refuse_overpayment(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
-    limit = owed(order, known, row.currency)
+def _refuse_excess(order: Order, known: Sequence[Transaction], row: Transaction) -> None:
+    """Payments, pending ones included, come to what is owed at most, and captures to their authorization."""
+    if row.kind not in TAKES_MONEY or row.status not in {Status.SUCCESS, Status.PENDING}:
+        return
+    pending = waiting(known)
+    limit = owed(order, known, row.currency) - sum((_amount_in(order, other, row.currency) for other in pending), ZERO)
+    if row.parent is not None:
+        reserved = sum((other.amount for other in pending if other.parent is row.parent), ZERO)
+        limit = min(limit, row.parent.unsettled - reserved)
     if row.amount > limit:
-        raise PaymentRefused(at_most(text_of(limit, row.currency)))
+        raise PaymentRefused(at_most(text_of(max(limit, ZERO), row.currency)))
+
+
+def _amount_in(order: Order, row: Transaction, currency: str) -> Decimal:
+    """The amount of a movement in one of its order's currencies."""
+    if row.currency == currency:
+        return row.amount
+    return row.shop_amount if currency == order.currency else order.presentment(row.shop_amount)
 
 
 def settle(
@@ -258,6 +318,7 @@ def settle(
         columns: Further columns of the order to save.
     """
     before = order.financial_status
+    spent = buyers.spent_on(Order.objects.only("test", "currency", "total_paid", "total_refunded").get(pk=order.pk))
     statuses.follow(order, lines, transactions)
     sold = mark_sold(order)
     order.save(update_fields=[*statuses.COLUMNS, "units_counted", *columns])
@@ -265,7 +326,7 @@ def settle(
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
-    buyers.summarize(order.customer_id)
+    buyers.spend(order, spent)
     if sold:
         count_sold(lines)
 

@@ -5,17 +5,32 @@ trust: what a client says about totals is compared with what comes out here.
 Rule: decisions, Orders.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from apps.ground.attrs import Attrs, Errors, Given
-from apps.ground.money import MAX_AMOUNT, ZERO, fits, portion, rounded, split, text_of
+from apps.ground.attrs import Errors, Given
+from apps.ground.money import MAX_AMOUNT, ZERO, fits, plain, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
+from apps.orders.domain import levies
 from apps.orders.models import LineItem, Order, ShippingLine
 
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
 # The totals that a client may send along, to have them checked.
 CHECKED = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
+TOTALS = (*CHECKED, "total_shipping_price")
+# All that follows from the lines and shipping lines.
+SUMS = (
+    *TOTALS,
+    "total_duties",
+    "total_weight",
+    "current_total_discounts",
+    "current_subtotal_price",
+    "current_total_tax",
+    "current_total_duties",
+    "current_total_price",
+)
+# Grams, as many as the column holds.
+MAX_WEIGHT = 2**63 - 1
 Priced = LineItem | ShippingLine
 
 
@@ -31,7 +46,8 @@ def price(
 
     Args:
         order: With its currency; its totals, discounts and tax lines are set.
-        lines: With price, quantity, ``total_discount`` and ``tax_lines`` (``title``, ``rate``, ``price`` or none).
+        lines: With price, quantity, ``total_discount``, ``tax_lines`` (``title``, ``rate``, ``price`` or none) and
+            ``duties`` as they are given (``levies``).
         shipping: With price and ``tax_lines``.
         codes: ``code``, ``amount`` (percent for a percentage) and ``type``.
         taxes: Taxes of the order as a whole, like ``tax_lines``; shared over the taxable lines where these name none.
@@ -46,9 +62,8 @@ def price(
     errors |= _apply_codes(order, lines, shipping, codes)
     errors |= _tax(order, lines, shipping, taxes)
     if not errors:
-        _total(order, lines, shipping)
-        if max(order.total_price, order.total_line_items_price) >= MAX_AMOUNT:
-            errors["total_price"] = [f"must be less than {MAX_AMOUNT}"]
+        total(order, lines, shipping)
+        errors |= too_large(order)
     return errors
 
 
@@ -73,21 +88,18 @@ def _decimals(
     given: dict[str, Decimal | None] = {"total_tip_received": order.total_tip_received}
     for index, line in enumerate(lines):
         given |= {f"line_items.{index}.price": line.price, f"line_items.{index}.total_discount": line.total_discount}
-        given |= _tax_prices(f"line_items.{index}.tax_lines", line.tax_lines)
+        given |= levies.tax_prices(f"line_items.{index}.tax_lines", line.tax_lines)
+        given |= levies.amounts(f"line_items.{index}.duties", line.duties)
     for index, row in enumerate(shipping):
         given[f"shipping_lines.{index}.price"] = row.price
-        given |= _tax_prices(f"shipping_lines.{index}.tax_lines", row.tax_lines)
+        given |= levies.tax_prices(f"shipping_lines.{index}.tax_lines", row.tax_lines)
     for index, code in enumerate(codes):
         if code["type"] != "percentage":
             given[f"discount_codes.{index}.amount"] = code["amount"]
-    given |= _tax_prices("tax_lines", taxes)
+    given |= levies.tax_prices("tax_lines", taxes)
     return {
         name: [INVALID] for name, amount in given.items() if amount is not None and not fits(amount, order.currency)
     }
-
-
-def _tax_prices(prefix: str, taxes: Sequence[Given]) -> dict[str, Decimal | None]:
-    return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
 
 
 # --- discounts -------------------------------------------------------------------------------------------------------
@@ -102,9 +114,14 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
         if line.total_discount > gross(line):
             errors[f"line_items.{index}.total_discount"] = [at_most(gross(line))]
         elif line.total_discount:
-            amount = text_of(line.total_discount, order.currency)
-            _allocate(line, line.total_discount, _application(order, type="manual", value=amount, explicit=True))
+            _discount(order, line, line.total_discount)
     return errors
+
+
+def _discount(order: Order, line: LineItem, amount: Decimal) -> None:
+    """Give a discount on one line, an application of its own."""
+    value = text_of(amount, order.currency)
+    _allocate(line, amount, _application(order, type="manual", value=value, explicit=True))
 
 
 def _apply_codes(
@@ -129,7 +146,7 @@ def _apply_codes(
         application = _application(
             order,
             type="discount_code",
-            value=format(code["amount"].normalize(), "f"),
+            value=plain(code["amount"]),
             value_type="percentage" if code["type"] == "percentage" else "fixed_amount",
             target="shipping_line" if of_shipping else "line_item",
             code=code["code"],
@@ -179,16 +196,80 @@ def _allocate(row: Priced, amount: Decimal, application: int) -> None:
 
 
 def _tax(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[Given]) -> Errors:
-    """Complete the taxes of the rows, and sum them up for the order."""
+    """Complete the taxes of the rows and their duties, and sum them up for the order."""
     every: tuple[Priced, ...] = (*lines, *shipping)
-    own = any(row.tax_lines for row in every)
+    own = any(row.tax_lines for row in every) or any(duty.get("tax_lines") for line in lines for duty in line.duties)
     if taxes and not own:
         _share_taxes(order, lines, taxes)
     errors = _tax_rows(order, "line_items", lines) | _tax_rows(order, "shipping_lines", shipping)
-    order.tax_lines = _summed_up([tax for row in every for tax in row.tax_lines])
+    for index, line in enumerate(lines):
+        errors |= {f"line_items.{index}.{name}": messages for name, messages in levies.complete(order, line).items()}
+    sum_up_taxes(order, lines, shipping)
     if own and taxes:
         errors |= _unlike_those_of_rows(order, every, taxes)
     return errors
+
+
+def sum_up_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+    """Set the taxes of an order out of those of its rows and their duties."""
+    every: tuple[Priced, ...] = (*lines, *shipping)
+    on_rows = [tax for row in every for tax in row.tax_lines]
+    on_duties = [tax for line in lines for duty in line.duties for tax in duty["tax_lines"]]
+    order.tax_lines = levies.summed_up([*on_rows, *on_duties])
+
+
+def give_discount(order: Order, line: LineItem, amount: Decimal) -> None:
+    """Give a discount on a line alone, besides those that it has; its taxes follow.
+
+    Args:
+        order: Its discounts are completed; its sums are not.
+        line: All its taxes are completed.
+        amount: At most what the line costs with the discounts that it has.
+    """
+    before = net(line)
+    _discount(order, line, amount)
+    line.total_discount += amount
+    line.tax_lines = [{**tax, "price": str(_follow(order, tax, before, net(line)))} for tax in line.tax_lines]
+    line.tax = levies.sum_of(line.tax_lines)
+
+
+def price_added(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> Errors:
+    """Set the amounts of lines that come to an order later; the sums of the order are not completed.
+
+    Args:
+        order: Its discounts are completed.
+        lines: With price, quantity and ``total_discount``.
+        taxes: Of those that are taxable: ``title``, ``rate`` and ``price``.
+
+    Returns:
+        ``{field: [messages]}`` of what cannot be.
+    """
+    for line in lines:
+        line.tax_lines = [dict(tax) for tax in taxes] if line.taxable and not order.tax_exempt else []
+    errors: Errors = {}
+    for index, line in enumerate(lines):
+        given = {"price": line.price, "total_discount": line.total_discount}
+        # What comes from a stored line has the decimals of its column.
+        finer = [name for name, amount in given.items() if amount != rounded(amount, order.currency)]
+        errors |= {f"line_items.{index}.{name}": [INVALID] for name in finer}
+    if errors:
+        return errors
+    for index, line in enumerate(lines):
+        line.discount, line.discount_allocations, amount = ZERO, [], line.total_discount
+        if amount > gross(line):
+            errors[f"line_items.{index}.total_discount"] = [at_most(gross(line))]
+        elif amount:
+            _discount(order, line, amount)
+    return errors | _tax_rows(order, "line_items", lines)
+
+
+def _follow(order: Order, tax: Given, before: Decimal, after: Decimal) -> Decimal:
+    """What is due of a tax once the price changes: by its rate where it went by that, else as much less."""
+    by_rate = {**tax, "rate": Decimal(tax["rate"]), "price": None}
+    present = Decimal(tax["price"])
+    if present == Decimal(levies.tax_line(order, before, by_rate)["price"]):
+        return Decimal(levies.tax_line(order, after, by_rate)["price"])
+    return rounded(present * after / before, order.currency) if before else present
 
 
 def _tax_rows(order: Order, kind: str, rows: Sequence[Priced]) -> Errors:
@@ -196,7 +277,7 @@ def _tax_rows(order: Order, kind: str, rows: Sequence[Priced]) -> Errors:
     errors: Errors = {}
     for index, row in enumerate(rows):
         taxable = getattr(row, "taxable", True) and not order.tax_exempt
-        row.tax_lines = [_tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
+        row.tax_lines = [levies.tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
         row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
         if order.taxes_included and row.tax > net(row):
             errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
@@ -207,24 +288,10 @@ def _unlike_those_of_rows(order: Order, rows: Sequence[Priced], taxes: Sequence[
     """Taxes of the order as a whole that are not the sum of those of its rows, where all have a price."""
     prices = [tax["price"] for tax in taxes]
     total = sum((row.tax for row in rows), ZERO)
+    total += sum((row.duty_tax for row in rows if isinstance(row, LineItem)), ZERO)
     if None in prices or sum(prices, ZERO) == total:
         return {}
     return {"tax_lines": [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]}
-
-
-def _tax_line(order: Order, base: Decimal, tax: Given) -> Attrs:
-    """A tax as it is kept; its price follows from its rate where it is not given."""
-    rate: Decimal = tax["rate"]
-    amount = tax["price"]
-    if amount is None:
-        whole = base * rate / (1 + rate) if order.taxes_included else base * rate
-        amount = rounded(whole, order.currency)
-    return {
-        "title": tax["title"],
-        "rate": str(rate),
-        "price": str(amount),
-        "channel_liable": tax.get("channel_liable"),
-    }
 
 
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> None:
@@ -236,56 +303,71 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]
     base = sum((net(line) for line in taxable), ZERO)
     shared = taxable or list(lines)
     for tax in taxes:
-        whole = Decimal(_tax_line(order, base, tax)["price"])
+        whole = Decimal(levies.tax_line(order, base, tax)["price"])
         parts = split(whole, [net(line) for line in shared], order.currency)
         for line, part in zip(shared, parts, strict=True):
             line.tax_lines = [*line.tax_lines, {**tax, "price": part}]
 
 
-def _summed_up(taxes: Iterable[Given]) -> list[Attrs]:
-    """Taxes by title and rate."""
-    found: dict[tuple[str, str], Attrs] = {}
-    for tax in taxes:
-        known = found.setdefault((tax["title"], tax["rate"]), {**tax, "price": "0"})
-        known["price"] = str(Decimal(known["price"]) + Decimal(tax["price"]))
-    return list(found.values())
-
-
 # --- totals ----------------------------------------------------------------------------------------------------------
 
 
-def _total(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+def total(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+    """Set what the order comes to, as ordered and as left: the columns ``SUMS``."""
     rows: tuple[Priced, ...] = (*lines, *shipping)
     order.total_line_items_price = sum((gross(line) for line in lines), ZERO)
     order.total_discounts = sum((row.discount for row in rows), ZERO)
     order.subtotal_price = sum((net(line) for line in lines), ZERO)
     order.total_shipping_price = sum((row.price for row in shipping), ZERO)
-    order.total_tax = sum((row.tax for row in rows), ZERO)
+    order.total_tax = sum((row.tax for row in rows), ZERO) + sum((line.duty_tax for line in lines), ZERO)
+    order.total_duties = sum((line.duty for line in lines), ZERO)
     order.total_weight = sum(line.grams * line.quantity for line in lines)
-    order.total_price = _payable(order, order.subtotal_price, shipping, order.total_tax)
+    order.total_price = _payable(order, order.subtotal_price + order.total_duties, shipping, order.total_tax)
     total_currently(order, lines, shipping)
 
 
 def total_currently(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
     """Set what the order comes to with the units and shipping lines that are left of it."""
-    left = [row for row in shipping if not row.is_removed]
 
     def of(line: LineItem, amount: Decimal) -> Decimal:
         return portion(amount, line.current_quantity, line.quantity, order.currency)
 
+    left = [row for row in shipping if not row.is_removed]
     discounts = [of(line, line.discount) for line in lines]
     order.current_total_discounts = sum([*discounts, *(row.discount for row in left)], ZERO)
     order.current_subtotal_price = sum((line.price * line.current_quantity for line in lines), ZERO) - sum(
         discounts, ZERO
     )
-    order.current_total_tax = sum([*(of(line, line.tax) for line in lines), *(row.tax for row in left)], ZERO)
-    order.current_total_price = _payable(order, order.current_subtotal_price, left, order.current_total_tax)
+    # Nobody is tipped, or pays customs, for what nobody gets.
+    nothing = order.cancelled_at is not None and not any(line.current_quantity for line in lines)
+    declared = [] if nothing else lines
+    order.current_total_duties = sum((line.duty - line.refunded_duty for line in declared), ZERO)
+    taxes = [*(of(line, line.tax) for line in lines), *(row.tax - row.refunded_tax for row in left)]
+    order.current_total_tax = sum([*taxes, *(line.duty_tax - line.refunded_duty_tax for line in declared)], ZERO)
+    kept = order.current_subtotal_price + order.current_total_duties
+    whole = _payable(order, kept, left, order.current_total_tax)
+    given = sum((row.refunded for row in left), order.total_tip_received if nothing else ZERO)
+    # Goods that are cancelled take with them what was given back for them before.
+    order.current_total_price = max(whole - given + order.refund_discrepancy, ZERO)
 
 
-def _payable(order: Order, subtotal: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
-    """The price of goods, shipping and tip, with the taxes that it does not include already."""
+def _payable(order: Order, goods: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
+    """The price of goods with their duties, shipping and tip, with the taxes that it does not include already."""
     sent = sum((net(row) for row in shipping), ZERO)
-    return subtotal + sent + order.total_tip_received + (ZERO if order.taxes_included else tax)
+    return goods + sent + order.total_tip_received + (ZERO if order.taxes_included else tax)
+
+
+def too_large(order: Order) -> Errors:
+    """The totals that cannot be kept, or could not be shown in the currency that the buyer saw."""
+    largest = max(getattr(order, name) for name in (*TOTALS, "total_duties"))
+    errors: Errors = {}
+    if largest >= MAX_AMOUNT:
+        errors["total_price"] = [f"must be less than {MAX_AMOUNT}"]
+    elif largest * order.exchange_rate >= MAX_AMOUNT:
+        errors["exchange_rate"] = [f"makes amounts that are not less than {MAX_AMOUNT}"]
+    if order.total_weight > MAX_WEIGHT:
+        errors["total_weight"] = [at_most(MAX_WEIGHT)]
+    return errors
 
 
 def disagreements(order: Order, sent: Mapping[str, Decimal]) -> Errors:

@@ -5,21 +5,44 @@ The order itself stays, for book-keeping needs it: its number, its lines and its
 
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from apps.customers.models import Customer
+from apps.events.domain.forgetting import forget
 from apps.events.domain.recording import record_event
-from apps.events.models import Event
 from apps.ground.attrs import Attrs
+from apps.ground.personal import Places
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
 
+# Texts of gateways; to them a person may be known by name.
+_NOTED = ("message", "authorization", "error_code")
+PLACES: Places = {
+    "orders.Order": PERSONAL,
+    "orders.LineItem": ("properties",),
+    "orders.ShippingLine": ("phone",),
+    "orders.Comment": ("body",),
+    "orders.Transaction": (*_NOTED, "receipt"),
+}
 # Where a person's taxes were due stays, since book-keeping needs it.
 _KEPT_OF_ADDRESSES = ("country", "country_code", "province", "province_code")
 
 
+def orders_of(customer: Customer) -> QuerySet[Order]:
+    """A customer's orders, which are locked before the customer."""
+    rows: QuerySet[Order] = Order.objects.filter(customer=customer)
+    return rows
+
+
+def ids_of(customer: Customer) -> list[int]:
+    """The numbers of a customer's orders, oldest first."""
+    return list(orders_of(customer).order_by("pk").values_list("pk", flat=True))
+
+
 def export(customer: Customer) -> list[Attrs]:
     """A customer's orders, oldest first, as JSON values."""
-    orders = Order.objects.filter(customer=customer).order_by("pk").prefetch_related("line_items", "comments")
+    orders = orders_of(customer).order_by("pk").prefetch_related("line_items", "comments")
     return [_exported(order) for order in orders]
 
 
@@ -39,16 +62,16 @@ def _exported(order: Order) -> Attrs:
 
 
 def redact(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase what a customer's orders say of the person."""
+    """Erase what a customer's orders say of the person; the caller holds them all."""
     fresh = Order()
     blank = {name: getattr(fresh, name) for name in PERSONAL}
-    for order in Order.objects.select_for_update(of=("self",)).filter(customer=customer).order_by("pk"):
+    for order in orders_of(customer).order_by("pk"):
         kept = {name: _country_of(getattr(order, name)) for name in ("billing_address", "shipping_address")}
         Order.objects.filter(pk=order.pk).update(**{**blank, **kept, "redacted_at": at})
         LineItem.objects.filter(order=order).update(properties=[])
         ShippingLine.objects.filter(order=order).update(phone="")
-        Comment.objects.filter(order=order).delete()
         _erase_records(order)
+        Comment.objects.filter(order=order).delete()
         for erase in hooks.erasures:
             erase(order, at=at)
         record_event("orders/redact", order, actor=actor, at=at)
@@ -57,14 +80,11 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
 def _erase_records(order: Order) -> None:
     """Empty what gateways and apps noted, and what was told to subscribers; that it was told stays on record."""
     movements = Transaction.objects.filter(order=order)
-    movements.update(receipt={}, message="")
+    movements.update(receipt={}, **dict.fromkeys(_NOTED, ""))
     owned = Metafield.objects.filter(owner_resource="order", owner_id=order.pk)
-    for model, ids in ((Order, [order.pk]), (Transaction, list(movements.values_list("pk", flat=True)))):
-        Event.objects.filter(subject_type=model._meta.label_lower, subject_id__in=ids).update(payload=None)
-    records = Event.objects.filter(
-        subject_type=Metafield._meta.label_lower, subject_id__in=list(owned.values_list("pk", flat=True))
-    )
-    records.update(payload=None)
+    forget(Order, [order.pk])
+    for rows in (movements, Comment.objects.filter(order=order), owned):
+        forget(rows.model, list(rows.values_list("pk", flat=True)))
     owned.delete()
 
 

@@ -24,13 +24,13 @@ def status_of(order: Order) -> Order.Status:
 
 
 def financial_status_of(order: Order, transactions: Sequence[Transaction]) -> Financial:
-    """How far an order is paid, in its own currency."""
+    """How far an order is paid, in its own currency; what was refunded before it was paid is not owed any more."""
     done = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     paid = _sum(done, Kind.SALE, Kind.CAPTURE)
     refunded = _sum(done, Kind.REFUND)
     if refunded:
         return Financial.REFUNDED if refunded >= paid else Financial.PARTIALLY_REFUNDED
-    if paid >= order.total_price:
+    if paid >= order.total_price or (paid and not order.cancelled_at and paid >= order.current_total_price):
         return Financial.PAID
     if paid:
         return Financial.PARTIALLY_PAID
@@ -41,7 +41,9 @@ def financial_status_of(order: Order, transactions: Sequence[Transaction]) -> Fi
 
 def fulfillment_status_of(order: Order, lines: Sequence[LineItem]) -> Fulfillment:
     """How far an order is sent: restocked means cancelled, with all its units back in stock."""
-    if lines and all(line.current_quantity == 0 and line.fulfilled_quantity == 0 for line in lines):
+    if lines and not any(
+        line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity for line in lines
+    ):
         return Fulfillment.RESTOCKED
     sent = sum(line.fulfilled_quantity for line in lines)
     waiting = sum(line.fulfillable_quantity for line in lines)

@@ -3,9 +3,10 @@
 A line notes from which locations its units came, so units are given back where they were taken, and never twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from apps.catalog.domain.sales import hold_products
 from apps.ground.errors import DomainError
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import Move
@@ -40,12 +41,30 @@ def take(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -
     Raises:
         NotEnoughStock: ``line_items.<n>.quantity`` of every line with too few units.
     """
+    picked = _moves(order, lines)
+    if not picked:
+        return
+    _hold_others(lines, [line for line in lines if line.taken_from])
+    movements.apply(picked, reason=Reason.SALE, actor=actor, at=at, reference=order.name)
+
+
+def _moves(order: Order, lines: Sequence[LineItem], *, besides: Collection[int] = ()) -> list[Move]:
+    """What has to be moved for lines that are taken from stock, and noted on them; the levels are locked.
+
+    Args:
+        order: Whose.
+        lines: New ones.
+        besides: Further items whose levels are moved in the same transaction.
+    """
     tracked = [
         (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
     ]
-    if order.inventory_behaviour == Behaviour.BYPASS or not tracked:
-        return
-    shelves = _shelves({line.variant.inventory_item_id for _, line in tracked if line.variant})
+    if order.inventory_behaviour == Behaviour.BYPASS:
+        tracked = []
+    items = {line.variant.inventory_item_id for _, line in tracked if line.variant}
+    if not items and not besides:
+        return []
+    shelves = _shelves(items | set(besides))
     fallback = primary_location().pk
     taken: dict[Place, int] = {}
     oversold: set[Place] = set()
@@ -66,11 +85,50 @@ def take(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -
             taken[item, location] = taken.get((item, location), 0) + units
     if short:
         raise NotEnoughStock(short)
-    moves = [
+    return [
         Move(item, location, -units, may_oversell=(item, location) in oversold, connect=(item, location) in oversold)
         for (item, location), units in taken.items()
     ]
-    movements.apply(moves, reason=Reason.SALE, actor=actor, at=at, reference=order.name)
+
+
+def exchange(
+    order: Order,
+    every: Sequence[LineItem],
+    *,
+    added: Sequence[LineItem],
+    removed: Mapping[LineItem, int],
+    actor: str,
+    at: datetime,
+) -> None:
+    """Take the units of lines that come to an order, and put back those that leave it; all is moved together.
+
+    Args:
+        order: Locked.
+        every: All its lines with the new ones, whose products are held.
+        added: New ones, not saved yet.
+        removed: How many of each; ``taken_from`` of the lines is renewed, and saved by the caller.
+        actor: Who, for the ledger.
+        at: When.
+
+    Raises:
+        NotEnoughStock: As ``take``.
+    """
+    back = _going_back(removed)
+    moves = _moves(order, added, besides={move.item_id for move in back})
+    hold_products(line.product_id for line in every if line.product_id is not None)
+    if moves or back:
+        reason = Reason.SALE if moves else Reason.RESTOCK
+        movements.apply([*moves, *back], reason=reason, actor=actor, at=at, reference=order.name)
+
+
+def _hold_others(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> None:
+    """Hold all products of the order together, for the count of what is sold comes after the stock's own.
+
+    Where stock is taken of all of them, taking it does that already.
+    """
+    products = {line.product_id for line in lines if line.product_id is not None}
+    if products - {line.product_id for line in tracked}:
+        hold_products(products)
 
 
 def _shelves(items: set[int]) -> dict[int, dict[int, int]]:
@@ -100,7 +158,9 @@ def _pick(shelf: dict[int, int], wanted: int) -> tuple[dict[int, int], int]:
     return picked, wanted - sum(picked.values())
 
 
-def give_back(order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime) -> None:
+def give_back(
+    order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime, besides: Sequence[Move] = ()
+) -> None:
     """Put units of lines back where they were taken; what was never taken from stock is not put there.
 
     Args:
@@ -108,7 +168,23 @@ def give_back(order: Order, units: Mapping[LineItem, int], *, actor: str, at: da
         units: How many of each line; ``taken_from`` of the lines is renewed, and saved by the caller.
         actor: Who, for the ledger.
         at: When.
+        besides: What else goes back to stock; all is moved together, in the one order of locks.
     """
+    moves: dict[Place, int] = {}
+    for move in (*besides, *_going_back(units)):
+        moves[move.item_id, move.location_id] = moves.get((move.item_id, move.location_id), 0) + move.delta
+    if moves:
+        movements.apply(
+            [Move(item, location, back, connect=True) for (item, location), back in moves.items()],
+            reason=Reason.RESTOCK,
+            actor=actor,
+            at=at,
+            reference=order.name,
+        )
+
+
+def _going_back(units: Mapping[LineItem, int]) -> list[Move]:
+    """What has to be moved for units that go back where they were taken; ``taken_from`` of the lines is renewed."""
     active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
     moves: dict[Place, int] = {}
     for line, count in units.items():
@@ -124,11 +200,4 @@ def give_back(order: Order, units: Mapping[LineItem, int], *, actor: str, at: da
                 place = (line.variant.inventory_item_id, where)
                 moves[place] = moves.get(place, 0) + back
         line.taken_from = {location: taken for location, taken in line.taken_from.items() if taken}
-    if moves:
-        movements.apply(
-            [Move(item, location, back, connect=True) for (item, location), back in moves.items()],
-            reason=Reason.RESTOCK,
-            actor=actor,
-            at=at,
-            reference=order.name,
-        )
+    return [Move(item, location, back, connect=True) for (item, location), back in moves.items()]

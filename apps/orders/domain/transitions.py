@@ -1,5 +1,6 @@
 """The moves of an order as a whole: cancelled, closed, opened again. Nothing else writes these moments."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -8,12 +9,19 @@ from apps.events.domain.recording import record_event
 from apps.ground.attrs import Given
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.money import ZERO
+from apps.inventory.domain.movements import Move
 from apps.jobs.domain.queue import enqueue
 from apps.orders.domain import buyers, hooks, payments, pricing, statuses, stocking
 from apps.orders.domain.loading import lines_of, lock, shipping_of, transactions_of
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
-CURRENT = ("current_subtotal_price", "current_total_discounts", "current_total_tax", "current_total_price")
+CURRENT = (
+    "current_subtotal_price",
+    "current_total_discounts",
+    "current_total_tax",
+    "current_total_duties",
+    "current_total_price",
+)
 
 
 class NotCancellable(TransitionRefused):
@@ -75,15 +83,16 @@ def cancel(
     for cancelled in hooks.cancellations:
         cancelled(order, actor=actor, at=at)
     order.cancelled_at, order.cancel_reason = at, reason
+    moves: Sequence[Move] = ()
     if refund is not None:
         # The refund locks and reads the order itself.
         order.status = statuses.status_of(order)
         order.save(update_fields=["cancelled_at", "cancel_reason", "status"])
-        _refund(order, refund, actor=actor, at=at)
+        moves = _refund(order, refund, restock=restock, actor=actor, at=at)
         order, lines = lock(order), lines_of(order)
     known = transactions_of(order)
     _void(order, known, actor=actor, at=at)
-    _let_go(order, lines, restock=restock, actor=actor, at=at)
+    _let_go(order, lines, restock=restock, besides=moves, actor=actor, at=at)
     payments.settle(order, lines, known, actor=actor, at=at, columns=["cancelled_at", "cancel_reason", *CURRENT])
     changes = {"cancelled_at": [None, at.isoformat()], "cancel_reason": ["", reason]}
     record_event("orders/cancelled", order, actor=actor, at=at, changes=changes)
@@ -92,17 +101,23 @@ def cancel(
     return order
 
 
-def _refund(order: Order, parts: Given, *, actor: str, at: datetime) -> None:
+def _refund(order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
     refunder = hooks.refunder()
     if refunder is None:
         raise NoRefunds("cannot be refunded here")
-    refunder(order, parts, actor=actor, at=at)
+    return refunder(order, parts, restock=restock, actor=actor, at=at)
 
 
 def _void(order: Order, known: list[Transaction], *, actor: str, at: datetime) -> None:
-    """Void every authorization of which nothing was captured; what is left of others lapses."""
+    """Void every authorization of which nothing was captured; what is left of others lapses.
+
+    While a capture is pending, its authorization stays: what becomes of it is noted on the cancelled order, too.
+    """
     for row in [row for row in known if row.unsettled]:
-        if any(other.parent is row for other in known):
+        captures = payments.captures_of(row, known)
+        if any(capture.status == Transaction.Status.PENDING for capture in captures):
+            continue
+        if captures:
             row.unsettled = ZERO
             row.save(update_fields=["unsettled"])
             continue
@@ -112,20 +127,20 @@ def _void(order: Order, known: list[Transaction], *, actor: str, at: datetime) -
         record_event("order_transactions/create", void, actor=actor, at=at)
 
 
-def _let_go(order: Order, lines: list[LineItem], *, restock: bool, actor: str, at: datetime) -> None:
+def _let_go(
+    order: Order, lines: list[LineItem], *, restock: bool, besides: Sequence[Move], actor: str, at: datetime
+) -> None:
     """Nothing is left to be sent; with ``restock`` nothing is left in the order either."""
-    if restock:
-        stocking.give_back(order, {line: line.current_quantity for line in lines}, actor=actor, at=at)
+    units = {line: line.current_quantity for line in lines} if restock else {}
+    stocking.give_back(order, units, besides=besides, actor=actor, at=at)
     for line in lines:
         line.fulfillable_quantity = 0
         if restock:
             line.current_quantity = 0
-        line.save(update_fields=["fulfillable_quantity", "current_quantity", "taken_from"])
+    LineItem.objects.bulk_update(lines, ["fulfillable_quantity", "current_quantity", "taken_from"])
     if restock:
         ShippingLine.objects.filter(order=order).update(is_removed=True)
-        tip, order.total_tip_received = order.total_tip_received, ZERO
-        pricing.total_currently(order, lines, shipping_of(order))
-        order.total_tip_received = tip
+    pricing.total_currently(order, lines, shipping_of(order))
 
 
 @transaction.atomic

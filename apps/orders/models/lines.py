@@ -1,9 +1,7 @@
 """What was bought, and how it is sent."""
 
-from collections.abc import Sequence
-
 from django.db import models
-from django.db.models import F, Model, Q
+from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.deletion import Collector
 
 from apps.catalog.models import Product, Variant
@@ -12,7 +10,7 @@ from apps.orders.models.orders import MoneyColumn, Order
 
 
 def forget(
-    collector: Collector, field: "models.ForeignKey[Model | None]", rows: "Sequence[LineItem]", using: str
+    collector: Collector, field: "models.ForeignKey[Model | None]", rows: "QuerySet[LineItem, LineItem]", using: str
 ) -> None:
     """On the deletion of a product or variant: its lines lose the reference, and their orders take a new version.
 
@@ -20,16 +18,26 @@ def forget(
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:
-        Order.objects.filter(pk__in={row.order_id for row in rows}).update()
+        Order.objects.filter(pk__in=rows.order_by().values("order_id")).update()
+
+
+# Of a best seller there are more lines than fit into memory, or into a statement: they stay in the database.
+forget.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 
 class LineItem(ShopOwned):
     """A line of an order: a snapshot of the variant that was bought, or something that no catalog has.
 
     ``quantity`` is as ordered, ``current_quantity`` what is left of it after cancelled and returned units,
-    ``fulfillable_quantity`` what is yet to be sent and ``fulfilled_quantity`` what was sent. ``tax_lines`` and
+    ``fulfillable_quantity`` what is yet to be sent and ``fulfilled_quantity`` what was sent; ``refunded_quantity`` is
+    how many units refunds name, and so never more than were bought. ``tax_lines`` and
     ``discount_allocations`` hold amounts for the whole line, as ordered; ``tax`` and ``discount`` are their sums.
     ``taken_from`` says from which locations' stock the units came: ``{location id: units}``.
+
+    ``duties`` are what customs take for the whole line, as ordered: a list of ``id`` (by which a refund names it),
+    ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are
+    the sums of their prices and of the taxes on them, ``refunded_duty`` and ``refunded_duty_tax`` what refunds gave
+    back of these.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)
@@ -47,10 +55,16 @@ class LineItem(ShopOwned):
     current_quantity = models.PositiveIntegerField()
     fulfillable_quantity = models.PositiveIntegerField()
     fulfilled_quantity = models.PositiveIntegerField(default=0)
+    refunded_quantity = models.PositiveIntegerField(default=0, db_default=0)
     total_discount = MoneyColumn(help_text="The discount of this line alone, without its share of the order's.")
     discount = MoneyColumn(help_text="All discounts of the line.")
     tax = MoneyColumn(help_text="All taxes of the line.")
     tax_lines = models.JSONField(default=list)
+    duty = MoneyColumn(db_default=0)
+    duty_tax = MoneyColumn(db_default=0)
+    refunded_duty = MoneyColumn(db_default=0)
+    refunded_duty_tax = MoneyColumn(db_default=0)
+    duties = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     discount_allocations = models.JSONField(default=list)
     properties = models.JSONField(default=list)
     requires_shipping = models.BooleanField(default=True)
@@ -75,9 +89,27 @@ class LineItem(ShopOwned):
                 violation_error_code="quantity",
             ),
             models.CheckConstraint(
+                condition=Q(
+                    refunded_quantity__lte=F("quantity"),
+                    current_quantity__lte=F("quantity") - F("refunded_quantity"),
+                ),
+                name="orders_lineitem_refunded_at_most_what_was_bought",
+                violation_error_code="quantity",
+            ),
+            models.CheckConstraint(
                 condition=Q(price__gte=0, discount__gte=0, tax__gte=0),
                 name="orders_lineitem_amounts_not_negative",
                 violation_error_code="price",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    refunded_duty__gte=0,
+                    refunded_duty__lte=F("duty"),
+                    refunded_duty_tax__gte=0,
+                    refunded_duty_tax__lte=F("duty_tax"),
+                ),
+                name="orders_lineitem_refunded_duties_at_most_what_was_paid",
+                violation_error_code="duties",
             ),
         )
         indexes = (models.Index(fields=("order", "position", "id"), name="orders_lineitem_by_order"),)
@@ -87,7 +119,10 @@ class LineItem(ShopOwned):
 
 
 class ShippingLine(ShopOwned):
-    """How an order is sent, and what that costs; ``discount`` and ``tax`` are the sums of their parts."""
+    """How an order is sent, and what that costs; ``discount`` and ``tax`` are the sums of their parts.
+
+    ``refunded`` and ``refunded_tax`` are what refunds gave back of the discounted price and of the tax.
+    """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="shipping_lines")
     title = models.CharField(max_length=255)
@@ -98,6 +133,8 @@ class ShippingLine(ShopOwned):
     price = MoneyColumn()
     discount = MoneyColumn()
     tax = MoneyColumn()
+    refunded = MoneyColumn(db_default=0)
+    refunded_tax = MoneyColumn(db_default=0)
     tax_lines = models.JSONField(default=list)
     discount_allocations = models.JSONField(default=list)
     is_removed = models.BooleanField(default=False)
@@ -108,6 +145,16 @@ class ShippingLine(ShopOwned):
             models.CheckConstraint(
                 condition=Q(price__gte=0, discount__gte=0, tax__gte=0, discount__lte=F("price")),
                 name="orders_shippingline_discount_at_most_its_price",
+                violation_error_code="price",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    refunded__gte=0,
+                    refunded__lte=F("price") - F("discount"),
+                    refunded_tax__gte=0,
+                    refunded_tax__lte=F("tax"),
+                ),
+                name="orders_shippingline_refunded_at_most_its_price",
                 violation_error_code="price",
             ),
         )

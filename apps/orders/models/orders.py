@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.customers.models import Customer
 from apps.ground.money import converted
-from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager
+from apps.ground.rows import ShopOwned, TimestampedQuerySet, VersionField, shop_manager, shop_of_many
 from apps.shops.models import App
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ PERSONAL = (
     "note_attributes",
     "landing_site",
     "referring_site",
+    "tags",
+    "po_number",
+    "source_identifier",
+    "source_url",
+    "reference",
 )
 
 
@@ -137,6 +142,7 @@ class Order(ShopOwned):
         IGNORE_POLICY = "decrement_ignoring_policy", "Take from stock, even below zero"
         OBEY_POLICY = "decrement_obeying_policy", "Take from stock as each variant's policy allows"
 
+    shop = shop_of_many()
     number = models.PositiveBigIntegerField(editable=False)
     name = models.CharField(max_length=64, editable=False)
     token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)
@@ -176,14 +182,19 @@ class Order(ShopOwned):
     subtotal_price = MoneyColumn()
     total_shipping_price = MoneyColumn()
     total_tax = MoneyColumn()
+    total_duties = MoneyColumn(db_default=0)
     total_tip_received = MoneyColumn()
     total_price = MoneyColumn()
     current_subtotal_price = MoneyColumn()
     current_total_discounts = MoneyColumn()
     current_total_tax = MoneyColumn()
+    current_total_duties = MoneyColumn(db_default=0)
     current_total_price = MoneyColumn()
     total_paid = MoneyColumn(help_text="Successful sales and captures.")
     total_refunded = MoneyColumn(help_text="Successful refunds.")
+    refund_discrepancy = MoneyColumn(
+        db_default=0, help_text="What refunds kept of what came back; negative where they gave more."
+    )
     total_weight = models.PositiveBigIntegerField(default=0, editable=False, help_text="Grams.")
     discount_codes = models.JSONField(default=list, editable=False)
     discount_applications = models.JSONField(default=list, editable=False)
@@ -242,8 +253,12 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "id"), name="orders_order_by_status"),
             models.Index(fields=("shop", "financial_status", "id"), name="orders_order_by_payment"),
             models.Index(fields=("shop", "fulfillment_status", "id"), name="orders_order_by_fulfillment"),
+            # Pairs of states of which there are few, though each by itself has many.
+            models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
+            models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
+            models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
             models.Index(fields=("shop", "customer", "id"), name="orders_order_by_customer"),
-            models.Index(fields=("customer",), name="orders_order_of_customer"),
+            models.Index(fields=("customer", "processed_at", "id"), name="orders_order_of_customer_last"),
             models.Index(fields=("shop", "name"), name="orders_order_by_name"),
             models.Index(fields=("shop", "email"), name="orders_order_by_email"),
             models.Index(fields=("shop", "created_at", "id"), name="orders_order_by_creation"),

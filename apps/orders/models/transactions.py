@@ -1,9 +1,10 @@
 """The movements of money for an order."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
+from apps.ground.money import text_of
 from apps.ground.rows import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
@@ -12,7 +13,8 @@ class Transaction(ShopOwned):
     """One movement of money, or the attempt at one; its amount is never changed.
 
     ``amount`` is in ``currency``, which is the order's or the one that the buyer saw; ``shop_amount`` is the same in
-    the order's currency. ``unsettled`` is what of an authorization can still be captured, in ``currency``.
+    the order's currency. ``unsettled`` is what of an authorization can still be captured, in ``currency``;
+    ``refunded`` what of a payment was given back or is on its way, so that no two refunds promise the same money.
     """
 
     class Kind(models.TextChoices):
@@ -38,6 +40,7 @@ class Transaction(ShopOwned):
     currency = models.CharField(max_length=3)
     shop_amount = MoneyColumn()
     unsettled = MoneyColumn()
+    refunded = MoneyColumn(db_default=0)
     authorization = models.CharField(max_length=255, blank=True)
     message = models.CharField(max_length=1000, blank=True)
     error_code = models.CharField(max_length=100, blank=True)
@@ -56,8 +59,21 @@ class Transaction(ShopOwned):
                 name="orders_transaction_amounts_not_negative",
                 violation_error_code="amount",
             ),
+            models.CheckConstraint(
+                condition=Q(refunded__gte=0, refunded__lte=F("amount")),
+                name="orders_transaction_refunded_at_most_what_was_paid",
+                violation_error_code="amount",
+            ),
         )
-        indexes = (models.Index(fields=("order", "id"), name="orders_transaction_by_order"),)
+        indexes = (
+            models.Index(fields=("order", "id"), name="orders_transaction_by_order"),
+            # Of millions of movements the few that staff must look at.
+            models.Index(
+                fields=("shop", "id"),
+                condition=Q(kind="refund", status__in=("failure", "error")),
+                name="orders_transaction_failed",
+            ),
+        )
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} of {self.amount:f} {self.currency}"
+        return f"{self.get_kind_display()} of {text_of(self.amount, self.currency)} {self.currency}"

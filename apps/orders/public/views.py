@@ -12,6 +12,7 @@ from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.orders.domain.order_status import story_of
 from apps.orders.models import Order
+from apps.orders.public.chapters import chapters_of
 from apps.shops.models import Shop
 
 # The shop's script tags run here. They come from apps, so the page has an origin of its own, in which they can reach
@@ -41,7 +42,7 @@ def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse
         if order is None:
             return _page(request, status=404)
         loader = f"{reverse('script-loader', args=[shop.domain])}?scope={ScriptTag.DisplayScope.ORDER_STATUS}"
-        return _page(request, shop=shop, loader=loader, **story_of(order))
+        return _page(request, shop=shop, loader=loader, chapters=chapters_of(order), **story_of(order))
 
 
 def _page(request: HttpRequest, *, status: int = 200, **context: object) -> HttpResponse:

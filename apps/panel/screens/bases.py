@@ -19,29 +19,36 @@ set ``topics = ""``, for services record their own events. Inline rows derive fr
 Never use ``date_hierarchy``: it reads the whole table.
 """
 
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.core.exceptions import ImproperlyConfigured
-from django.db import models, transaction
-from django.forms import BaseModelFormSet, Field, ModelChoiceField, ModelForm
+from django.db import IntegrityError, models, transaction
+from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 
+from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.panel.access import may
+from apps.panel.once import once
 from apps.panel.requests import Context, in_shop
-from apps.panel.screens import saved_views
+from apps.panel.screens import deleting, saved_views, searching
 from apps.panel.screens.extensions import Inline, added_to
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.history import ScreenHistory
 from apps.panel.screens.lists import PanelChangeList
 from apps.panel.screens.paging import BoundedPaginator
+from apps.panel.wording import in_words
 
 M = TypeVar("M", bound=models.Model)
 Row = TypeVar("Row", bound=ShopOwned)
+
+
+_DERIVING = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
 
 
 class PanelAdmin(ScreenHistory[M]):
@@ -64,6 +71,15 @@ class PanelAdmin(ScreenHistory[M]):
     list_filter_sheet = True
     show_facets = ShowFacets.NEVER  # a count per filter's choice reads the table once for each
 
+    @property
+    def media(self) -> Media:
+        """The scripts and styles of the screen, without those that derive a field from others while one types.
+
+        No screen does that in the browser; the largest of them weighs as much as all others together.
+        """
+        given: Any = super().media  # Django documents no way to read what it holds
+        return Media(css=given._css, js=[path for path in given._js if not str(path).endswith(_DERIVING)])
+
     # --- the list ---
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PanelChangeList]:
@@ -84,8 +100,18 @@ class PanelAdmin(ScreenHistory[M]):
             with transaction.atomic():
                 return super().response_action(request, queryset)
         except DomainError as refusal:
-            self.message_user(request, f"{refusal.sentence} Nothing has been changed.", messages.ERROR)
+            self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: models.QuerySet[M], search_term: str
+    ) -> tuple[models.QuerySet[M], bool]:
+        """The rows that a text finds: of each column the newest ten thousand, as far as a list counts."""
+        lookups = self.get_search_fields(request)
+        if not search_term.strip() or not lookups:
+            return queryset, False
+        most, newest = searching.bound_of(request), not searching.is_from_anywhere(request)
+        return searching.found(queryset, lookups, search_term, most=most, newest=newest), False
 
     # --- what apps above add ---
 
@@ -114,9 +140,13 @@ class PanelAdmin(ScreenHistory[M]):
         """The row, locked while it is being saved, so that of two people saving the second sees the first."""
         instance = super().get_object(request, object_id, from_field)
         if instance is not None and request.method == "POST" and transaction.get_connection().in_atomic_block:
-            self.model._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk").first()
+            self.hold(instance)
             instance = super().get_object(request, object_id, from_field)
         return instance
+
+    def hold(self, instance: M) -> None:
+        """Hold the row for a write; a screen whose service locks other rows before it holds those first."""
+        self.model._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk").first()
 
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: models.options.Options[M], object_id: str
@@ -166,23 +196,43 @@ class PanelAdmin(ScreenHistory[M]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Show or save; what a service refuses comes back on the form, with everything that was typed."""
+        """Show or save, once; what a service refuses comes back on the form, with everything that was typed."""
         extra_context = {**self._where, **(extra_context or {})}
+        show = super().changeform_view
         try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except DomainError as refusal:
-            for _, files in request.FILES.lists():
-                files[-1].seek(0)
-            in_shop(request).panel_refusal = refusal
-            return super().changeform_view(request, object_id, form_url, extra_context)
+            return cast("HttpResponse", once(request, lambda: show(request, object_id, form_url, extra_context)))
+        except DomainError as error:
+            refusal = error
+        except IntegrityError as error:
+            # Somebody else was quicker than the form's own check.
+            breach = breach_of(error)
+            if breach is None:
+                raise
+            refusal = DomainError(breach.message, field=breach.field)
+        for _, files in request.FILES.lists():
+            files[-1].seek(0)
+        in_shop(request).panel_refusal = refusal
+        return show(request, object_id, form_url, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete; a service's refusal leads back with its reason."""
         try:
             return super().delete_view(request, object_id, {**self._where, **(extra_context or {})})
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
-            return HttpResponseRedirect(self.url("change", object_id))
+            self.message_user(request, in_words(refusal), messages.ERROR)
+        except (models.ProtectedError, models.RestrictedError):
+            # Something came that keeps the row, between the page that asked and the answer.
+            self.message_user(request, "It is in use, and cannot be deleted.", messages.ERROR)
+        return HttpResponseRedirect(self.url("change", object_id))
+
+    def get_deleted_objects(
+        self, objs: "models.QuerySet[M] | Sequence[M]", request: HttpRequest
+    ) -> tuple[list[Any], dict[Any, Any], set[str], list[str]]:
+        """What the page that asks says of what goes: names of the rows, counts of the rest, what stands against it."""
+        keys = [row.pk for row in objs[: deleting.AT_ONCE + 1]]
+        rows = self.model._base_manager.filter(pk__in=keys)
+        going = deleting.going_with(rows, request, dict(self.admin_site._registry))
+        return deleting.named(list(objs[: deleting.NAMED]), self.model), going.shown(), going.forbidden, going.keeping
 
     def save_formset(
         self, request: HttpRequest, form: ModelForm[M], formset: BaseModelFormSet[Any, Any], change: bool

@@ -4,13 +4,17 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db import models
+from rest_framework.serializers import ValidationError as Refused
 
+from apps.api.resources.fields import ApiField
 from apps.events.models import Event
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import current_shop
 from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
+from apps.panel.wording import Sentences, about, sentence
 from apps.staff.domain.actors import name_of
 
 M = TypeVar("M", bound=models.Model)
@@ -44,6 +48,7 @@ class ShopOwnedForm(forms.ModelForm[M]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.error_class = Sentences
         if isinstance(self.instance, ShopOwned) and self.instance._state.adding:
             self.instance.shop = current_shop()
         for field in self.fields.values():
@@ -58,6 +63,15 @@ class ShopOwnedForm(forms.ModelForm[M]):
         field = self.fields.get(name)
         if isinstance(field, forms.ChoiceField):
             field.choices = list(choices)
+
+    @property
+    def given(self) -> Values:
+        """What is to be stored: of a new row all that was shown, of a stored one what the person changed.
+
+        A new row that is left as it was shown holds values that nobody "changed", and they are meant all the same.
+        """
+        names = self.fields if self.instance._state.adding else self.changed_data
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
     def _get_validation_exclusions(self) -> set[str]:
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
@@ -108,7 +122,7 @@ class PanelForm(ShopOwnedForm[M]):
         if self.refusal is not None:
             for field, messages in self.refusal.errors.items():
                 known = field if field in self.fields else None
-                self.add_error(known, [m if known or field == "base" else f"{field} {m}" for m in messages])
+                self.add_error(known, [m if known else about(field, m) for m in messages])
         return cleaned
 
     def _check_version(self) -> None:
@@ -117,3 +131,15 @@ class PanelForm(ShopOwnedForm[M]):
         if str(current) not in seen:
             self.conflict = Conflict(self.instance, current)
             self.add_error(None, f"{self.conflict.who} changed this meanwhile. Nothing has been saved yet.")
+
+
+def read_as(field: ApiField, value: object) -> Any:
+    """What the interface makes of a value that somebody typed.
+
+    Raises:
+        ValidationError: It does not fit.
+    """
+    try:
+        return field.run_validation(value)
+    except Refused as error:
+        raise ValidationError([sentence(str(detail)) for detail in error.detail]) from None

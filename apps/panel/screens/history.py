@@ -49,6 +49,11 @@ class ScreenHistory(ScreenPages[M]):
         """Record ``<topics>/<verb>`` for this person, now."""
         record_event(f"{self.topics}/{verb}", instance, changes=changes, **self.by(request))
 
+    def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
+        """Save the row, unless a form is sent back as it was: that moves no time stamp."""
+        if not change or form.has_changed():
+            super().save_model(request, obj, form, change)
+
     def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
         """Save what hangs on the row, then record what happened to all of it."""
         super().save_related(request, form, formsets, change)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ALL_VAR
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from apps.panel.requests import Context
@@ -37,6 +37,16 @@ class PanelChangeList(ThemedChangeList):
         """The rows of the page."""
         self.list_per_page: int = page_size(request, self.model_admin.list_per_page)
         super().get_results(request)
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
+        """Rows that are equal in the column that was asked for follow its direction by id: so one index serves both."""
+        *columns, last = super().get_ordering(request, queryset)
+        if not columns or str(last).lstrip("-") not in {"id", "pk"}:
+            return [*columns, last]
+        descends = (
+            columns[-1].startswith("-") if isinstance(columns[-1], str) else getattr(columns[-1], "descending", False)
+        )
+        return [*columns, "-pk" if descends else "pk"]
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:

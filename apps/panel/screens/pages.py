@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.text import capfirst
 
 from apps.panel.menu import Menu
+from apps.panel.once import once_or_back
 from apps.panel.requests import By, Context, in_shop
 from apps.panel.theme import ThemedAdmin
 from apps.shops.models import Shop
@@ -20,6 +21,13 @@ from apps.staff.domain.actors import actor_of
 
 M = TypeVar("M", bound=Model)
 View = Callable[..., HttpResponseBase]
+
+
+def _working_once(view: View, keyed: bool) -> View:
+    def working(request: HttpRequest, /, *args: object, **kwargs: object) -> HttpResponseBase:
+        return once_or_back(request, lambda: view(request, *args, **kwargs), keyed=keyed)
+
+    return update_wrapper(working, view)
 
 
 class ScreenPages(ThemedAdmin[M]):
@@ -48,11 +56,14 @@ class ScreenPages(ThemedAdmin[M]):
         base = {**self.admin_site.each_context(request), **self._where, "title": title, "opts": self.opts}
         return TemplateResponse(request, template, base | context)
 
-    def action_url(self, route: str, view: View, name: str) -> URLPattern:
-        """A route for ``get_urls``: named ``<app>_<model>_<name>``, checked like every page."""
+    def action_url(self, route: str, view: View, name: str, *, keyed: bool = False) -> URLPattern:
+        """A route for ``get_urls``: named ``<app>_<model>_<name>``, checked like every page; its forms work once.
+
+        With ``keyed`` it takes no submission without a form's key.
+        """
 
         def wrapper(*args: object, **kwargs: object) -> HttpResponseBase:
-            return self.admin_site.admin_view(view)(*args, **kwargs)
+            return self.admin_site.admin_view(_working_once(view, keyed))(*args, **kwargs)
 
         wrapper.model_admin = self  # type: ignore[attr-defined]
         named = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
@@ -78,7 +89,8 @@ class ScreenPages(ThemedAdmin[M]):
         Raises:
             Http404: The shop has none.
         """
-        instance = self.get_object(request, unquote(object_id))
+        # Django's, which locks nothing: a workflow takes its locks in an order of its own.
+        instance = super().get_object(request, unquote(object_id))
         if instance is None:
             raise Http404(f"No {self.opts.verbose_name} {object_id}")
         return instance

@@ -1,7 +1,7 @@
 """The apps of a shop: install, scopes, tokens, uninstall."""
 
-from datetime import datetime, timedelta
-from typing import TypeAlias, TypedDict
+from datetime import datetime
+from typing import TypeAlias, TypedDict, cast
 
 from django.contrib import admin, messages
 from django.db import transaction
@@ -9,25 +9,26 @@ from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
 from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.once import form_key, posted, spend
+from apps.panel.once import once_or_back, posted
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.seen import MEANWHILE, changed_meanwhile, mark
 from apps.panel.theme import display
-from apps.shops.admin import departures, scope_fields, tokens
+from apps.panel.wording import in_words
+from apps.shops.admin import approving, departures, purchases, scope_fields, tokens
 from apps.shops.domain import installing
+from apps.shops.domain import purchases as purchasing
+from apps.shops.domain.authorizing import asked_beyond
 from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
-from apps.shops.models import AccessToken, App, Installation
+from apps.shops.models import AccessToken, App, AppPurchase, Installation
 
-OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
-SPENT = "This form was sent already, so nothing happened again. A token is shown once; make another if it is lost."
 
 
 class _LastUse(TypedDict):
@@ -83,31 +84,46 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     def get_urls(self) -> list[URLPattern]:
         """The pages of tokens and scopes besides Django's own."""
         return [
+            self.action_url("authorize/", self.authorize_view, "authorize"),
+            self.action_url("<path:object_id>/review/", self.review_view, "review"),
             self.action_url("<path:object_id>/scopes/", self.scopes_view, "scopes"),
-            self.action_url("<path:object_id>/tokens/new/", self.new_token_view, "new_token"),
-            self.action_url("<path:object_id>/tokens/rotate/", self.rotate_view, "rotate"),
+            self.action_url("<path:object_id>/tokens/new/", self.new_token_view, "new_token", keyed=True),
+            self.action_url("<path:object_id>/tokens/rotate/", self.rotate_view, "rotate", keyed=True),
             self.action_url("<path:object_id>/tokens/<int:token_id>/revoke/", self.revoke_view, "revoke"),
+            self.action_url("<path:object_id>/purchases/new/", self.new_purchase_view, "new_purchase", keyed=True),
+            self.action_url("<path:object_id>/purchases/<int:purchase_id>/", self.decide_view, "decide"),
             *super().get_urls(),
         ]
 
     # --- pages ---
+
+    def authorize_view(self, request: HttpRequest) -> HttpResponse:
+        """Ask whether an app may have what it asks for."""
+        require(request, "shops.add_installation")
+        return approving.answer(self, request)
+
+    def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask whether an app may have what its registration asks for by now."""
+        require(request, "shops.add_installation")
+        return approving.review(self, request, self.row_or_404(request, object_id).app)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Install a new app."""
         require(request, "shops.add_installation")
         form = scope_fields.NewAppForm(posted(request))
         if request.method == "POST" and form.is_valid():
-            if not spend(request):
-                return self._already_done(request, self.url("changelist"))
-            return self._install(request, form)
-        return self.page(request, "panel/apps/install.html", "Install an app", form=form, form_key=form_key(request))
+            return cast("HttpResponse", once_or_back(request, lambda: self._install(request, form), keyed=True))
+        return self.page(request, "panel/apps/install.html", "Install an app", form=form)
 
     @transaction.atomic
     def _install(self, request: HttpRequest, form: scope_fields.NewAppForm) -> HttpResponse:
         actor, now = self.actor(request), timezone.now()
         values = form.cleaned_data
         app = installing.create_app(
-            name=values["name"], distribution=App.Distribution.PRIVATE, application_url=values["application_url"]
+            name=values["name"],
+            distribution=App.Distribution.PRIVATE,
+            application_url=values["application_url"],
+            owner=self.shop(request),
         )
         installation = installing.install(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
         token = issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
@@ -125,12 +141,15 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             installation.app.name,
             original=installation,
             scopes=scope_fields.in_words(installation.scopes),
+            more=[words for words, _ in scope_fields.in_words(asked_beyond(installation))],
+            kept_here=may(request, "shops.view_app") and installation.app.owner_id == self.shop(request).pk,
+            may_approve=may(request, "shops.add_installation"),
             tokens=tokens.lines(installation) if may(request, "shops.view_accesstoken") else None,
             may_change=may(request, CHANGE),
             may_add_token=may(request, ADD_TOKEN),
             may_revoke=may(request, DELETE_TOKEN),
             may_uninstall=may(request, "shops.delete_installation"),
-            form_key=form_key(request),
+            **purchases.listed(request, installation),
         )
 
     def scopes_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -138,12 +157,14 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         require(request, CHANGE)
         installation = self.row_or_404(request, object_id)
         form = scope_fields.ScopesForm(posted(request), scopes=installation.scopes)
+        if request.method == "POST" and form.is_valid() and changed_meanwhile(request, installation.scopes):
+            form.add_error(None, MEANWHILE)
         if request.method == "POST" and form.is_valid():
             installing.install(installation.app, self.shop(request), scopes=form.scopes, **self.by(request))
             self.message_user(request, "Saved. It applies from the app's next request.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        title = f"What {installation.app.name} may do"
-        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form)
+        title, seen = f"What {installation.app.name} may do", mark(installation.scopes)
+        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=seen)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Uninstall, after showing what goes."""
@@ -153,7 +174,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             try:
                 installing.uninstall(installation, **self.by(request))
             except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
             else:
                 self.message_user(request, f"{installation.app.name} is uninstalled.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
@@ -167,8 +188,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         """Make a further token and show it this once."""
         require(request, ADD_TOKEN)
         installation = self.row_or_404(request, object_id)
-        if refused := self._not_once(request, installation):
-            return refused
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
         token = issue_token(installation, **self.by(request))
         return self._show_once(request, installation, token)
 
@@ -176,9 +197,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         """Make a new token; the others live on for a while, so that the app can be switched over."""
         require(request, ADD_TOKEN)
         installation = self.row_or_404(request, object_id)
-        if refused := self._not_once(request, installation):
-            return refused
-        overlap = OVERLAPS.get(request.POST.get("overlap", ""))
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        overlap = tokens.OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
             self.message_user(request, "Choose how long the old tokens shall live on.", messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
@@ -202,37 +223,57 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         title = "Revoke a token"
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
-    def _not_once(self, request: HttpRequest, installation: Installation) -> HttpResponse | None:
-        """What stands against making a token now: the method, or a form that was sent before."""
+    # --- purchases ---
+
+    def new_purchase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask this shop to pay an app once, on its maker's behalf."""
+        require(request, purchases.DECIDE)
+        installation = self.row_or_404(request, object_id)
+        form = purchases.PurchaseForm(posted(request), installation)
+        if request.method == "POST" and form.is_valid():
+            try:
+                purchasing.offer(installation, **form.cleaned_data, **self.by(request))
+            except DomainError as refusal:
+                form.refuse(refusal)
+            else:
+                self.message_user(request, "Asked. It waits two days for a decision.", messages.SUCCESS)
+                return HttpResponseRedirect(self.url("change", installation.pk))
+        title = f"A purchase of {installation.app.name}"
+        return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
+
+    def decide_view(self, request: HttpRequest, object_id: str, purchase_id: int) -> HttpResponse:
+        """Approve or decline what an app asked for."""
+        require(request, purchases.DECIDE)
+        installation = self.row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        return None if spend(request) else self._already_done(request, self.url("change", installation.pk))
-
-    def _already_done(self, request: HttpRequest, address: str) -> HttpResponse:
-        self.message_user(request, SPENT, messages.WARNING)
-        return HttpResponseRedirect(address)
+        rows = AppPurchase.rows().filter(installation=installation, pk=purchase_id)
+        purchase = rows.select_related("shop", "installation").first()
+        if purchase is None:
+            raise Http404("The app asked for no such purchase.")
+        decision = request.POST.get("decision")
+        if decision not in {"approve", "decline"}:
+            self.message_user(request, "Choose whether it is approved.", messages.ERROR)
+            return HttpResponseRedirect(self.url("change", installation.pk))
+        try:
+            purchasing.decide(purchase, approve=decision == "approve", **self.by(request))
+        except DomainError as refusal:
+            self.message_user(request, in_words(refusal), messages.ERROR)
+        else:
+            self.message_user(request, f"{purchase.name} is {decision}d.", messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", installation.pk))
 
     def _show_once(
         self, request: HttpRequest, installation: Installation, token: str, secret: str = ""
     ) -> HttpResponse:
-        """The answer that holds the token. It is neither stored nor redirected to, so no later request can show it."""
-        response = self.page(
-            request,
-            "panel/apps/token.html",
-            f"{installation.app.name} is ready" if secret else "The new token",
-            original=installation,
-            token=token,
-            secret=secret,
-            api_key=installation.app.api_key,
-        )
-        add_never_cache_headers(response)
-        return response
+        title = f"{installation.app.name} is ready" if secret else "The new token"
+        onward = self.url("change", installation.pk)
+        shown: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
+        return tokens.shown_once(self, request, title, onward=onward, app=installation.app, **shown)
 
 
 def _installed(request: HttpRequest) -> home.Figure:
     return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), "installed")
 
 
-home.add_card(
-    home.Card("Apps", "extension", "shops.view_installation", "shops_installation_changelist", _installed, order=60)
-)
+home.add_card(home.Card("Apps", "extension", "shops.view_installation", Installation, _installed, order=60))

@@ -10,12 +10,16 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from apps.ground.money import is_currency
 from apps.panel.addresses import panel_url
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import PanelAdmin
-from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.forms import PanelForm, Values
 from apps.panel.theme import ThemedSelect
+from apps.shops.admin.rates import PresentmentField
+from apps.shops.domain.currency import CurrencyRefused, check_currency
+from apps.shops.domain.presentment import PresentmentRefused, check_presentments
 from apps.shops.models import Shop
 
 ENGLISH = Locale("en")
@@ -28,7 +32,7 @@ def _countries() -> list[tuple[str, str]]:
 
 def _currencies() -> list[tuple[str, str]]:
     known = ((currency.alpha_3, currency.name) for currency in pycountry.currencies)
-    return sorted((code, f"{code} – {name}") for code, name in known)
+    return sorted((code, f"{code} – {name}") for code, name in known if is_currency(code))
 
 
 def _languages() -> list[tuple[str, str]]:
@@ -43,15 +47,15 @@ class ShopForm(PanelForm[Shop]):
         model = Shop
         fields = "__all__"
 
-    presentment_currencies = forms.CharField(
+    presentment_currencies = PresentmentField(
         required=False,
         label="Further currencies",
-        help_text="Currencies that customers may pay in beside the shop's own, e.g. EUR, GBP.",
+        help_text="Customers see prices in these, too: converted by the rate (units of the currency for one of the "
+        "shop's) and rounded, or as fixed at a variant. Without a rate, fixed prices alone are shown.",
     )
 
     def prepare(self) -> None:
         """Standard codes as choices."""
-        self.initial["presentment_currencies"] = ", ".join(self.instance.presentment_currencies or [])
         for name, choices in (
             ("country_code", _countries()),
             ("currency", _currencies()),
@@ -70,14 +74,26 @@ class ShopForm(PanelForm[Shop]):
             choices=choices, label=plain.label, help_text=plain.help_text, widget=ThemedSelect(), required=True
         )
 
-    def clean_presentment_currencies(self) -> list[str]:
-        """Codes that exist, once each."""
-        known = dict(_currencies())
-        codes = [code.strip().upper() for code in self.cleaned_data["presentment_currencies"].split(",")]
-        codes = sorted({code for code in codes if code})
-        if unknown := [code for code in codes if code not in known]:
-            raise forms.ValidationError(f"No such currency: {', '.join(unknown)}")
-        return codes
+    def clean_currency(self) -> str:
+        """Not another one once there is money in the books."""
+        wanted: str = self.cleaned_data["currency"]
+        try:
+            check_currency(self.instance, wanted)
+        except CurrencyRefused as refusal:
+            raise forms.ValidationError(f"The currency {'; '.join(refusal.errors['currency'])}.") from None
+        return wanted
+
+    def clean(self) -> Values | None:
+        """The further currencies, beside the currency that the shop has then."""
+        cleaned = super().clean()
+        if cleaned and "presentment_currencies" in cleaned:
+            own = cleaned.get("currency") or self.instance.currency
+            try:
+                cleaned["presentment_currencies"] = check_presentments(cleaned["presentment_currencies"], own)
+            except PresentmentRefused as refusal:
+                messages = refusal.errors["presentment_currencies"]
+                self.add_error("presentment_currencies", [f"{message}." for message in messages])
+        return cleaned
 
 
 @admin.register(Shop)

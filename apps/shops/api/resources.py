@@ -98,7 +98,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     setup_required = Constant(False)
     pre_launch_enabled = Constant(False)
     enabled_presentment_currencies = Computed(
-        lambda _, currencies, own: currencies or [own],
+        lambda _, further, own: [own, *(row["currency"] for row in further if row["currency"] != own)],
         "presentment_currencies",
         "currency",
         schema={"type": "array", "items": {"type": "string"}},

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from apps.ground.errors import DomainError
+from apps.ground.money import currencies
 from apps.ground.phrases import TAKEN
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.records import record
@@ -66,7 +67,7 @@ def _check_codes(shop: Shop) -> None:
     """Standard codes must exist: a shop in an unknown time zone, for one, could not be shown at all."""
     standards: dict[str, tuple[str, Container[str]]] = {
         "timezone": ("IANA time zone", zoneinfo.available_timezones()),
-        "currency": ("ISO 4217 currency", {currency.alpha_3 for currency in pycountry.currencies}),
+        "currency": ("currency that prices can be kept in", currencies()),
         "country_code": ("ISO 3166 country", {country.alpha_2 for country in pycountry.countries}),
     }
     given = {name: getattr(shop, name) for name in standards}

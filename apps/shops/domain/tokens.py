@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.installing import NotInstalled
@@ -13,8 +12,22 @@ from apps.shops.models import TOKEN_PREFIX, AccessToken, Installation, new_token
 
 
 @transaction.atomic
-def issue_token(installation: Installation, *, actor: str, at: datetime) -> str:
+def issue_token(
+    installation: Installation,
+    *,
+    actor: str,
+    at: datetime,
+    user_id: int | None = None,
+    expires_at: datetime | None = None,
+) -> str:
     """Make an access token; it is returned this once and cannot be read again.
+
+    Args:
+        installation: What it opens.
+        actor: Who makes it.
+        at: When.
+        user_id: The staff member as whom it acts, and within whose permissions.
+        expires_at: When it ends.
 
     Raises:
         NotInstalled: The app was uninstalled.
@@ -30,6 +43,8 @@ def issue_token(installation: Installation, *, actor: str, at: datetime) -> str:
             prefix=token[: len(TOKEN_PREFIX) + 4],
             created_by=actor,
             created_at=at,
+            user_id=user_id,
+            expires_at=expires_at,
         )
         record("access_tokens/create", row, actor=actor, at=at)
     return token
@@ -37,10 +52,11 @@ def issue_token(installation: Installation, *, actor: str, at: datetime) -> str:
 
 @transaction.atomic
 def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Make a new token and let the others live for the overlap only; returns the new one, this once."""
+    """Make a new token and let the others live for the overlap at most; returns the new one, this once."""
     with shop_scope(installation.shop):
         usable = AccessToken.objects.filter(
-            Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+            # One that ends sooner anyway does not live longer by this.
+            Q(expires_at=None) | Q(expires_at__gt=at + overlap),
             installation=installation,
             installation__uninstalled_at=None,
             revoked_at=None,

@@ -9,6 +9,9 @@ from apps.shops.models.apps import (
     new_token,
     token_digest,
 )
+from apps.shops.models.authorizations import AuthorizationCode
+from apps.shops.models.purchases import AppPurchase
+from apps.shops.models.retiring import RetiringSecret
 from apps.shops.models.shops import DOMAIN, Shop
 
 __all__ = [
@@ -16,7 +19,10 @@ __all__ = [
     "TOKEN_PREFIX",
     "AccessToken",
     "App",
+    "AppPurchase",
+    "AuthorizationCode",
     "Installation",
+    "RetiringSecret",
     "Shop",
     "actor_of",
     "new_token",

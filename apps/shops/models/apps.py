@@ -6,6 +6,7 @@ the shop granted. An ``AccessToken`` belongs to one installation and is stored a
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import models
@@ -13,6 +14,7 @@ from django.db.models import Q
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
+from apps.shops.models.redirects import check_redirect_urls
 from apps.shops.models.scopes import expand
 from apps.shops.models.secrets import SecretField
 
@@ -20,7 +22,15 @@ TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
 
 
 class App(Timestamped):
-    """A program that works for shops; its secret signs what we send to it."""
+    """A program that works for shops; its secret signs what we send to it, and proves who asks for a token.
+
+    Attributes:
+        redirect_urls: Where people may be led after they approved, each as it stands here to the letter.
+        scopes: What it asks shops for, see ``registered``.
+        owner: The shop that registered it and keeps it; None where the operator does.
+        retired_at: Since when its registration is no more: its key opens nothing, no shop can have it, and no page
+            shows it. The row stays, as audit logs name who did what.
+    """
 
     class Distribution(models.TextChoices):
         CUSTOM = "custom", "Custom: made for chosen shops"
@@ -32,7 +42,18 @@ class App(Timestamped):
     api_secret = SecretField(editable=False)
     distribution = models.CharField(max_length=20, choices=Distribution, default=Distribution.CUSTOM)
     application_url = models.URLField(max_length=2048, blank=True)
-    redirect_urls = models.JSONField(default=list, blank=True)
+    redirect_urls = models.JSONField(default=list, blank=True, validators=[check_redirect_urls])
+    scopes = models.JSONField(default=list, null=True, blank=True)
+    owner = models.ForeignKey(
+        "shops.Shop",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+        editable=False,
+    )
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 
@@ -42,6 +63,11 @@ class App(Timestamped):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def registered(self) -> list[str]:
+        """The scopes that it asks shops for; where there are none, each request for approval names its own."""
+        return self.scopes or []
+
 
 class Installation(ShopOwned):
     """An app at work in a shop, with the scopes that the shop granted it."""
@@ -50,6 +76,9 @@ class Installation(ShopOwned):
     scopes = models.JSONField(default=list)
     uninstalled_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
+
+    # What it had before the change that is being told of.
+    previous_scopes: Sequence[str] = ()
 
     class Meta:
         ordering = ("app__name", "id")

@@ -16,6 +16,7 @@ RESOURCES = {
     "mobile_platform_applications": "mobile app registrations",
     "customers": "customers and their addresses",
     "orders": "orders, transactions and refunds",
+    "payment_handlers": "payment handlers of the checkout",
     "marketplace_orders": "refunds of marketplace orders",
     "fulfillments": "fulfillment services",
     "merchant_managed_fulfillment_orders": "fulfillment orders at the shop's own locations",
@@ -27,6 +28,8 @@ SCOPES: dict[str, str] = {
     **{f"read_{word}": f"See {label}" for word, label in RESOURCES.items()},
     **{f"write_{word}": f"See and change {label}" for word, label in RESOURCES.items()},
     "read_users": "See the staff of the shop",
+    "write_metafields": "Change the shop's own metafields",
+    "write_past_refunds": "Import refunds that were made earlier, as an app from the marketplace",
     "write_theme_code": "Change theme files as a marketplace app",
 }
 

@@ -65,7 +65,11 @@ class Shop(Timestamped):
         help_text="From this day on, staff enter this shop with a second factor only. Until then they are reminded.",
     )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
+    listening_version = models.BigIntegerField(db_default=0, default=0, editable=False)
     version = VersionField()
+
+    # When ``listening_version`` was read, in seconds of the monotonic clock.
+    listening_read_at: float = 0.0
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 

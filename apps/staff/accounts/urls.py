@@ -1,24 +1,29 @@
-"""The account pages: of allauth's only those that staff need."""
+"""The account pages: of allauth's only those that staff need.
+
+Who is not in yet may open the way in: login, logout, a forgotten password, the code at the login. Every other page asks
+for what the panel asks for: the second factor where the person has one, and where the installation requires one only
+the pages that set it up open without it.
+"""
+
+from collections.abc import Callable
 
 from allauth.account import views as account
 from allauth.mfa.base import views as factor
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as totp
-from django.urls import path, re_path
+from django.http import HttpResponseBase
+from django.urls import URLPattern, path, re_path
 
+from apps.panel.doors import full_staff_only, staff_only
 from apps.staff.accounts import views as own
 
-urlpatterns = [
+_View = Callable[..., HttpResponseBase]
+
+_way_in = [
     path("login/", own.LoginView.as_view(), name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("inactive/", account.account_inactive, name="account_inactive"),
-    path("profile/", own.profile, name="profile"),
-    path("sessions/end-others/", own.end_others, name="sessions_end_others"),
-    path("sessions/<int:pk>/end/", own.end_session, name="sessions_end"),
-    path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
-    path("password/change/", account.password_change, name="account_change_password"),
-    path("password/set/", account.password_set, name="account_set_password"),
-    path("password/reset/", account.password_reset, name="account_reset_password"),
+    path("password/reset/", own.PasswordResetView.as_view(), name="account_reset_password"),
     path("password/reset/done/", account.password_reset_done, name="account_reset_password_done"),
     re_path(
         r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
@@ -26,12 +31,33 @@ urlpatterns = [
         name="account_reset_password_from_key",
     ),
     path("password/reset/key/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"),
-    path("2fa/", factor.index, name="mfa_index"),
     path("2fa/authenticate/", factor.authenticate, name="mfa_authenticate"),
-    path("2fa/reauthenticate/", factor.reauthenticate, name="mfa_reauthenticate"),
-    path("2fa/totp/activate/", own.ActivateTOTPView.as_view(), name="mfa_activate_totp"),
-    path("2fa/totp/deactivate/", totp.deactivate_totp, name="mfa_deactivate_totp"),
-    path("2fa/recovery-codes/", codes.view_recovery_codes, name="mfa_view_recovery_codes"),
-    path("2fa/recovery-codes/generate/", codes.generate_recovery_codes, name="mfa_generate_recovery_codes"),
-    path("2fa/recovery-codes/download/", codes.download_recovery_codes, name="mfa_download_recovery_codes"),
+]
+
+
+def _set_up(route: str, view: _View, name: str) -> URLPattern:
+    """A page on the way to a second factor, which is open while one is still missing."""
+    return path(route, staff_only(view), name=name)
+
+
+def _own(route: str, view: _View, name: str) -> URLPattern:
+    """A page of one's own account."""
+    return path(route, full_staff_only(view), name=name)
+
+
+urlpatterns = [
+    *_way_in,
+    _set_up("reauthenticate/", account.reauthenticate, "account_reauthenticate"),
+    _set_up("2fa/", factor.index, "mfa_index"),
+    _set_up("2fa/reauthenticate/", factor.reauthenticate, "mfa_reauthenticate"),
+    _set_up("2fa/totp/activate/", own.ActivateTOTPView.as_view(), "mfa_activate_totp"),
+    _own("profile/", own.profile, "profile"),
+    _own("sessions/end-others/", own.end_others, "sessions_end_others"),
+    _own("sessions/<int:pk>/end/", own.end_session, "sessions_end"),
+    _own("password/change/", account.password_change, "account_change_password"),
+    _own("password/set/", account.password_set, "account_set_password"),
+    _own("2fa/totp/deactivate/", totp.deactivate_totp, "mfa_deactivate_totp"),
+    _own("2fa/recovery-codes/", codes.view_recovery_codes, "mfa_view_recovery_codes"),
+    _own("2fa/recovery-codes/generate/", codes.generate_recovery_codes, "mfa_generate_recovery_codes"),
+    _own("2fa/recovery-codes/download/", codes.download_recovery_codes, "mfa_download_recovery_codes"),
 ]

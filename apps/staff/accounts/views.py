@@ -1,10 +1,13 @@
 """The pages of a person's own account that differ from allauth's, and the profile."""
 
+import logging
 import time
+from smtplib import SMTPException
 from typing import Any, cast
 
 from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.views import LoginView as AllauthLoginView
+from allauth.account.views import PasswordResetView as AllauthPasswordResetView
 from allauth.mfa.totp.views import ActivateTOTPView as AllauthActivateTOTPView
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.usersessions.models import UserSession
@@ -14,11 +17,12 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 
-from apps.panel.access import staff_only
 from apps.panel.once import posted
 from apps.staff.domain import sessions
 from apps.staff.domain.access import shops_of
 from apps.staff.models import User
+
+logger = logging.getLogger(__name__)
 
 
 class LoginView(AllauthLoginView):
@@ -33,12 +37,30 @@ class LoginView(AllauthLoginView):
         return response
 
 
-class ActivateTOTPView(AllauthActivateTOTPView):
-    """Setting up a second factor; the code that proves it also counts for this session, which needs no new login."""
+class PasswordResetView(AllauthPasswordResetView):
+    """Asking for a link by which to choose a password; the answer is the same whoever asks."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Activate, and note the proof."""
+        """Send it; a mail server that is away shows in the log, and tells nobody which addresses are known."""
+        try:
+            response: HttpResponse = super().form_valid(form)
+        except (OSError, SMTPException):
+            logger.exception("A link for choosing a password could not be sent.")
+            response = redirect(self.get_success_url())
+        return response
+
+
+class ActivateTOTPView(AllauthActivateTOTPView):
+    """Setting up a second factor; the code that proves it also counts for this session, which needs no new login.
+
+    All other sessions were opened without it, and end.
+    """
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Activate, note the proof, and sign out everywhere else."""
         response: HttpResponse = super().form_valid(form)
+        for other in _other_sessions(self.request):
+            other.end()
         session = self.request.session
         proof = {"method": "mfa", "type": "totp", "at": time.time()}
         session[AUTHENTICATION_METHODS_SESSION_KEY] = [*session.get(AUTHENTICATION_METHODS_SESSION_KEY, []), proof]
@@ -55,7 +77,6 @@ class ProfileForm(forms.ModelForm[User]):
         widgets = {"bio": forms.Textarea(attrs={"rows": 3})}
 
 
-@staff_only
 def profile(request: HttpRequest) -> HttpResponse:
     """One's own profile; it needs no permission and no shop."""
     user = cast("User", request.user)
@@ -73,7 +94,6 @@ def profile(request: HttpRequest) -> HttpResponse:
     return render(request, "outside/profile.html", context)
 
 
-@staff_only
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     """Log one of the person's other sessions out."""
     if request.method != "POST":
@@ -86,7 +106,6 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("profile")
 
 
-@staff_only
 def end_others(request: HttpRequest) -> HttpResponse:
     """Log the person out everywhere but here."""
     if request.method != "POST":

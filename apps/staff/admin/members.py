@@ -1,7 +1,7 @@
 """The staff of a shop as staff see it: who works here, what each may do, inviting and removing."""
 
 from datetime import datetime
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict, cast
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
@@ -15,15 +15,17 @@ from apps.ground.errors import DomainError
 from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
-from apps.panel.once import posted
+from apps.panel.once import once_or_back, posted
 from apps.panel.requests import Context, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.seen import MEANWHILE, changed_meanwhile, mark
 from apps.panel.theme import display
+from apps.panel.wording import in_words
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
 from apps.staff.domain.permissions import grant, grant_custom
 from apps.staff.mails import send_invitation
-from apps.staff.models import Membership
+from apps.staff.models import Membership, User
 
 VIEW, ADD, CHANGE = "staff.view_membership", "staff.add_membership", "staff.change_membership"
 DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
@@ -99,15 +101,24 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         require(request, ADD)
         by = in_shop(request).user
         form = InviteForm(posted(request), grantable=memberships.grantable(by))
+        invited: list[User] = []
+
+        def invite() -> HttpResponse:
+            place = memberships.invite(self.shop(request), by=by, at=timezone.now(), **form.values)
+            invited.append(place.user)
+            return HttpResponseRedirect(self.url("changelist"))
+
         if request.method == "POST" and form.is_valid():
             try:
-                place = memberships.invite(self.shop(request), by=by, at=timezone.now(), **form.values)
+                answer = once_or_back(request, invite)
             except DomainError as refusal:
                 form.refuse(refusal)
             else:
-                send_invitation(request, place.user)
-                self.message_user(request, f"{place.user.email} is invited.", messages.SUCCESS)
-                return HttpResponseRedirect(self.url("changelist"))
+                # The mail server is asked after the transaction: it may take its time.
+                for user in invited:
+                    send_invitation(request, user)
+                    self.message_user(request, f"{user.email} is invited.", messages.SUCCESS)
+                return cast("HttpResponse", answer)
         return self.page(request, "panel/staff/invite.html", "Invite to the staff", form=form)
 
     def change_view(
@@ -123,6 +134,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         )
         if request.method == "POST":
             require(request, CHANGE)
+            if form.is_valid() and changed_meanwhile(request, place.permissions, place.account_owner):
+                form.add_error(None, MEANWHILE)
             if form.is_valid() and self._save(request, place, form):
                 return HttpResponseRedirect(self.url("change", place.pk))
         return self.page(
@@ -131,6 +144,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             str(place.user),
             original=place,
             form=form,
+            seen=mark(place.permissions, place.account_owner),
             editable=editable,
             is_self=place.user_id == by.pk,
             may_activate=may(request, ACTIVATE) and place.user_id != by.pk,
@@ -158,7 +172,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             try:
                 memberships.remove(place, by=in_shop(request).user, at=timezone.now())
             except DomainError as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
+                self.message_user(request, in_words(refusal), messages.ERROR)
                 return HttpResponseRedirect(self.url("change", place.pk))
             self.message_user(request, f"{place.user} no longer works in this shop.", messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
@@ -174,7 +188,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         try:
             memberships.set_active(place, active=active, by=in_shop(request).user, at=timezone.now())
         except DomainError as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
+            self.message_user(request, in_words(refusal), messages.ERROR)
         else:
             done = "can log in again" if active else "can no longer log in"
             self.message_user(request, f"{place.user} {done}.", messages.SUCCESS)
@@ -195,4 +209,4 @@ def _members(request: HttpRequest) -> home.Figure:
     return home.Figure(Membership.rows().count(), "work here")
 
 
-home.add_card(home.Card("Staff", "group", VIEW, "staff_membership_changelist", _members, order=70))
+home.add_card(home.Card("Staff", "group", VIEW, Membership, _members, order=70))

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError
+from apps.ground.errors import DomainError, Gone
 from apps.shops.models import AccessToken, Shop
 from apps.staff.domain.actors import actor_of
 from apps.staff.domain.permissions import NAMES
@@ -175,9 +175,15 @@ def set_active(place: Membership, *, active: bool, by: User, at: datetime) -> No
 
 
 def _locked(place: Membership) -> Membership:
-    """The place as it is now, held until the transaction ends; all of them, for they decide who is the last owner."""
-    rows = Membership.rows().select_for_update().order_by("pk").select_related("user")
-    return next(row for row in rows if row.pk == place.pk)
+    """The place as it is now, held until the transaction ends; all of them, for they decide who is the last owner.
+
+    Raises:
+        Gone: It was taken away meanwhile.
+    """
+    rows = {row.pk: row for row in Membership.rows().select_for_update().order_by("pk").select_related("user")}
+    if place.pk not in rows:
+        raise Gone
+    return rows[place.pk]
 
 
 def _check_place(place: Membership, by: User) -> None:

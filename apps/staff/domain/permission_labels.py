@@ -13,7 +13,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Orders": {
         "orders": "See orders and comment on them",
-        "edit_orders": "Fulfil, cancel and refund orders",
+        "edit_orders": "Fulfil, change and cancel orders",
+        "refund_orders": "Refund orders",
         "export_orders": "Export orders",
         "draft_orders": "Draft orders",
         "export_draft_orders": "Export draft orders",
@@ -49,7 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "billing_charges": "See charges",
         "billing_invoices_view": "See invoices",
         "billing_payment_methods_view": "See payment methods",
-        "platform_payments_accounts": "Manage payout accounts",
+        "platform_payments_accounts": "Manage payment handlers and payout accounts",
         "platform_payments_transfers": "See payouts",
     },
     "Staff": {

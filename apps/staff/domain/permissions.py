@@ -1,7 +1,7 @@
 """The permission names of staff, and the Django permissions that each grants in the panel.
 
-The names come from the interface (spec part A, User); what each grants is decided in ``GRANTS``. Later domains add
-their rows with ``grant``.
+The names come from the interface (spec part A, User), but for ``refund_orders``, which is ours; what each grants,
+domains say with ``grant``.
 """
 
 from collections import defaultdict
@@ -36,6 +36,7 @@ NAMES = (
     "reports",
     "platform_payments_accounts",
     "platform_payments_transfers",
+    "refund_orders",
     "staff_audit_log_view",
     "staff_management_activation",
     "staff_management_create",

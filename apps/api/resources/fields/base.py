@@ -47,9 +47,11 @@ class ApiField(AnyField):
             too common to cost a call.
         omitted_when_null: Whether an object without a value lacks the key; for fields of a resource itself.
         schema: Its JSON schema, where that does not follow from the kind of field.
+        shown: The versions that show it, where others only take it.
     """
 
     gate: Gate = ALWAYS
+    shown: Gate = ALWAYS
     schema: Schema | None = None
     inline: ClassVar[str | None] = None
     omitted_when_null = False

@@ -15,7 +15,8 @@ from apps.api.resources.fields.base import ApiField, Render
 from apps.api.resources.fields.options import FieldOptions, TextOptions
 from apps.api.shapes import Schema
 from apps.ground.dates import NotADate, parse_moment
-from apps.ground.phrases import INVALID, too_long, too_many
+from apps.ground.phrases import INVALID, at_least
+from apps.ground.tags import canonical, fault_of
 from apps.ground.tenancy import current_shop
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
@@ -63,6 +64,11 @@ class UrlField(TextField):
         """Check the URL's form."""
         super().__init__(**options)
         self.validators.append(URLValidator(schemes=list(schemes), message=INVALID))
+
+    def to_internal_value(self, data: object) -> str:
+        """The URL, its scheme in small letters, in which browsers read and the database compares it."""
+        scheme, colon, rest = super().to_internal_value(data).partition(":")
+        return f"{scheme.lower()}{colon}{rest}" if colon else scheme
 
 
 class ChoiceField(ApiField, serializers.ChoiceField):
@@ -124,6 +130,16 @@ class BooleanField(ApiField, serializers.BooleanField):
         raise AssertionError("fail raises")
 
 
+class PublishedField(BooleanField):
+    """Whether something is published: shown by its moment, taken as a word that sets or takes the moment."""
+
+    inline = "{0} is not None"
+
+    def columns(self) -> tuple[str, ...]:
+        """The moment."""
+        return ("published_at",)
+
+
 class DateTimeField(ApiField, serializers.DateTimeField):
     """A moment; shown in the shop's time zone, in whole seconds."""
 
@@ -179,10 +195,15 @@ class DecimalField(ApiField, serializers.DecimalField):
         if isinstance(data, Decimal) and abs(data.adjusted()) > 20:
             self.fail("invalid")
         text = format(data, "f") if isinstance(data, Decimal) else str(data)
-        match = self._PLAIN.fullmatch(text)
+        match = self._PLAIN.fullmatch(text.removeprefix("-"))
         if match is None or len(match[1] or "") > (self.decimal_places or 0):
             self.fail("invalid")
-        return Decimal(text)
+        number = Decimal(text)
+        if number < 0:
+            raise serializers.ValidationError(at_least(0))
+        if text.startswith("-"):
+            self.fail("invalid")
+        return number
 
     def reader(self) -> Render:
         """With the declared number of decimals."""
@@ -209,9 +230,6 @@ class TagsField(TextField):
     A list of texts is taken as well. The value is the text as it is stored and shown.
     """
 
-    MAX_TAGS = 250
-    MAX_LENGTH = 255
-
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Tags may be absent, and none."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
@@ -230,10 +248,7 @@ class TagsField(TextField):
             words = [word for item in data for word in item.split(",")]
         else:
             words = super().to_internal_value(data).split(",")
-        tags = {word.strip().casefold(): word.strip() for word in reversed(words)}
-        tags.pop("", None)
-        if len(tags) > self.MAX_TAGS:
-            raise serializers.ValidationError(too_many("tags", self.MAX_TAGS))
-        if any(len(tag) > self.MAX_LENGTH for tag in tags.values()):
-            raise serializers.ValidationError(too_long(self.MAX_LENGTH))
-        return ", ".join(tags[key] for key in sorted(tags))
+        tags = canonical(words)
+        if fault := fault_of(tags):
+            raise serializers.ValidationError(fault)
+        return ", ".join(tags)

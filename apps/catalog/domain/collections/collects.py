@@ -78,8 +78,23 @@ def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
     record_event("collections/update", collection, actor=actor, at=at)
 
 
-def place(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> None:
-    """Put products in, or move those that are in; the caller holds the collection.
+def lock_collections_with(product_id: int) -> None:
+    """Hold the custom collections that have a product, before the product itself is locked."""
+    held = Collection.objects.select_for_update(of=("self",), no_key=True).filter(collects__product_id=product_id)
+    list(held.order_by("pk").values_list("pk", flat=True))
+
+
+def take_out(product: Product) -> None:
+    """Take a product that goes out of all custom collections; those behind it move up. The caller holds all of them."""
+    for row in Collect.objects.filter(product=product).order_by("collection_id"):
+        row.delete()
+        behind = Collect.objects.filter(collection_id=row.collection_id, position__gt=row.position)
+        behind.update(position=F("position") - 1)
+        Collection.objects.filter(pk=row.collection_id).update()
+
+
+def place(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
+    """Put products in, or move those that are in; the caller holds the collection. Returns whether anything changed.
 
     Raises:
         ProductNotFound: A product does not exist.
@@ -101,14 +116,18 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
             rows.append(row)
         if item.position is not None:
             asked[id(row)] = (row, item.position, row.position if row.pk else None)
-    _number(arranged(rows, asked.values()))
+    return _number(arranged(rows, asked.values()))
 
 
-def reorder(collection: Collection, product_ids: Sequence[int]) -> None:
-    """Put products first, in the order of a list; the others follow. The caller holds the collection."""
+def reorder(collection: Collection, product_ids: Sequence[int]) -> bool:
+    """Put products first, in the order of a list; the others follow. The caller holds the collection.
+
+    Returns:
+        Whether anything changed.
+    """
     rows = list(Collect.objects.filter(collection=collection).order_by("position", "id"))
     wanted = {product_id: place for place, product_id in enumerate(product_ids)}
-    _number(sorted(rows, key=lambda row: wanted.get(row.product_id, len(wanted))))
+    return _number(sorted(rows, key=lambda row: wanted.get(row.product_id, len(wanted))))
 
 
 def _insert(collection: Collection, product_id: int, position: int | None, *, at: datetime) -> Collect:
@@ -122,9 +141,11 @@ def _insert(collection: Collection, product_id: int, position: int | None, *, at
     return made
 
 
-def _number(rows: Sequence[Collect]) -> None:
-    Collect.objects.bulk_update(renumber(rows), ["position"], batch_size=_BATCH)
-    Collect.objects.bulk_create([row for row in rows if row.pk is None], batch_size=_BATCH)
+def _number(rows: Sequence[Collect]) -> bool:
+    moved, new = renumber(rows), [row for row in rows if row.pk is None]
+    Collect.objects.bulk_update(moved, ["position"], batch_size=_BATCH)
+    Collect.objects.bulk_create(new, batch_size=_BATCH)
+    return bool(moved or new)
 
 
 def _must_exist(product_ids: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
 """Collections: made, changed, filled by hand or by rules, and deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.pictures import Picture, delete_later
 from apps.catalog.models import Collection, CustomCollection, ManualPlace
-from apps.events.domain.changes import changes_of
+from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
@@ -95,22 +95,23 @@ def update_collection(
         ProductNotFound: A product that is to be put in does not exist.
     """
     row = lock_collection(collection.pk)
-    changes = changes_of(row, attrs)
-    for name, value in attrs.items():
-        setattr(row, name, value)
-    _set_picture(row, parts, at)
-    if row.handle:
-        row.save(update_fields=[*attrs, *NO_PICTURE])
+    changes = assign(row, attrs)
+    columns = [*changes, *(NO_PICTURE if _set_picture(row, parts, at) else ())]
+    filled = _finish(row, parts, actor=actor, at=at)
+    if not row.handle:
+        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*columns, "handle"])
+    elif columns or filled:
+        row.save(update_fields=columns)
     else:
-        save_with_handle(row, stem_of(row.title, FALLBACK_HANDLE), update_fields=[*attrs, *NO_PICTURE, "handle"])
-    _finish(row, parts, actor=actor, at=at)
+        return row
     record_event("collections/update", row, actor=actor, at=at, changes=changes)
     return row
 
 
-def _set_picture(collection: Collection, parts: CollectionParts, at: datetime) -> None:
-    if parts.picture is None and not parts.drops_picture:
-        return
+def _set_picture(collection: Collection, parts: CollectionParts, at: datetime) -> bool:
+    """Put the picture on the row or take it off; returns whether it did."""
+    if parts.picture is None and not (parts.drops_picture and collection.image_key):
+        return False
     delete_later(collection.shop_id, [collection.image_key])
     values: dict[str, object] = dict(NO_PICTURE)
     if picture := parts.picture:
@@ -119,13 +120,13 @@ def _set_picture(collection: Collection, parts: CollectionParts, at: datetime) -
         values |= {"image_width": picture.width, "image_height": picture.height, "image_created_at": at}
     for name, value in values.items():
         setattr(collection, name, value)
+    return True
 
 
-def _finish(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> None:
-    if parts.placements:
-        collects.place(collection, parts.placements, at=at)
-    if parts.metafields:
-        metafields.set_many(collection, parts.metafields, actor=actor, at=at)
+def _finish(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> bool:
+    """Put products in and set metafields; returns whether anything changed."""
+    placed = bool(parts.placements) and collects.place(collection, parts.placements, at=at)
+    return bool(metafields.set_many(collection, parts.metafields, actor=actor, at=at)) or placed
 
 
 @transaction.atomic
@@ -157,27 +158,28 @@ def set_order(
         UnknownProducts: A product is not in the collection.
     """
     row = lock_collection(collection.pk)
-    changes: Mapping[str, list[object]] = {}
-    if sort_order is not None and sort_order != row.sort_order:
-        changes = {"sort_order": [row.sort_order, sort_order]}
-        row.sort_order = sort_order
-    if product_ids:
-        _order_by_hand(row, list(dict.fromkeys(product_ids)))
-    row.save(update_fields=["sort_order"])
-    record_event("collections/update", row, actor=actor, at=at, changes=changes)
+    changes = assign(row, {} if sort_order is None else {"sort_order": sort_order})
+    moved = bool(product_ids) and _order_by_hand(row, list(dict.fromkeys(product_ids)))
+    if changes or moved:
+        row.save(update_fields=["sort_order"])
+        record_event("collections/update", row, actor=actor, at=at, changes=changes)
 
 
-def _order_by_hand(collection: Collection, product_ids: list[int]) -> None:
+def _order_by_hand(collection: Collection, product_ids: list[int]) -> bool:
+    """Put products first; returns whether that moved any."""
     if products_of(collection).filter(pk__in=product_ids).count() != len(product_ids):
         raise UnknownProducts("are not all in the collection")
     if not collection.is_smart:
-        collects.reorder(collection, product_ids)
-        return
-    ManualPlace.objects.filter(collection=collection).delete()
+        return collects.reorder(collection, product_ids)
+    places = ManualPlace.objects.filter(collection=collection)
+    if list(places.order_by("position").values_list("product_id", flat=True)) == product_ids:
+        return False
+    places.delete()
     ManualPlace.objects.bulk_create(
         ManualPlace(shop_id=collection.shop_id, collection=collection, product_id=product_id, position=position)
         for position, product_id in enumerate(product_ids, start=1)
     )
+    return True
 
 
 def open_with_frontpage(shop: Shop, at: datetime) -> None:

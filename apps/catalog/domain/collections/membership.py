@@ -6,7 +6,7 @@ Every order is a tuple of columns whose last is unique, so that pages are found 
 from collections.abc import Iterable
 
 from django.db.models import BooleanField, Case, F, FilteredRelation, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce, Lower
+from django.db.models.functions import Coalesce
 
 from apps.catalog.domain.collections.smart_rules import condition
 from apps.catalog.models import Collection, Product, SmartCollection
@@ -42,7 +42,7 @@ def with_order(
     """The products with the values that an order of ``ORDERS`` sorts by; sorting itself is the pager's."""
     name = order[0].lstrip("-")
     if name == "alpha":
-        return products.annotate(alpha=Lower("title"))
+        return products.annotate(alpha=F("title_key"))
     if name != "place":
         return products
     if not collection.is_smart:

@@ -1,23 +1,22 @@
 """The rules of smart collections, compiled into one condition of the database.
 
-Membership is thus always true to the products as they are. Text is compared without regard to case. A rule on a
+Membership is thus always true to the products as they are. Text is compared without regard to case, by folded
+copies of the columns: they are indexed, and the index brings the statistics along without which the planner takes every
+text rule for a rare one and sorts whole shops. A rule on a
 variant holds for a product when it holds for one of its variants; a negative rule on tags when no tag fits.
 """
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from django.db.models import CharField, Exists, OuterRef, Q, Value
-from django.db.models.functions import Lower
+from django.db.models import Exists, OuterRef, Q
 
-from apps.catalog.domain.weights import GRAMS
+from apps.catalog.domain.tags import key_of
+from apps.catalog.domain.weights import to_grams
 from apps.catalog.models import ProductTag, Variant
 from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, too_long, too_many
+from apps.ground.phrases import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
 from apps.ground.tenancy import current_shop
-from apps.shops.models import Shop
-
-CharField.register_lookup(Lower)
 
 Rule = Mapping[str, str]
 MAX_RULES = 60
@@ -37,7 +36,7 @@ NUMBERS = {
     "greater_than": ("gt", False),
     "less_than": ("lt", False),
 }
-OWN_COLUMNS = {"title": "title", "type": "product_type", "vendor": "vendor"}
+OWN_COLUMNS = {"title": "title_key", "type": "product_type_key", "vendor": "vendor_key"}
 VARIANT_NUMBERS = {
     "variant_price": "price",
     "variant_compare_at_price": "compare_at_price",
@@ -90,8 +89,12 @@ def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
         errors["condition"] = BLANK if condition in ("", None) else INVALID
     elif len(str(condition)) > MAX_CONDITION:
         errors["condition"] = too_long(MAX_CONDITION)
-    elif "column" not in errors and column in VARIANT_NUMBERS and number_of(str(condition)) is None:
-        errors["condition"] = NOT_A_NUMBER
+    elif "column" not in errors and column in VARIANT_NUMBERS:
+        number = number_of(str(condition))
+        if number is None:
+            errors["condition"] = NOT_A_NUMBER
+        elif column == "variant_inventory" and number % 1:
+            errors["condition"] = NOT_WHOLE
     return errors
 
 
@@ -126,29 +129,20 @@ def _compiled(rule: Rule) -> Q:
         return _variant_number(VARIANT_NUMBERS[column], relation, value)
     lookup, negated = TEXT[relation]
     if column == "variant_title":
-        fits = _text("title", lookup, value)
+        fits = Q(**{f"title_key__{lookup}": value})
         return _some(Variant, ~fits if negated else fits)
     if column == "tag":
-        # Tags are kept without regard to case, so an index finds them.
-        found = _some(ProductTag, Q(**{f"key__{lookup}": value.strip().casefold()}))
+        found = _some(ProductTag, Q(**{f"key__{lookup}": key_of(value.strip())}))
         return ~found if negated else found
-    fits = _text(OWN_COLUMNS[column], lookup, value)
+    fits = Q(**{f"{OWN_COLUMNS[column]}__{lookup}": value})
     return ~fits if negated else fits
-
-
-def _text(column: str, lookup: str, value: str) -> Q:
-    """Compared in lower case by the database itself.
-
-    The columns are indexed in that form, and the index brings the statistics along without which the planner takes
-    every text rule for a rare one and sorts whole shops.
-    """
-    return Q(**{f"{column}__lower__{lookup}": Lower(Value(value))})
 
 
 def _variant_number(name: str, relation: str, value: str) -> Q:
     number = number_of(value) or Decimal(0)
     if name == "grams":
-        number *= GRAMS[Shop.WeightUnit(current_shop().weight_unit)]
+        # In whole grams, as weights are kept: a pound equals a pound, whatever unit it was given in.
+        number = Decimal(to_grams(number, current_shop().weight_unit))
     lookup, negated = NUMBERS[relation]
     fits = Q(**{f"{name}__{lookup}": number})
     return _some(Variant, ~fits if negated else fits)

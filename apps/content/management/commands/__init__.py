@@ -1,1 +1,1 @@
-"""Commands of inventory."""
+"""Commands of content."""

@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ PROGRESS_EVERY = 100
 
 
 class Command(BaseCommand):
-    """Takes a file in; run again after a break, it goes on where it stopped."""
+    """Takes a file in; run again after a break, it goes on where it stopped. Exits with 1 where rows failed."""
 
     help = "Import customers and orders from a file of JSON lines or CSV."
 
@@ -32,29 +33,56 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="ends in .jsonl or .csv; see docs/imports.md")
         parser.add_argument("--shop", help="domain of the shop; may be left out where there is one shop only")
         parser.add_argument("--dry-run", action="store_true", help="show each row's fate, and change nothing")
+        parser.add_argument(
+            "--ignore-unknown", action="store_true", help="import although columns of the file are not known"
+        )
 
     def handle(self, *args: object, **options: Any) -> None:
         """Keep the file, or find the import of it that was begun; then check it or take it in."""
         shop = _shop(options["shop"])
         path: Path = options["file"]
-        dry: bool = options["dry_run"]
         if not path.is_file():
             raise CommandError(f"There is no file {path}")
         try:
             with shop_scope(shop):
-                kept = _kept(path)
-                if not dry:
-                    imports.mark_importing(kept)
-                outcomes = imports.check(kept) if dry else imports.run(kept)
-                counts = self._tell(outcomes, every_row=dry)
-                if dry:
-                    imports.discard(kept)
+                if options["dry_run"]:
+                    counts = self._try(path)
+                else:
+                    counts = self._take_in(path, ignore_unknown=options["ignore_unknown"])
         except UnreadableFile as error:
             raise CommandError(str(error)) from error
         except DomainError as error:
             raise CommandError(error.sentence) from error
         words = ", ".join(f"{counts[fate.value]} {fate.label.lower()}" for fate in ImportedRow.Fate)
-        self.stdout.write(f"{'Would be' if dry else 'Done'}: {words}.")
+        self.stdout.write(f"{'Would be' if options['dry_run'] else 'Done'}: {words}.")
+        if failed := counts[ImportedRow.Fate.FAILED]:
+            raise CommandError(f"{failed} {'row' if failed == 1 else 'rows'} failed.")
+
+    def _try(self, path: Path) -> Counter[str]:
+        """Show the fate of each row; nothing of the file stays."""
+        with path.open("rb") as file:
+            kept = imports.keep(file, path.name, actor="system", at=timezone.now())
+        try:
+            if unknown := imports.find_unknown(kept):
+                self.stdout.write(f"Not known, and left out: {', '.join(unknown)}")
+            with closing(imports.check(kept)) as outcomes:
+                return self._tell(outcomes, every_row=True)
+        finally:
+            imports.discard(kept)
+
+    def _take_in(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
+        kept, begun = _kept(path)
+        if not begun:
+            unknown = imports.find_unknown(kept)
+            if unknown and not ignore_unknown:
+                imports.discard(kept)
+                raise CommandError(
+                    f"These columns are not known, and would be left out: {', '.join(unknown)}. "
+                    "Rename them (docs/imports.md), or say --ignore-unknown."
+                )
+            imports.mark_importing(kept)
+        with closing(imports.run(kept)) as outcomes:
+            return self._tell(outcomes, every_row=False)
 
     def _tell(self, outcomes: Iterable[tuple[RawRow, Outcome]], *, every_row: bool) -> Counter[str]:
         """Print fates and progress; returns how many rows had which fate."""
@@ -79,12 +107,12 @@ def _shop(domain: str | None) -> Shop:
     return found[0]
 
 
-def _kept(path: Path) -> Import:
-    """The import of this very file that was cut off, else a new one."""
+def _kept(path: Path) -> tuple[Import, bool]:
+    """The import of this very file that was cut off, else a new one; and whether it was begun before."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         begun = imports.unfinished(digest)
         if begun is not None:
-            return begun
+            return begun, True
         file.seek(0)
-        return imports.keep(file, path.name, actor="system", at=timezone.now())
+        return imports.keep(file, path.name, actor="system", at=timezone.now()), False

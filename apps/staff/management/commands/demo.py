@@ -4,6 +4,7 @@ import json
 import secrets
 from argparse import ArgumentParser
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 from django.utils import timezone
 
+from apps.ground import statistics
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import demo_store, installing, opening, tokens
-from apps.shops.models import App, Installation, Shop
+from apps.shops.domain import demo_store, installing, opening, purchases, tokens
+from apps.shops.models import App, AppPurchase, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 from apps.staff.models import Membership, User
 
@@ -31,15 +33,23 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Whether to print for people as well."""
         parser.add_argument("--json", action="store_true", help="print nothing but the JSON line")
+        parser.add_argument(
+            "--first", action="store_true", help="issue a token only where the store is new, and print no JSON line"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make, then print; the last line is one JSON object."""
         now = timezone.now()
         with transaction.atomic():
-            shop = Shop.objects.filter(domain=DOMAIN).first() or _make_shop(now)
+            known = Shop.objects.filter(domain=DOMAIN).first()
+            if known is None and not options["json"]:
+                self.stdout.write("Making the demo store …")
+            shop = known or _make_shop(now)
             installation = _installation(shop, now)
             password = _login(shop)
-            token = tokens.issue_token(installation, actor="system", at=now)
+            token = "" if options["first"] and known else tokens.issue_token(installation, actor="system", at=now)
+        if known is None:
+            statistics.renew()
         result = {
             "base_url": settings.BASE_URL,
             "shop_domain": shop.domain,
@@ -48,15 +58,24 @@ class Command(BaseCommand):
             "staff": {"email": EMAIL, "password": password},
         }
         if not options["json"]:
-            header = f"X-{settings.BRAND.capitalize()}-Access-Token"
-            self.stdout.write(
-                f"\n  Panel         {settings.BASE_URL}/admin/\n"
-                f"  Login         {EMAIL}  {password}\n"
-                f"  Shop          {shop.domain}\n"
-                f"  Access token  {token}\n\n"
-                f'  curl -H "{header}: {token}" {settings.BASE_URL}/admin/api/{settings.API_VERSIONS[-1]}/shop.json\n'
-            )
-        self.stdout.write(json.dumps(result))
+            self.stdout.write(_in_words(shop, password, token))
+        if not options["first"]:
+            self.stdout.write(json.dumps(result))
+
+
+def _in_words(shop: Shop, password: str, token: str) -> str:
+    """How to get in; a token can only be shown when it is issued."""
+    lines = [
+        "",
+        f"  Panel         {settings.BASE_URL}/admin/",
+        f"  Login         {EMAIL}  {password}",
+        f"  Shop          {shop.domain}",
+    ]
+    if not token:
+        return "\n".join([*lines, "  Access token  shown at the first start; another one: manage.py demo", ""])
+    header = f"X-{settings.BRAND.capitalize()}-Access-Token"
+    address = f"{settings.BASE_URL}/admin/api/{settings.API_VERSIONS[-1]}/shop.json"
+    return "\n".join([*lines, f"  Access token  {token}", "", f'  curl -H "{header}: {token}" {address}', ""])
 
 
 def _make_shop(at: datetime) -> Shop:
@@ -90,7 +109,12 @@ def _installation(shop: Shop, at: datetime) -> Installation:
     with shop_scope(shop):
         installed = Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
     app = installed.app if installed else installing.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
-    return installing.install(app, shop, scopes=SCOPES, actor="system", at=at)
+    installation = installing.install(app, shop, scopes=SCOPES, actor="system", at=at)
+    with shop_scope(shop):
+        if not AppPurchase.objects.filter(installation=installation).exists():
+            name, price = "Setting up the connection", Decimal("49.00")
+            purchases.offer(installation, name=name, price=price, test=True, actor="system", at=at)
+    return installation
 
 
 def _login(shop: Shop) -> str:

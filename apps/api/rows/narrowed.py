@@ -1,0 +1,77 @@
+"""Pages of lists that a filter narrows: walked while that pays, else read by the filter's own index and sorted.
+
+A database that is asked for the first fifty rows in some order expects those that fit to be spread evenly, and walks
+the list until it has them. Where all that fit stand at its far end, as the oldest orders do in a list that begins with
+the newest, it walks all of it. So the walk has an end here, and behind it the keys of all that fit are read and sorted,
+which costs what there is of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, OrderBy, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from apps.api.rows.paging import Cursor, Order, behind, beside, beside_any, turned
+from apps.ground.lookups import among
+
+WALKED = 2_000
+Found = list[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The rows of the shop that fit a filter; a list of the rows of a parent is none, for the parent's index reads it.
+
+    Attributes:
+        alternatives: What fits stands in any of these, which are of one model.
+        since: The id behind which the list begins, where the filter names one.
+    """
+
+    alternatives: Sequence[QuerySet[Any]]
+    since: int | None = None
+
+
+def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]) -> Found:
+    """The first so many rows that fit on the cursor's side, nearest first, as tuples of columns.
+
+    Args:
+        narrowed: What fits.
+        order: An order that an index of the model has.
+        cursor: Where the page begins; None for the first page.
+        count: How many rows.
+        names: The columns.
+    """
+    near = [beside(each, order, cursor) for each in narrowed.alternatives]
+    backwards = cursor is not None and cursor.direction == "previous"
+    effective = tuple(turned(name) for name in order) if backwards else order
+    end = _end_of_walk(narrowed, order, cursor)
+    if end is None:
+        return list(beside_any(near, order, cursor, count).values_list(*names))
+    # The first column's bound is what lets an index stop; the rest parts the rows that are equal in it.
+    nearer = "gte" if effective[0].startswith("-") else "lte"
+    bound = Q(**{f"{effective[0].lstrip('-')}__{nearer}": end[0]})
+    walked = [each.filter(bound).exclude(behind(effective, end)) for each in near]
+    found = list(beside_any(walked, order, cursor, count).values_list(*names))
+    if len(found) >= count:
+        return found
+    # An expression hides the order from the indexes, so that those of the filter are used.
+    by_sorting = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in effective]
+    keys = narrowed.alternatives[0].model._default_manager.all()
+    parts = [keys.filter(among(each.order_by(*by_sorting).values("pk")[:count])) for each in near]
+    return list(beside_any(parts, order, cursor, count).values_list(*names))
+
+
+def _hidden(name: str) -> Coalesce:
+    column = F(name.lstrip("-"))
+    return Coalesce(column, column)
+
+
+def _end_of_walk(narrowed: Narrowed, order: Order, cursor: Cursor | None) -> tuple[object, ...] | None:
+    """The order's values of the last row that is walked; None where the list ends before."""
+    rows = narrowed.alternatives[0].model._default_manager.all()
+    if cursor is None and narrowed.since is not None:
+        rows = rows.filter(pk__gt=narrowed.since)
+    walk = beside(rows, order, cursor).values_list(*(name.lstrip("-") for name in order))
+    return next(iter(walk[WALKED : WALKED + 1]), None)

@@ -1,0 +1,1 @@
+"""Changing many rows at once."""

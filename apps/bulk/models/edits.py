@@ -1,0 +1,83 @@
+"""Bulk edits: which rows, what is done to each, and what became of it."""
+
+from django.db import models
+
+from apps.ground.rows import ShopOwned
+
+# What people call the kinds of rows, by name; filled where kinds are registered.
+LABELS: dict[str, str] = {}
+
+
+class BulkEdit(ShopOwned):
+    """Rows that somebody chose, and what is to be done to each of them.
+
+    Which rows is decided once, when they are chosen; what would become of the first of them is kept when it is looked
+    at, and what became of each when it was done.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "Being prepared"
+        RUNNING = "running", "Under way"
+        DONE = "done", "Done"
+        STOPPED = "stopped", "Stopped"
+        FAILED = "failed", "Failed"
+        UNDOING = "undoing", "Being undone"
+        UNDONE = "undone", "Undone"
+
+    kind = models.CharField(max_length=9)
+    ids = models.JSONField(default=list, help_text="Of the rows, ascending.")
+    operations = models.JSONField(default=dict, help_text="By field: what is done to it.")
+    state = models.CharField(max_length=7, choices=State, default=State.DRAFT)
+    actor = models.CharField(max_length=100)
+    total = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=500, blank=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=("shop", "-id"), name="bulk_bulkedit_by_shop"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind_label}, bulk edit {self.pk}"
+
+    @property
+    def kind_label(self) -> str:
+        """What people call its kind."""
+        return LABELS.get(self.kind, self.kind)
+
+
+class EditedRow(ShopOwned):
+    """What became of one row, or (``dry``) would become of it.
+
+    ``before`` is what an undo puts back, and ``mark`` what the row was marked by after the change: as long as it still
+    has it, nobody has changed the row since.
+    """
+
+    class Fate(models.TextChoices):
+        CHANGED = "changed", "Changed"
+        SAME = "same", "Was so already"
+        REFUSED = "refused", "Refused"
+        UNDONE = "undone", "Put back"
+        KEPT = "kept", "Not put back"
+
+    edit = models.ForeignKey(BulkEdit, on_delete=models.CASCADE, related_name="rows_of_it")
+    row_id = models.BigIntegerField()
+    dry = models.BooleanField(default=False)
+    fate = models.CharField(max_length=7, choices=Fate)
+    label = models.CharField(max_length=255, blank=True)
+    reason = models.CharField(max_length=1000, blank=True)
+    changes = models.JSONField(default=list, help_text="For people: field, old value and new one.")
+    before = models.JSONField(default=dict, help_text="By field: what stood there.")
+    mark = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ("row_id",)
+        constraints = (models.UniqueConstraint(fields=("edit", "dry", "row_id"), name="bulk_editedrow_once"),)
+        indexes = (
+            models.Index(fields=("edit", "dry", "fate", "row_id"), name="bulk_editedrow_by_fate"),
+            models.Index(fields=("shop", "row_id"), name="bulk_editedrow_by_row"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.row_id}: {self.get_fate_display()}"

@@ -1,0 +1,30 @@
+"""Columns that hold no words of customers: pages, themes and apps.
+
+See ``apps.ground.personal``.
+"""
+
+from apps.ground.personal import Places
+
+IMPERSONAL: Places = {
+    "content.FileContent": ("sha256", "md5"),
+    "content.Blog": ("title", "handle", "template_suffix", "tags"),
+    "content.Article": (
+        "title",
+        "handle",
+        "body_html",
+        "summary_html",
+        "author",
+        "tags",
+        "template_suffix",
+        "image_name",
+        "image_alt",
+    ),
+    "content.ArticleVersion": ("title", "body_html", "summary_html", "actor"),
+    "content.ArticleTag": ("name", "key"),
+    "content.MobilePlatformApplication": ("application_id", "sha256_cert_fingerprints", "app_clip_application_id"),
+    "content.ScriptTag": ("src",),
+    "content.ScriptCopy": ("src", "error"),
+    "content.Theme": ("name", "src", "failure"),
+    "content.Asset": ("key", "actor"),
+    "content.AssetVersion": ("key", "actor"),
+}

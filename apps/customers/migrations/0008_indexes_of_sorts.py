@@ -1,0 +1,47 @@
+import django.db.models.deletion
+from django.db import migrations, models
+
+from apps.ground.indexes import AddIndexBeside, DropKeyIndex
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [
+        ("customers", "0007_search_indexes"),
+        ("shops", "0007_private_apps_have_owners"),
+    ]
+
+    operations = [
+        AddIndexBeside(
+            model_name="customer",
+            index=models.Index(fields=["shop", "first_name", "id"], name="customers_customer_by_first"),
+        ),
+        AddIndexBeside(
+            model_name="customer",
+            index=models.Index(fields=["shop", "state", "id"], name="customers_customer_by_state"),
+        ),
+        AddIndexBeside(
+            model_name="customer",
+            index=models.Index(condition=models.Q(("tax_exempt", True)), fields=["shop", "id"], name="customers_customer_tax_exempt"),
+        ),
+        AddIndexBeside(
+            model_name="customer",
+            index=models.Index(fields=["shop", "email_key", "id"], name="customers_customer_by_email"),
+        ),
+        migrations.RemoveIndex(
+            model_name="customer",
+            name="customers_customer_no_email",
+        ),
+        DropKeyIndex(
+            model_name="customer",
+            name="shop",
+            field=models.ForeignKey(
+                db_index=False,
+                editable=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="+",
+                to="shops.shop",
+            ),
+        ),
+    ]

@@ -1,0 +1,49 @@
+"""Rows of a file that are dealt with together."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from apps.exchange.domain.kinds import importers
+from apps.exchange.domain.rows import RawRow
+
+# So many at most: longer transactions would keep others waiting.
+AT_ONCE = 200
+
+
+class Numbered(NamedTuple):
+    """An object of a file: which one it is, from 1, what it holds, and by what it is known again within the file."""
+
+    number: int
+    row: RawRow
+    keys: Sequence[str]
+
+
+def numbered(rows: Iterator[RawRow]) -> Iterator[Numbered]:
+    """The objects of a file with their numbers and keys."""
+    for number, row in enumerate(rows, 1):
+        yield Numbered(number, row, () if row.body is None else importers()[row.kind].keys(row, row.body))
+
+
+def batches(rows: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    """Rows that stand one behind the other, are of one kind, and have no key in common.
+
+    What one row makes is thus known to every row of the file that is about the same. A kind whose rows are taken in
+    alone comes in batches of one; rows that cannot be read go along with those before them.
+    """
+    batch: list[Numbered] = []
+    kind, keys = "", set[str]()
+    for each in rows:
+        row = each.row
+        together = row.body is None or importers()[row.kind].take_in_many is not None
+        other = row.body is not None and kind not in {"", row.kind}
+        if batch and (not together or other or len(batch) >= AT_ONCE or not keys.isdisjoint(each.keys)):
+            yield batch
+            batch, kind, keys = [], "", set()
+        batch.append(each)
+        keys.update(each.keys)
+        kind = kind if row.body is None else row.kind
+        if not together:
+            yield batch
+            batch, kind, keys = [], "", set()
+    if batch:
+        yield batch

@@ -1,0 +1,12 @@
+"""Columns that hold no words of customers: what files are.
+
+See ``apps.ground.personal``.
+"""
+
+from apps.ground.personal import Places
+
+IMPERSONAL: Places = {
+    "exchange.Export": ("kind", "key", "file"),
+    "exchange.Import": ("digest", "key", "actor", "counts"),
+    "exchange.ImportedRow": ("kind",),
+}

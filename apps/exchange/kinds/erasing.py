@@ -1,0 +1,94 @@
+"""Files hold what they held when they were made: an erasure takes those of the shop that may name the person.
+
+Nobody looks into a file to find out. An export is quickly asked for again; a file that is being imported stays until it
+is done, a minute later, and is deleted then.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from hashlib import sha256
+
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.events.domain.changes import HIDDEN
+from apps.events.domain.forgetting import forget
+from apps.exchange.models import Export, Import, ImportedRow
+from apps.ground.personal import Places, mentions
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
+
+DELETE = "exchange.delete_files"
+GONE = "Deleted, since personal data was erased. Upload it again."
+PLACES: Places = {
+    "exchange.Export": ("filters",),
+    "exchange.Import": ("name", "problem", "unknown"),
+    "exchange.ImportedRow": ("label", "reason", "source_key", "changes"),
+}
+
+
+def files_of(customer: Customer) -> QuerySet[Import]:
+    """The imports, all of which may hold a person; whoever works on one locks it before customers."""
+    rows: QuerySet[Import] = Import.objects.all()
+    return rows
+
+
+def redact(customer: Customer, actor: str, at: datetime) -> None:
+    """Let the shop's files go that may hold a person, and what was noted of their rows."""
+    places = [*_exports(), *_imports(at)]
+    if places:
+        queue.enqueue(DELETE, actor=actor, places=places)
+    words = personal_data.words_of(customer)
+    Import.objects.filter(mentions(("name",), words)).update(name=HIDDEN)
+    Import.objects.filter(mentions(("problem",), words)).update(problem=HIDDEN)
+    ImportedRow.objects.filter(mentions(("label", "reason"), words)).update(label="", reason="")
+    _sources(Order.objects.filter(customer=customer).values_list("name", flat=True))
+
+
+def _exports() -> list[str]:
+    """Withdraw the exports that can be fetched or are being made; gives where their files lie."""
+    rows = Export.objects.filter(state__in=(Export.State.WAITING, Export.State.READY))
+    places = [row.place for row in rows if row.state == Export.State.READY]
+    rows.update(state=Export.State.EXPIRED)
+    searched = Export.objects.filter(filters__has_key="subject_label__icontains")
+    forget(Export, list(searched.values_list("pk", flat=True)))
+    searched.update(filters={})
+    return places
+
+
+def _imports(at: datetime) -> list[str]:
+    """Withdraw the files that wait for a confirmation or could not be read; gives where they lie."""
+    left = list(Import.objects.filter(finished_at=None).exclude(state=Import.State.IMPORTING))
+    ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
+    ImportedRow.objects.exclude(changes=[]).update(changes=[])
+    Import.objects.exclude(unknown=[]).update(unknown=[])
+    Import.objects.filter(pk__in=[row.pk for row in left]).update(
+        state=Import.State.FAILED, problem=GONE, finished_at=at
+    )
+    return [row.place for row in left]
+
+
+def _sources(names: Collection[str]) -> None:
+    """Keep of an imported order's number elsewhere only what knows it again."""
+    for row in ImportedRow.objects.filter(label__in=list(names)).exclude(source_key=""):
+        ImportedRow.objects.filter(pk=row.pk).update(source_key=erased(row.source_key))
+
+
+def erased(source_key: str) -> str:
+    """A source's key as it stands after an erasure: two that are equal stay so."""
+    return source_key if source_key.startswith("sha256:") else f"sha256:{sha256(source_key.encode()).hexdigest()}"
+
+
+def delete_files(job: Job, **arguments: list[str]) -> None:
+    """Delete the files at ``places``; those that are gone already are no obstacle."""
+    for place in arguments["places"]:
+        default_storage.delete(place)
+
+
+def register_all() -> None:
+    """Take part in erasures."""
+    personal_data.register("files", redact=redact, places=PLACES, locked_before=files_of)
+    queue.register(DELETE, delete_files)

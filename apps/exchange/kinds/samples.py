@@ -1,0 +1,60 @@
+"""Files that show how it is done: small ones, which come in as they are."""
+
+SAMPLE_CUSTOMERS = (
+    {
+        "first_name": "Ada",
+        "last_name": "Lovelace",
+        "email": "ada@example.com",
+        "phone": "+442079460123",
+        "accepts_marketing": "yes",
+        "company": "Engines Ltd",
+        "address1": "12 St James's Square",
+        "city": "London",
+        "country": "United Kingdom",
+        "zip": "SW1Y 4JH",
+        "tags": "vip, wholesale",
+        "note": "Likes blue",
+        "tax_exempt": "no",
+    },
+    {"first_name": "Grace", "last_name": "Hopper", "email": "grace@example.com", "country": "United States"},
+)
+_SENT_TO = {
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "address1": "12 St James's Square",
+    "city": "London",
+    "country": "United Kingdom",
+    "zip": "SW1Y 4JH",
+}
+SAMPLE_ORDERS = (
+    {
+        "order": "SHOP-1001",
+        "email": "ada@example.com",
+        "created_at": "2026-03-02 12:30",
+        "financial_status": "paid",
+        "fulfillment_status": "partial",
+        "total_price": "32.80",
+        "discount_codes": "WELCOME|10|percentage",
+        "shipping_title": "Post",
+        "shipping_price": "4.90",
+        "tags": "gift",
+        "note": "Leave it with the neighbour",
+        **{f"shipping_{name}": value for name, value in _SENT_TO.items()},
+        "line_title": "Mug",
+        "line_variant": "Blue",
+        "line_sku": "MUG-BLUE",
+        "line_quantity": "2",
+        "line_price": "12.50",
+        "line_fulfilled": "2",
+    },
+    {"order": "SHOP-1001", "line_title": "Gift wrapping", "line_quantity": "2", "line_price": "3.00"},
+    {
+        "order": "SHOP-1002",
+        "email": "grace@example.com",
+        "created_at": "2026-03-03",
+        "financial_status": "pending",
+        "line_title": "Bowl",
+        "line_quantity": "1",
+        "line_price": "18.00",
+    },
+)

@@ -1,0 +1,1 @@
+"""Fulfillment: who prepares and ships what was ordered."""

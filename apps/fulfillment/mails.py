@@ -1,0 +1,37 @@
+"""The mail that tells a buyer that something was sent: asked for with the change, sent by a worker."""
+
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+
+from apps.fulfillment.domain.tracking import SHIPPED_TASK
+from apps.fulfillment.models import Fulfillment
+from apps.ground.tenancy import current_shop
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+from apps.orders.domain.order_status import url_of
+
+
+def send(job: Job, **arguments: int) -> None:
+    """Tell the buyer of the fulfillment ``fulfillment_id``, unless it was cancelled or erased meanwhile."""
+    rows = Fulfillment.objects.filter(pk=arguments["fulfillment_id"]).exclude(status=Fulfillment.Status.CANCELLED)
+    row = rows.exclude(order__email="").select_related("order").first()
+    if row is None:
+        return
+    shop, order = current_shop(), row.order
+    text = render_to_string(
+        "fulfillment/shipped.txt",
+        {
+            "shop": shop,
+            "order": order,
+            "fulfillment": row,
+            "lines": row.lines.select_related("line_item").order_by("pk"),
+            "status_url": url_of(order.shop_id, order.token),
+        },
+    )
+    subject = " ".join(f"Your order {order.name} at {shop.name} is on its way".split())
+    EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email]).send()
+
+
+def register_all() -> None:
+    """Add the task."""
+    jobs.register(SHIPPED_TASK, send)

@@ -1,0 +1,26 @@
+"""The tables of fulfillment."""
+
+from apps.fulfillment.models.callbacks import Pull, PullAttempt
+from apps.fulfillment.models.fulfillments import Fulfillment, FulfillmentEvent, FulfillmentLine
+from apps.fulfillment.models.orders import (
+    STATES,
+    FulfillmentHold,
+    FulfillmentOrder,
+    FulfillmentOrderLine,
+    MerchantRequest,
+)
+from apps.fulfillment.models.services import FulfillmentService
+
+__all__ = [
+    "STATES",
+    "Fulfillment",
+    "FulfillmentEvent",
+    "FulfillmentHold",
+    "FulfillmentLine",
+    "FulfillmentOrder",
+    "FulfillmentOrderLine",
+    "FulfillmentService",
+    "MerchantRequest",
+    "Pull",
+    "PullAttempt",
+]

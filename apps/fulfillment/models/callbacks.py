@@ -1,0 +1,68 @@
+"""What services are asked for by the clock, and what they answered. What they are told is a delivery of webhooks."""
+
+from django.db import models
+
+from apps.fulfillment.models.services import FulfillmentService
+from apps.ground.rows import ShopOwned
+
+
+class Pull(ShopOwned):
+    """Something that a service is asked for each hour, for as long as it says that it can be.
+
+    Attributes:
+        next_at: When the next round begins.
+        round: How many rounds were begun; what comes of an earlier one changes nothing.
+        attempt: Which attempt of the round is to be made.
+    """
+
+    class Kind(models.TextChoices):
+        STOCK = "stock", "Stock"
+        TRACKING = "tracking", "Tracking numbers"
+
+    service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="pulls")
+    kind = models.CharField(max_length=8, choices=Kind)
+    next_at = models.DateTimeField(db_index=True)
+    round = models.PositiveIntegerField(default=0)
+    attempt = models.PositiveSmallIntegerField(default=1)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("service", "kind"), name="fulfillment_pull_once_per_service_and_kind"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.service_id}"
+
+
+class PullAttempt(ShopOwned):
+    """One call for stock or tracking numbers: what was asked, what came, and what was made of it.
+
+    Attributes:
+        number: Which attempt of its round.
+        url: What was asked, with its query.
+        outcome: Its class: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
+        changed: How many rows were changed by it.
+        message: What was wrong, or left out; blank where nothing was.
+        excerpt: The beginning of the answer.
+    """
+
+    service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=8, choices=Pull.Kind)
+    number = models.PositiveSmallIntegerField()
+    url = models.TextField("URL")
+    outcome = models.CharField(max_length=20)
+    status = models.PositiveSmallIntegerField(null=True)
+    changed = models.PositiveIntegerField(default=0)
+    message = models.CharField(max_length=1000, blank=True)
+    excerpt = models.TextField(blank=True)
+    total_ms = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (
+            models.Index(fields=("service", "-id"), name="fulfillment_pull_by_service"),
+            models.Index(fields=("created_at",), name="fulfillment_pull_by_age"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.service_id}: {self.outcome}"

@@ -1,0 +1,118 @@
+"""Fulfillments: what was sent, in which parcels, and where those are."""
+
+from django.db import models
+from django.db.models import Q
+
+from apps.fulfillment.models.orders import FulfillmentOrder
+from apps.ground.rows import ShopOwned, VersionField
+from apps.inventory.models import Location
+from apps.orders.models import LineItem, Order
+
+
+class Fulfillment(ShopOwned):
+    """Units of an order that one location sent, with the numbers by which carriers follow them.
+
+    Attributes:
+        number: Counts the fulfillments of the order; the name is made of both, ``#1001.1``.
+        service: The handle of the fulfillment service, ``manual`` for the merchant's own locations.
+        shipment_status: That of the event that happened last; blank before any.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        OPEN = "open", "Open"
+        SUCCESS = "success", "Sent"
+        CANCELLED = "cancelled", "Cancelled"
+        ERROR = "error", "Error"
+        FAILURE = "failure", "Failed"
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillments", db_index=False)
+    location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="fulfillments")
+    number = models.PositiveIntegerField(editable=False)
+    name = models.CharField(max_length=80, editable=False)
+    service = models.CharField(max_length=255, default="manual", editable=False)
+    status = models.CharField(max_length=9, choices=Status, default=Status.SUCCESS, editable=False)
+    shipment_status = models.CharField(max_length=18, blank=True, editable=False)
+    tracking_company = models.CharField(max_length=255, blank=True)
+    tracking_numbers = models.JSONField(default=list)
+    tracking_urls = models.JSONField(default=list)
+    origin_address = models.JSONField(null=True, blank=True)
+    message = models.CharField(max_length=1000, blank=True)
+    version = VersionField()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(fields=("order", "number"), name="fulfillment_fulfillment_number_once_per_order"),
+        )
+        indexes = (
+            models.Index(fields=("order", "id"), name="fulfillment_by_order"),
+            models.Index(fields=("shop", "id"), name="fulfillment_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FulfillmentLine(ShopOwned):
+    """Units of a line that were sent, and for which fulfillment order."""
+
+    fulfillment = models.ForeignKey(Fulfillment, on_delete=models.CASCADE, related_name="lines", db_index=False)
+    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="sent_lines")
+    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="sent_lines")
+    quantity = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ("fulfillment", "id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("fulfillment", "fulfillment_order", "line_item"), name="fulfillment_line_once_per_order_line"
+            ),
+            models.CheckConstraint(
+                condition=Q(quantity__gte=1), name="fulfillment_line_has_units", violation_error_code="quantity"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.quantity} of {self.line_item_id}"
+
+
+class FulfillmentEvent(ShopOwned):
+    """What happened to a parcel on its way."""
+
+    class Status(models.TextChoices):
+        LABEL_PURCHASED = "label_purchased", "Label purchased"
+        LABEL_PRINTED = "label_printed", "Label printed"
+        READY_FOR_PICKUP = "ready_for_pickup", "Ready for pick-up"
+        CONFIRMED = "confirmed", "Confirmed"
+        IN_TRANSIT = "in_transit", "In transit"
+        OUT_FOR_DELIVERY = "out_for_delivery", "Out for delivery"
+        ATTEMPTED_DELIVERY = "attempted_delivery", "Delivery attempted"
+        DELIVERED = "delivered", "Delivered"
+        FAILURE = "failure", "Delivery failed"
+        PICKED_UP = "picked_up", "Picked up"
+        DELAYED = "delayed", "Delayed"
+        CARRIER_PICKED_UP = "carrier_picked_up", "Picked up by the carrier"
+
+    fulfillment = models.ForeignKey(Fulfillment, on_delete=models.CASCADE, related_name="events", db_index=False)
+    status = models.CharField(max_length=18, choices=Status)
+    message = models.CharField(max_length=1000, null=True, blank=True)
+    happened_at = models.DateTimeField()
+    address1 = models.CharField(max_length=255, null=True, blank=True)
+    city = models.CharField(max_length=255, null=True, blank=True)
+    province = models.CharField(max_length=255, null=True, blank=True)
+    country = models.CharField(max_length=255, null=True, blank=True)
+    zip = models.CharField(max_length=50, null=True, blank=True)
+    latitude = models.FloatField(null=True, blank=True)
+    longitude = models.FloatField(null=True, blank=True)
+    estimated_delivery_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        indexes = (
+            models.Index(fields=("fulfillment", "id"), name="fulfillment_event_by_parcel"),
+            models.Index(fields=("fulfillment", "happened_at", "id"), name="fulfillment_event_by_time"),
+        )
+
+    def __str__(self) -> str:
+        return self.get_status_display()

@@ -1,0 +1,218 @@
+"""Fulfillment orders: the work of sending an order's units, each from one location; their lines, holds and requests."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from apps.ground.rows import ShopOwned, VersionField
+from apps.inventory.models import Location
+from apps.orders.models import LineItem, Order
+
+
+class Status(models.TextChoices):
+    """How far the work is."""
+
+    OPEN = "open", "Open"
+    IN_PROGRESS = "in_progress", "In progress"
+    SCHEDULED = "scheduled", "Scheduled"
+    ON_HOLD = "on_hold", "On hold"
+    INCOMPLETE = "incomplete", "Incomplete"
+    CANCELLED = "cancelled", "Cancelled"
+    CLOSED = "closed", "Closed"
+
+
+class RequestStatus(models.TextChoices):
+    """What was asked of the location's fulfillment service, and what it answered."""
+
+    UNSUBMITTED = "unsubmitted", "Not requested"
+    SUBMITTED = "submitted", "Requested"
+    ACCEPTED = "accepted", "Accepted"
+    REJECTED = "rejected", "Rejected"
+    CANCELLATION_REQUESTED = "cancellation_requested", "Cancellation requested"
+    CANCELLATION_ACCEPTED = "cancellation_accepted", "Cancellation accepted"
+    CANCELLATION_REJECTED = "cancellation_rejected", "Cancellation rejected"
+    CLOSED = "closed", "Closed by the service"
+
+
+_BEFORE_WORK = (RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED, RequestStatus.REJECTED)
+_DURING_WORK = (
+    RequestStatus.UNSUBMITTED,
+    RequestStatus.ACCEPTED,
+    RequestStatus.CANCELLATION_REQUESTED,
+    RequestStatus.CANCELLATION_REJECTED,
+)
+# The states that there are: those that the table of ``domain.states`` leads to.
+STATES: dict[Status, tuple[RequestStatus, ...]] = {
+    Status.OPEN: _BEFORE_WORK,
+    Status.SCHEDULED: (RequestStatus.UNSUBMITTED,),
+    Status.ON_HOLD: _BEFORE_WORK,
+    Status.IN_PROGRESS: _DURING_WORK,
+    Status.INCOMPLETE: (RequestStatus.CLOSED,),
+    Status.CANCELLED: (RequestStatus.CANCELLATION_ACCEPTED,),
+    Status.CLOSED: tuple(dict.fromkeys((*_BEFORE_WORK, *_DURING_WORK))),
+}
+# Work is left to be done.
+UNFINISHED = (Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS)
+# When the work is due: by its deadline, or without one from the moment on which it can be done.
+DUE = Coalesce("fulfill_by", "fulfill_at", "created_at")
+
+
+def _possible() -> Q:
+    found = Q()
+    for status, requests in STATES.items():
+        found |= Q(status=status.value, request_status__in=[each.value for each in requests])
+    return found
+
+
+class FulfillmentOrder(ShopOwned):
+    """The units of an order that one location sends, as a piece of work: an order may have several at one location.
+
+    Made by routing, and by splits, moves and cancellations, whose units go to another one; never deleted before the
+    order. The destination is the order's own address. Nothing but ``domain.transitions`` and its neighbours writes the
+    two statuses, with the order locked.
+    """
+
+    class Method(models.TextChoices):
+        LOCAL = "local", "Local delivery"
+        NONE = "none", "Nothing to ship"
+        PICK_UP = "pick_up", "Pick-up"
+        RETAIL = "retail", "Handed over in the shop"
+        SHIPPING = "shipping", "Shipping"
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillment_orders", db_index=False)
+    assigned_location = models.ForeignKey(
+        Location, on_delete=models.RESTRICT, related_name="fulfillment_orders", db_index=False
+    )
+    status = models.CharField(max_length=11, choices=Status, default=Status.OPEN, editable=False)
+    request_status = models.CharField(
+        max_length=22, choices=RequestStatus, default=RequestStatus.UNSUBMITTED, editable=False
+    )
+    fulfill_at = models.DateTimeField(null=True, blank=True, help_text="Not before; scheduled until then.")
+    fulfill_by = models.DateTimeField(null=True, blank=True, help_text="At the latest.")
+    method_type = models.CharField(max_length=8, choices=Method, default=Method.SHIPPING, editable=False)
+    presented_name = models.CharField(max_length=255, blank=True, editable=False)
+    service_code = models.CharField(max_length=255, blank=True, editable=False)
+    source_reference = models.CharField(max_length=255, blank=True, editable=False)
+    version = VersionField()
+
+    # The one of its holds that is being told of.
+    told_hold: "FulfillmentHold | None" = None
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.CheckConstraint(
+                condition=_possible(),
+                name="fulfillment_order_state_is_possible",
+                violation_error_code="status",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("order", "id"), name="fulfillment_order_by_order"),
+            models.Index(fields=("assigned_location", "status", "id"), name="fulfillment_order_by_location"),
+            # The work list: what is due first, narrowed within the index by whatever else is asked for.
+            models.Index(
+                "shop",
+                DUE,
+                "id",
+                "status",
+                "request_status",
+                "assigned_location",
+                "fulfill_by",
+                name="fulfillment_order_work",
+                condition=Q(status__in=[each.value for each in UNFINISHED]),
+            ),
+            models.Index(fields=("shop", "id"), name="fulfillment_order_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return f"#{self.pk}"
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether work is left to be done."""
+        return self.status in UNFINISHED
+
+
+class FulfillmentOrderLine(ShopOwned):
+    """Units of one line of the order within a fulfillment order: sent, or still to be sent."""
+
+    fulfillment_order = models.ForeignKey(
+        FulfillmentOrder, on_delete=models.CASCADE, related_name="lines", db_index=False
+    )
+    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="fulfillment_order_lines")
+    quantity = models.PositiveIntegerField()
+    fulfilled_quantity = models.PositiveIntegerField(default=0)
+    fulfillable_quantity = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ("fulfillment_order", "id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("fulfillment_order", "line_item"), name="fulfillment_orderline_once_per_line_item"
+            ),
+            models.CheckConstraint(
+                condition=Q(quantity__gte=1), name="fulfillment_orderline_has_units", violation_error_code="quantity"
+            ),
+            models.CheckConstraint(
+                condition=Q(quantity=F("fulfilled_quantity") + F("fulfillable_quantity")),
+                name="fulfillment_orderline_units_add_up",
+                violation_error_code="quantity",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.quantity} of {self.line_item_id}"
+
+
+class FulfillmentHold(ShopOwned):
+    """Why a fulfillment order waits; it may wait for several reasons."""
+
+    class Reason(models.TextChoices):
+        AWAITING_PAYMENT = "awaiting_payment", "Awaiting payment"
+        HIGH_RISK_OF_FRAUD = "high_risk_of_fraud", "High risk of fraud"
+        INCORRECT_ADDRESS = "incorrect_address", "Incorrect address"
+        INVENTORY_OUT_OF_STOCK = "inventory_out_of_stock", "Out of stock"
+        UNKNOWN_DELIVERY_DATE = "unknown_delivery_date", "Unknown delivery date"
+        AWAITING_RETURN_ITEMS = "awaiting_return_items", "Awaiting returned items"
+        OTHER = "other", "Another reason"
+
+    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="holds")
+    reason = models.CharField(max_length=22, choices=Reason)
+    reason_notes = models.CharField(max_length=1000, blank=True)
+    actor = models.CharField(max_length=100)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return self.get_reason_display()
+
+
+class MerchantRequest(ShopOwned):
+    """What the merchant asked of a fulfillment service, and its answer."""
+
+    class Kind(models.TextChoices):
+        FULFILLMENT = "fulfillment_request", "Fulfillment"
+        CANCELLATION = "cancellation_request", "Cancellation"
+
+    class Answer(models.TextChoices):
+        NONE = "", "None yet"
+        ACCEPTED = "accepted", "Accepted"
+        REJECTED = "rejected", "Rejected"
+
+    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="requests")
+    kind = models.CharField(max_length=20, choices=Kind)
+    message = models.CharField(max_length=1000, blank=True)
+    notify_customer = models.BooleanField(default=False)
+    sent_at = models.DateTimeField()
+    answer = models.CharField(max_length=8, choices=Answer, blank=True)
+    answer_message = models.CharField(max_length=1000, blank=True)
+    answer_reason = models.CharField(max_length=255, blank=True)
+    line_messages = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.fulfillment_order_id}"

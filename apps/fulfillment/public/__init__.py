@@ -1,0 +1,1 @@
+"""What buyers see of the sending of their orders."""

@@ -1,0 +1,32 @@
+"""Lookups that Django lacks."""
+
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field, ForeignObject, Model, Q, QuerySet
+from django.db.models.lookups import In
+from django.db.models.sql.compiler import SQLCompiler
+
+
+# Foreign keys do not take over the lookups of plain fields.
+@ForeignObject.register_lookup
+@Field.register_lookup
+class Among(In):
+    """``column__among=<queryset>``: in a list of ids that the database makes once, before anything else.
+
+    Into ``IN (SELECT …)`` PostgreSQL may look again for each row that it compares, and without statistics, as in tables
+    that have just been filled, it believes that there is one. SQLite makes such a list once by itself.
+    """
+
+    lookup_name = "among"
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
+        """An array out of the subquery."""
+        left, parameters = self.process_lhs(compiler, connection)
+        right, more = self.process_rhs(compiler, connection)
+        return f"{left} = ANY(ARRAY{right})", (*parameters, *more)
+
+
+def among(ids: QuerySet[Model, Any], column: str = "pk") -> Q:
+    """Rows whose column is in a subquery of ids, which is run once."""
+    return Q(**{f"{column}__among": ids})

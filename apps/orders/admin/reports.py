@@ -1,0 +1,236 @@
+"""The report of sales: against the days before, returning customers, best sellers; as charts, tables and files."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.formats import date_format
+
+from apps.ground.cells import Writer
+from apps.ground.money import ZERO, text_of
+from apps.ground.tenancy import current_shop
+from apps.orders.domain import reporting
+from apps.orders.domain.reporting import Buyers, Days, Seller, Sold
+from apps.panel.access import may, require
+from apps.panel.charts import Bar, Pair, bars_of, pairs_of
+from apps.panel.menu import Menu, add_page
+from apps.panel.requests import Context
+from apps.panel.screens.forms import Values
+from apps.staff.domain.permissions import grant_custom
+
+REPORT = "orders.view_report"
+DEFAULT_DAYS = 30
+MOST_SHOWN = 50
+_DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
+
+grant_custom("reports", REPORT)
+add_page(Menu("Sales", "payments", 12, "Sales report"), "orders_order_report", lambda request: may(request, REPORT))
+
+
+class DaysForm(forms.Form):
+    """Which days."""
+
+    first = forms.DateField(label="From", widget=_DATE, input_formats=["%Y-%m-%d"])
+    last = forms.DateField(label="Until", widget=_DATE, input_formats=["%Y-%m-%d"])
+
+    def clean(self) -> Values:
+        """The days are in their order, and not too many."""
+        data = super().clean() or self.cleaned_data
+        first, last = data.get("first"), data.get("last")
+        if first and last:
+            if first > last:
+                self.add_error("last", "This is before the first day.")
+            elif (last - first).days >= reporting.MOST_DAYS:
+                self.add_error("last", "A report reaches over a year at the most.")
+            elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
+                self.add_error("first", "There were no sales then.")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the report, as its page and its file have it.
+
+    Attributes:
+        title: Its heading, on the page.
+        columns: The names of its columns; all but the first hold numbers.
+        rows: A value for each column, the first one for people; days without anything are left out.
+        lines: All rows, for the file, with days as 2026-03-02.
+        note: What it says below the heading.
+        footer: What it says at its end.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    lines: Sequence[Sequence[object]]
+    note: str
+    footer: str = ""
+    pairs: Sequence[Pair] = ()
+    legend: Sequence[str] = ()
+    bars: Sequence[Bar] = ()
+    more: int = 0
+
+    @property
+    def labelled(self) -> list[list[tuple[str, object]]]:
+        """The rows, each value with the name of its column."""
+        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def report_view(request: HttpRequest, base: Context) -> HttpResponse:
+    """The page; ``base`` is what each page of the screen shows."""
+    require(request, REPORT)
+    form = _form(request)
+    context: Context = {"form": form}
+    if form.is_valid():
+        days = Days(**form.cleaned_data)
+        context |= {
+            "tables": [(name, make(days)) for name, make in _TABLES.items()],
+            "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
+            "query": request.GET.urlencode(),
+        }
+    return TemplateResponse(request, "panel/orders/report.html", {**base, "title": "Sales report", **context})
+
+
+def file_view(request: HttpRequest) -> HttpResponse:
+    """One of the tables, for a spreadsheet; ``table`` of the query names it.
+
+    Raises:
+        Http404: There is no such table, or there are no such days.
+    """
+    require(request, REPORT)
+    form, name = _form(request), request.GET.get("table", "sales")
+    if name not in _TABLES or not form.is_valid():
+        raise Http404("There is no such report")
+    days = Days(**form.cleaned_data)
+    table = _TABLES[name](days)
+    response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
+    file = f"{name}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    add_never_cache_headers(response)
+    writer = Writer(response, table.columns)
+    for line in table.lines:
+        writer.write(dict(zip(table.columns, line, strict=True)))
+    return response
+
+
+def _form(request: HttpRequest) -> DaysForm:
+    today = timezone.localdate()
+    usual = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today}
+    return DaysForm({name: request.GET.get(name, value) for name, value in usual.items()})
+
+
+# --- the tables ---
+
+
+def _sales(days: Days) -> Table:
+    """Day by day beside the day as many days before."""
+    currency = current_shop().currency
+    before = days.before
+    found = reporting.sold_by_day(Days(before.first, days.last))
+    pairs = [
+        (day, found.get(day, Sold()), found.get(then, Sold()))
+        for day, then in zip(days.each(), before.each(), strict=True)
+    ]
+    now = sum((sold.money for _, sold, _ in pairs), ZERO)
+    then = sum((sold.money for _, _, sold in pairs), ZERO)
+    orders = [sum(sold.orders for sold in side) for side in zip(*((a, b) for _, a, b in pairs), strict=True)]
+    others = sum(sold.others for _, sold, _ in pairs)
+
+    def values(sold: Sold, earlier: Sold) -> tuple[object, ...]:
+        return sold.orders, text_of(sold.money, currency), earlier.orders, text_of(earlier.money, currency)
+
+    reach = f"before, from {date_format(before.first, 'j M Y')} to {date_format(before.last, 'j M Y')}:"
+    return Table(
+        title=f"{text_of(now, currency)} {currency}, {_change(now, then)}",
+        columns=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
+        rows=[
+            (date_format(day, "j M Y"), *values(sold, earlier))
+            for day, sold, earlier in reversed(pairs)
+            if sold.orders or earlier.orders
+        ],
+        lines=[(day.isoformat(), *values(sold, earlier)) for day, sold, earlier in pairs],
+        note=f"{_orders(orders[0])}; {reach} {text_of(then, currency)} {currency} in {_orders(orders[1])}.",
+        footer=f"{_orders(others)} in other currencies cannot be added to it." if others else "",
+        pairs=pairs_of(
+            [
+                (earlier.money, sold.money, f"{date_format(day, 'j M')}: {text_of(sold.money, currency)} {currency}")
+                for day, sold, earlier in pairs
+            ]
+        ),
+        legend=("these days", "the days before"),
+    )
+
+
+def _returning(days: Days) -> Table:
+    """Day by day, how many orders are of customers who had bought before."""
+    found = reporting.buyers_by_day(days)
+    rows = [(day, found.get(day, Buyers())) for day in days.each()]
+    total = Buyers(*(sum(getattr(each, name) for _, each in rows) for name in ("orders", "returning", "first")))
+
+    def values(each: Buyers) -> tuple[object, ...]:
+        return each.returning, each.first, each.unknown
+
+    known = total.returning + total.first
+    share = f" ({round(100 * total.returning / known)} % of those whose customer is known)" if known else ""
+    return Table(
+        title=f"{_orders(total.returning)} of returning customers",
+        columns=("Day", "Returning customers", "First orders", "Unknown customers"),
+        rows=[(date_format(day, "j M Y"), *values(each)) for day, each in reversed(rows) if each.orders],
+        lines=[(day.isoformat(), *values(each)) for day, each in rows],
+        note=f"Of {_orders(total.orders)}, {total.returning} came from customers who had bought before{share}.",
+        pairs=pairs_of(
+            [
+                (
+                    Decimal(each.orders),
+                    Decimal(each.returning),
+                    f"{date_format(day, 'j M')}: {each.returning} of {each.orders}",
+                )
+                for day, each in rows
+            ]
+        ),
+        legend=("of returning customers", "all orders"),
+    )
+
+
+def _products(days: Days) -> Table:
+    """Products by what they were bought for."""
+    currency = current_shop().currency
+    found = reporting.best_sellers(days)
+
+    def lines(sellers: Iterable[Seller]) -> list[tuple[object, ...]]:
+        return [(each.name, each.orders, each.units, text_of(each.money, currency)) for each in sellers]
+
+    shown = found[:MOST_SHOWN]
+    return Table(
+        title="Best sellers",
+        columns=("Product", "Orders", "Units", f"Money ({currency})"),
+        rows=lines(shown),
+        lines=lines(found),
+        note="What their units were bought for, with discounts and taxes, without shipping and duties.",
+        bars=bars_of([(each.money, f"{each.name}: {text_of(each.money, currency)} {currency}") for each in shown]),
+        more=len(found) - len(shown),
+    )
+
+
+_TABLES: dict[str, Callable[[Days], Table]] = {"sales": _sales, "returning": _returning, "products": _products}
+
+
+def _orders(count: int) -> str:
+    return f"{count:,} order{'' if count == 1 else 's'}"
+
+
+def _change(now: Decimal, then: Decimal) -> str:
+    """How much more or less, in words."""
+    if now == then:
+        return "as much as before"
+    if not then:
+        return "after nothing before"
+    percent = abs(round(100 * (now - then) / then))
+    return f"{percent:,} % {'more' if now > then else 'less'} than before"

@@ -1,0 +1,20 @@
+"""Tender transactions: those movements of an order's money that changed what the shop has."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from apps.events.domain.recording import Happening, record_aspects
+from apps.orders.models import Transaction
+
+TENDERED = "tender_transactions/create"
+KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE, Transaction.Kind.REFUND})
+
+
+def is_tender(row: Transaction) -> bool:
+    """Whether money came or went by it: what is authorized or pending is with its owner, what failed too."""
+    return row.kind in KINDS and row.status == Transaction.Status.SUCCESS
+
+
+def tell(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
+    """Tell who listens of the money that came and went; call it once for a movement, when it has succeeded."""
+    record_aspects([Happening(TENDERED, row) for row in rows if is_tender(row)], actor=actor, at=at)

@@ -1,0 +1,1 @@
+"""Payments: how a shop's checkout is told which wallet it may pay with."""

@@ -1,0 +1,5 @@
+"""The staff face of payments."""
+
+from apps.payments.admin import payment_handlers
+
+__all__ = ["payment_handlers"]

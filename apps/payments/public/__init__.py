@@ -1,0 +1,1 @@
+"""What everybody may read about a shop's payment handlers."""

@@ -1,0 +1,1 @@
+"""Refunds: money that goes back, and the goods that it is for."""

@@ -1,0 +1,18 @@
+"""The staff face of refunds."""
+
+from apps.panel.screens.deleting import tell_as, tell_nothing_of
+from apps.refunds.admin import on_orders, refunds
+from apps.refunds.models import (
+    OrderAdjustment,
+    Refund,
+    RefundDuty,
+    RefundLineItem,
+    RefundPayment,
+    RefundShippingLine,
+)
+
+tell_as(Refund, "refund", "refunds")
+# Parts of refunds, and of the payments that are noted.
+tell_nothing_of(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
+
+__all__ = ["on_orders", "refunds"]

@@ -1,0 +1,88 @@
+"""Refunds in the words of staff: refusals of the service, and what is about to happen."""
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+
+from apps.ground.money import ZERO, text_of
+from apps.orders.models import Transaction
+from apps.refunds.domain.gateways import MANUAL
+from apps.refunds.domain.previewing import Preview
+from apps.refunds.models import RefundLineItem
+
+Writer = Callable[[Decimal], str]
+RestockType = RefundLineItem.RestockType
+# What a message of the service is about, by the last part of its path.
+_SUBJECTS = {
+    "quantity": "The quantity",
+    "restock_type": "You",
+    "location_id": "The location",
+    "line_item_id": "The line",
+    "amount": "The amount",
+    "currency": "The currency",
+    "parent_id": "The payment",
+    "duty_id": "The duty",
+}
+
+
+def in_words(path: str, message: str) -> str:
+    """A refusal as a sentence."""
+    name = path.rpartition(".")[2]
+    if name == "gateway":
+        gateway = message.partition(" ")[0]
+        return f"{gateway} is not installed here, so no money can move through it. Only note what went back by hand."
+    if name == "refund_type":
+        return "Say how many units of the item are refunded, or choose all that is left."
+    if subject := _SUBJECTS.get(name):
+        return f"{subject} {message}."
+    return f"{message[:1].upper()}{message[1:]}."
+
+
+def summed(parts: Iterable[tuple[Decimal, str]]) -> str:
+    """Amounts with their currencies as one: ``12.94 USD and 4.50 EUR``; empty where there is nothing."""
+    sums: dict[str, Decimal] = {}
+    for amount, currency in parts:
+        sums[currency] = sums.get(currency, ZERO) + amount
+    return " and ".join(f"{text_of(amount, currency)} {currency}" for currency, amount in sums.items() if amount)
+
+
+def amounts(rows: Iterable[Transaction]) -> str:
+    """What transactions come to, a sum for each currency."""
+    return summed((row.amount, row.currency) for row in rows)
+
+
+def money_moves(rows: Sequence[Transaction]) -> list[str]:
+    """Which money goes where."""
+    said = []
+    for row in rows:
+        payment, amount = row.parent, f"{text_of(row.amount, row.currency)} {row.currency}"
+        assert payment is not None
+        of = f"the payment of {text_of(payment.amount, payment.currency)} {payment.currency}"
+        if row.gateway == MANUAL:
+            said.append(f"{amount} of {of} is noted as given back by hand; no money moves by itself")
+        else:
+            said.append(f"{amount} goes back through {row.gateway}, to {of}")
+    return said
+
+
+def goods_move(preview: Preview) -> list[str]:
+    """What becomes of the units."""
+    said = []
+    for each, place in zip(preview.named, preview.places, strict=True):
+        units = f"{each.quantity} × {each.line.name}"
+        counted = each.line.variant is not None and each.line.variant.inventory_item.tracked
+        if each.restock_type == RestockType.NO_RESTOCK:
+            said.append(f"{units}: refunded, nothing goes back to stock")
+        elif each.restock_type == RestockType.CANCEL:
+            said.append(
+                f"{units}: not sent any more" + (f", back to stock at {place.name}" if counted and place else "")
+            )
+        else:
+            said.append(f"{units}: returned" + (f" to stock at {place.name}" if counted and place else ""))
+    return said
+
+
+def difference(discrepancy: Decimal, money: Writer) -> str:
+    """What is kept or given beyond what was worked out; empty where it is the same."""
+    if discrepancy > 0:
+        return f"{money(discrepancy)} less goes back than was worked out."
+    return f"{money(-discrepancy)} more goes back than the order is owed." if discrepancy else ""

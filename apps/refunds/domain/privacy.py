@@ -1,0 +1,28 @@
+"""What refunds keep of a person: the notes of staff, which go when the order's personal data is erased."""
+
+from datetime import datetime
+
+from apps.customers.models import Customer
+from apps.events.domain.forgetting import forget
+from apps.ground.personal import Places
+from apps.orders.models import Order
+from apps.refunds.models import Refund
+
+PLACES: Places = {"refunds.Refund": ("note",)}
+
+
+def erase(order: Order, *, at: datetime) -> None:
+    """Erase what the refunds of an order say in words; what they gave back stays, for book-keeping needs it."""
+    rows = Refund.objects.filter(order=order)
+    rows.update(note="")
+    forget(Refund, list(rows.values_list("pk", flat=True)))
+
+
+def redact(customer: Customer, actor: str, at: datetime) -> None:
+    """Notes go with the orders that they stand on (``erase``)."""
+
+
+def export(customer: Customer) -> list[dict[str, object]]:
+    """The notes on a customer's refunds, oldest first, as JSON values."""
+    rows = Refund.objects.filter(order__customer=customer).exclude(note="").select_related("order").order_by("pk")
+    return [{"order": row.order.name, "note": row.note} for row in rows]

@@ -1,0 +1,59 @@
+"""The mail that a buyer gets of a refund: asked for in its transaction, sent by a worker."""
+
+from collections.abc import Iterable
+
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+
+from apps.ground.money import text_of
+from apps.ground.tenancy import current_shop
+from apps.jobs.models import Job
+from apps.orders.domain.order_status import url_of
+from apps.orders.models import Order, Transaction
+from apps.refunds.models import Refund
+
+
+def send(job: Job, **arguments: int) -> None:
+    """Tell the buyer; the refund that ``refund_id`` names, or the order's address, may be gone meanwhile."""
+    refund = Refund.objects.filter(pk=arguments["refund_id"]).exclude(order__email="").select_related("order").first()
+    if refund is None:
+        return
+    rows = Transaction.objects.filter(refund_payment__refund=refund, status__in=("success", "pending")).order_by("pk")
+    lines = refund.refund_line_items.select_related("line_item").order_by("pk")
+    units = [(row.quantity, row.line_item.name) for row in lines]
+    shipping, duties = refund.refund_shipping_lines.exists(), refund.duties.exists()
+    letter(refund.order, units, rows, shipping=shipping, duties=duties).send()
+
+
+def letter(
+    order: Order,
+    units: Iterable[tuple[int, str]],
+    rows: Iterable[Transaction],
+    *,
+    shipping: bool = False,
+    duties: bool = False,
+) -> EmailMessage:
+    """What the buyer is told of a refund, also of one that is only looked at.
+
+    Args:
+        order: Whose; it has an address.
+        units: How many of what.
+        rows: What goes back.
+        shipping: Whether the refund is for shipping too.
+        duties: Whether for duties.
+    """
+    shop = current_shop()
+    goods = [f"{quantity} × {name}" for quantity, name in units]
+    goods += [name for name, is_meant in (("Shipping", shipping), ("Duties", duties)) if is_meant]
+    text = render_to_string(
+        "refunds/notification.txt",
+        {
+            "shop": shop,
+            "order": order,
+            "goods": goods,
+            "amounts": [f"{text_of(row.amount, row.currency)} {row.currency}" for row in rows],
+            "status_url": url_of(order.shop_id, order.token),
+        },
+    )
+    subject = " ".join(f"A refund for your order {order.name} at {shop.name}".split())
+    return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])

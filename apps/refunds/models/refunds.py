@@ -1,0 +1,138 @@
+"""What was refunded of an order: units, shipping, and what was kept or given beyond.
+
+All amounts are in the order's currency. A refund is written once and never changed; what becomes of its money is told
+by the status of its transactions.
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.ground.rows import ShopOwned
+from apps.inventory.models import Location
+from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine
+
+
+class RefundReason(models.TextChoices):
+    """Why money goes back, or why other money than was worked out."""
+
+    RESTOCK = "restock", "Restocking fee"
+    DAMAGE = "damage", "Damage"
+    CUSTOMER = "customer", "Goodwill"
+    OTHER = "other", "Other"
+
+
+class Refund(ShopOwned):
+    """A refund of an order."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="refunds", db_index=False)
+    note = models.TextField(max_length=5000, blank=True)
+    reason = models.CharField(max_length=8, choices=RefundReason, blank=True, db_default="")
+    user_id = models.BigIntegerField(null=True, blank=True)
+    restock = models.BooleanField(default=False, help_text="Whether units of it went back to stock.")
+    processed_at = models.DateTimeField(default=timezone.now)
+    total_duties = MoneyColumn(db_default=0, help_text="What it gives back of duties, without the taxes on them.")
+
+    class Meta:
+        ordering = ("id",)
+        indexes = (
+            models.Index(fields=("order", "id"), name="refunds_refund_by_order"),
+            models.Index(fields=("shop", "created_at", "id"), name="refunds_refund_by_creation"),
+            models.Index(fields=("shop", "processed_at", "id"), name="refunds_refund_by_moment"),
+        )
+
+    def __str__(self) -> str:
+        return f"Refund {self.pk}"
+
+
+class RefundLineItem(ShopOwned):
+    """Units of a line that a refund is for, and what becomes of them."""
+
+    class RestockType(models.TextChoices):
+        NO_RESTOCK = "no_restock", "Not restocked"
+        CANCEL = "cancel", "Cancelled before they were sent"
+        RETURN = "return", "Returned"
+        LEGACY_RESTOCK = "legacy_restock", "Restocked, as old apps asked for it"
+
+    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="refund_line_items")
+    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="refund_line_items")
+    quantity = models.PositiveIntegerField()
+    restock_type = models.CharField(max_length=14, choices=RestockType, default=RestockType.NO_RESTOCK)
+    location = models.ForeignKey(Location, on_delete=models.RESTRICT, null=True, blank=True, related_name="+")
+    subtotal = MoneyColumn(help_text="What was paid for the units, with all discounts.")
+    total_tax = MoneyColumn()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(quantity__gte=1, subtotal__gte=0, total_tax__gte=0),
+                name="refunds_refundlineitem_has_units",
+                violation_error_code="quantity",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.quantity} of line {self.line_item_id}"
+
+
+class RefundShippingLine(ShopOwned):
+    """What a refund gives back of the price of shipping, and of its tax."""
+
+    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="refund_shipping_lines")
+    shipping_line = models.ForeignKey(ShippingLine, on_delete=models.CASCADE, related_name="+")
+    amount = MoneyColumn()
+    tax = MoneyColumn()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(amount__gte=0, tax__gte=0), name="refunds_refundshippingline_not_negative"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.amount:f} of shipping line {self.shipping_line_id}"
+
+
+class RefundDuty(ShopOwned):
+    """What a refund gives back of a duty of a line (``LineItem.duties``), and of the taxes on it."""
+
+    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="duties")
+    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="+")
+    duty_id = models.BigIntegerField()
+    amount = MoneyColumn()
+    tax = MoneyColumn()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(fields=("refund", "duty_id"), name="refunds_refundduty_once_in_a_refund"),
+            models.CheckConstraint(condition=Q(amount__gte=0, tax__gte=0), name="refunds_refundduty_not_negative"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.amount:f} of duty {self.duty_id}"
+
+
+class OrderAdjustment(ShopOwned):
+    """What a refund gave beyond units (negative), or kept of their worth (positive)."""
+
+    class Kind(models.TextChoices):
+        SHIPPING_REFUND = "shipping_refund", "Shipping refund"
+        REFUND_DISCREPANCY = "refund_discrepancy", "Refund discrepancy"
+
+    Reason = RefundReason
+
+    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="order_adjustments")
+    kind = models.CharField(max_length=18, choices=Kind)
+    amount = MoneyColumn()
+    tax_amount = MoneyColumn()
+    reason = models.CharField(max_length=255)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.amount:f}"

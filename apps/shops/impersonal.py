@@ -1,0 +1,35 @@
+"""Columns that hold no words of customers: shops and their apps.
+
+See ``apps.ground.personal``.
+"""
+
+from apps.ground.personal import Places
+
+IMPERSONAL: Places = {
+    "shops.App": ("name", "api_key", "api_secret", "application_url", "redirect_urls", "scopes"),
+    "shops.AppPurchase": ("name", "currency"),
+    "shops.RetiringSecret": ("secret",),
+    "shops.AuthorizationCode": ("digest", "redirect_uri", "scopes"),
+    "shops.Installation": ("scopes",),
+    "shops.AccessToken": ("digest", "prefix", "created_by"),
+    "shops.Shop": (
+        "handle",
+        "domain",
+        "name",
+        "email",
+        "customer_email",
+        "owner_name",
+        "phone",
+        "address1",
+        "address2",
+        "city",
+        "zip",
+        "province",
+        "province_code",
+        "country_code",
+        "currency",
+        "presentment_currencies",
+        "timezone",
+        "primary_locale",
+    ),
+}

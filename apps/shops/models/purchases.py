@@ -1,0 +1,54 @@
+"""What apps ask shops to pay for once."""
+
+from django.db import models
+from django.db.models import Q
+
+from apps.ground.phrases import at_least
+from apps.ground.rows import ShopOwned
+from apps.shops.models.apps import Installation
+
+
+class AppPurchase(ShopOwned):
+    """A one-time purchase of an app: asked for by the app's maker, decided by the shop.
+
+    Attributes:
+        price: In ``currency``; it stays as it was asked.
+        test: Whether no money is meant.
+        decided_at: When it left ``pending``, which is once.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Waits for the shop"
+        ACTIVE = "active", "Approved"
+        DECLINED = "declined", "Declined"
+        EXPIRED = "expired", "Expired"
+
+    installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="purchases")
+    name = models.CharField(max_length=255)
+    price = models.DecimalField(max_digits=15, decimal_places=3)
+    currency = models.CharField(max_length=3)
+    status = models.CharField(max_length=8, choices=Status, default=Status.PENDING, editable=False)
+    test = models.BooleanField(default=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(price__gte=0),
+                name="shops_apppurchase_price_not_negative",
+                violation_error_message=at_least(0),
+                violation_error_code="price",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="pending", decided_at=None) | (~Q(status="pending") & Q(decided_at__isnull=False)),
+                name="shops_apppurchase_is_decided_once",
+                violation_error_code="status",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("created_at",), condition=Q(status="pending"), name="shops_apppurchase_waiting"),
+        )
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,1 @@
+"""The staff as apps see them."""

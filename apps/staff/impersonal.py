@@ -1,0 +1,22 @@
+"""Columns that hold no words of customers: staff, and the packages by which they log in.
+
+See ``apps.ground.personal``.
+"""
+
+from apps.ground.personal import Places
+
+IMPERSONAL: Places = {
+    "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale"),
+    "staff.Membership": ("permissions",),
+    "staff.SavedView": ("screen",),
+    "staff.SentForm": ("key", "fingerprint", "result"),
+    "admin.LogEntry": ("object_id", "object_repr", "change_message"),
+    "auth.Permission": ("name", "codename"),
+    "auth.Group": ("name",),
+    "contenttypes.ContentType": ("app_label", "model"),
+    "sessions.Session": ("session_key", "session_data"),
+    "account.EmailAddress": ("email",),
+    "account.EmailConfirmation": ("key",),
+    "mfa.Authenticator": ("data",),
+    "usersessions.UserSession": ("ip", "session_key", "user_agent", "data"),
+}

@@ -1,0 +1,12 @@
+"""What an uninstallation takes along, as it is announced before."""
+
+from apps.shops.admin.departures import leaves_with_app
+from apps.shops.models import Installation
+from apps.webhooks.domain.subscriptions import subscriptions_of
+
+
+def _subscriptions(installation: Installation) -> int:
+    return subscriptions_of(installation.shop, installation.app_id).count()
+
+
+leaves_with_app("webhook subscriptions", _subscriptions)

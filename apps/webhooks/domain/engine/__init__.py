@@ -1,0 +1,1 @@
+"""The engine: from events that are pending to deliveries that are over."""

@@ -1,0 +1,15 @@
+"""The tables of webhooks."""
+
+from apps.webhooks.models.deliveries import Attempt, Delivery, Endpoint, Host, Payload, Pending
+from apps.webhooks.models.subscriptions import Health, Subscription
+
+__all__ = [
+    "Attempt",
+    "Delivery",
+    "Endpoint",
+    "Health",
+    "Host",
+    "Payload",
+    "Pending",
+    "Subscription",
+]

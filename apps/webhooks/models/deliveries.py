@@ -1,0 +1,188 @@
+"""What is to be told, to whom, and what became of it."""
+
+import uuid6
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.ground.rows import ShopOwned, Timestamped
+from apps.shops.models import App
+from apps.webhooks.models.subscriptions import Subscription
+
+
+class Pending(ShopOwned):
+    """An event that somebody listens to and that fan-out has not seen yet; gone once it has.
+
+    Event rows are never changed, so the mark is a row of its own, written in the event's transaction.
+    """
+
+    event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+")
+    metafields = models.JSONField(null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("shop", "id"), name="webhooks_pending_by_shop"),)
+
+    def __str__(self) -> str:
+        return f"event {self.event_id}"
+
+
+class Host(Timestamped):
+    """A server that deliveries go to, and its breaker, which all processes know of.
+
+    Attributes:
+        trips: How often the breaker opened since the last success; the pause doubles each time.
+        paused_until: Until when nothing is sent but a single probe after it.
+    """
+
+    name = models.CharField(max_length=255, unique=True)
+    trips = models.PositiveSmallIntegerField(default=0)
+    paused_until = models.DateTimeField(null=True)
+    last_error = models.CharField(max_length=255, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Endpoint(ShopOwned):
+    """A URI that deliveries of one shop go to: the lane in which they wait.
+
+    ``uri_digest`` is its SHA-256, which an index can hold.
+    """
+
+    uri = models.TextField("URI")
+    uri_digest = models.CharField(max_length=64)
+    host = models.CharField(max_length=255)
+    max_in_flight = models.PositiveSmallIntegerField(default=10)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("shop", "uri_digest"), name="webhooks_endpoint_once_per_shop"),)
+
+    def __str__(self) -> str:
+        return self.uri
+
+
+class Payload(ShopOwned):
+    """The bytes of an event as some subscriptions get them; frozen, and shared where they are the same.
+
+    ``body`` is empty once it was erased.
+    """
+
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    digest = models.CharField(max_length=64)
+    body = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("event", "digest"), name="webhooks_payload_once_per_event"),)
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]} of event {self.event_id}"
+
+
+class Delivery(ShopOwned):
+    """One thing to tell to one endpoint: an event to a subscription, a test, a call that another app of ours makes.
+
+    Attributes:
+        key: ``X-…-Webhook-Id``: made of event and subscription, and the same in every attempt and replay.
+        ordering_key: The resource, where the subscription wants its events in order; else blank.
+        attempts: How many were begun.
+        redelivery: Whether it was sent before and goes out once more because somebody asked.
+        triggered_at: When what it tells of happened.
+        error: The class of the last failure, e.g. ``timeout`` or ``status_500``.
+    """
+
+    class State(models.TextChoices):
+        DUE = "due", "Waiting for its first attempt"
+        RETRY = "retry", "Waiting for another attempt"
+        LEASED = "leased", "Being sent"
+        DONE = "done", "Delivered"
+        DEAD = "dead", "Given up"
+        HELD = "held", "Held: the subscription is paused or disabled"
+        CANCELLED = "cancelled", "Cancelled"
+
+    class Kind(models.TextChoices):
+        EVENT = "event", "Event"
+        TEST = "test", "Test"
+        CALL = "call", "Call"
+
+    key = models.UUIDField(default=uuid6.uuid7, editable=False)
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.EVENT)
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", db_index=False)
+    subscription = models.ForeignKey(
+        Subscription, on_delete=models.CASCADE, null=True, related_name="deliveries", db_index=False
+    )
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # Bytes go later than what they were sent in, in steps of their own: no constraint looks for it at each.
+    payload = models.ForeignKey(
+        Payload, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
+    )
+    topic = models.CharField(max_length=100)
+    api_version = models.CharField(max_length=10)
+    ordering_key = models.CharField(max_length=100, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.DUE)
+    next_at = models.DateTimeField(default=timezone.now)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    redelivery = models.BooleanField(default=False)
+    lease = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    triggered_at = models.DateTimeField()
+    first_attempt_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=50, blank=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = (
+            models.UniqueConstraint(
+                fields=("event", "subscription"), name="webhooks_delivery_once_per_event_and_subscription"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("endpoint", "state", "next_at", "id"),
+                condition=Q(state__in=("due", "retry")),
+                name="webhooks_delivery_waiting",
+            ),
+            models.Index(fields=("lease_until",), condition=Q(state="leased"), name="webhooks_delivery_leased"),
+            models.Index(
+                fields=("subscription", "ordering_key", "id"),
+                condition=Q(state__in=("due", "retry", "leased")) & ~Q(ordering_key=""),
+                name="webhooks_delivery_in_order",
+            ),
+            models.Index(fields=("subscription", "state", "id"), name="webhooks_delivery_by_state"),
+            models.Index(fields=("shop", "-id"), name="webhooks_delivery_by_shop"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.topic} {self.key}"
+
+
+class Attempt(ShopOwned):
+    """One HTTP call, and how it ended. ``created_at`` is when it began.
+
+    Attributes:
+        outcome: Its class, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``, ``blocked_address``.
+        fenced: Whether its lease had run out when it ended, so that it changed nothing.
+        queued_ms: From the moment it was due to its beginning; the other times count from the beginning.
+    """
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
+    number = models.PositiveSmallIntegerField()
+    outcome = models.CharField(max_length=20)
+    status = models.PositiveSmallIntegerField(null=True)
+    error = models.CharField(max_length=255, blank=True)
+    fenced = models.BooleanField(default=False)
+    queued_ms = models.PositiveIntegerField(default=0)
+    connect_ms = models.PositiveIntegerField(null=True)
+    first_byte_ms = models.PositiveIntegerField(null=True)
+    total_ms = models.PositiveIntegerField(default=0)
+    remote_ip = models.GenericIPAddressField(null=True)
+    response_headers = models.JSONField(default=dict)
+    excerpt = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("delivery", "number")
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of delivery {self.delivery_id}"

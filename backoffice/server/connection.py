@@ -1,0 +1,370 @@
+"""One socket: requests in, answers out, one after the other; and an end for every kind of silence.
+
+A connection is always waiting for something, and ``deadline`` says until when: for a request, for its head, for its
+body, for the peer to read the answer, for the peer to hang up. Only while a thread works on a request there is none.
+"""
+
+import asyncio
+from collections import deque
+from http import HTTPStatus
+from math import inf
+from typing import IO, TYPE_CHECKING, cast
+
+import httptools
+
+from backoffice.server.reception import Reception, Refused
+from backoffice.server.threads import Answer, Job, complete, refusal
+
+if TYPE_CHECKING:
+    from backoffice.server.process import Process
+
+# Seconds. A proxy in front must give its idle connections up sooner than IDLE_SECONDS.
+FIRST_BYTE_SECONDS = 10.0
+IDLE_SECONDS = 75.0
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 30.0
+BODY_SILENCE_SECONDS = 8.0
+SEND_SILENCE_SECONDS = 30.0
+# Smaller bodies do not count for the process's allowance.
+SMALL_BODY = 64 * 1024
+# After a refusal the rest of what the peer sends is thrown away for a while: were the socket closed with unread bytes,
+# the peer would lose the answer.
+LINGER_SECONDS = 30.0
+LINGER_SILENCE_SECONDS = 2.0
+LINGER_BYTES = 256 * 1024 * 1024
+
+_PIECE = 256 * 1024
+
+
+class Connection(asyncio.Protocol):
+    """A client's connection."""
+
+    __slots__ = (
+        "_body_until",
+        "_environ",
+        "_file",
+        "_half_closed",
+        "_keep_alive",
+        "_linger_bytes",
+        "_linger_until",
+        "_parser",
+        "_paused",
+        "_process",
+        "_reception",
+        "_refused",
+        "_transport",
+        "_unsent",
+        "_waiting",
+        "_working",
+        "_writable",
+        "deadline",
+    )
+
+    def __init__(self, process: "Process") -> None:
+        self._process = process
+        self._parser = httptools.HttpRequestParser(self)
+        self._reception: Reception | None = None
+        self._waiting: deque[Reception] = deque()
+        self._working: Reception | None = None
+        self._refused: HTTPStatus | None = None
+        self._keep_alive = True
+        self._half_closed = False
+        self._paused = False
+        self._file: IO[bytes] | None = None
+        self._body_until = 0.0
+        self._linger_until = 0.0
+        self._linger_bytes = 0
+        self._unsent = 0
+        self._writable = True
+        self.deadline = process.loop.time() + FIRST_BYTE_SECONDS
+
+    # --- the transport's side ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open."""
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self._environ = {**self._process.environ, "REMOTE_ADDR": peer[0] if peer else ""}
+        self._process.connections[self] = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is closed; a request that a thread works on is finished for nobody."""
+        self._process.connections.pop(self, None)
+        for reception in (self._reception, *self._waiting):
+            if reception is not None:
+                self._release(reception)
+        self._reception = None
+        self._waiting.clear()
+        self._close_file()
+        self.deadline = inf
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        if self._linger_until:
+            self._discard(len(data))
+            return
+        if self._refused is not None:
+            return
+        if self._working is not None and not self._paused:
+            # What belongs to later requests waits in the kernel.
+            self._paused = True
+            self._transport.pause_reading()
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # No other protocol is spoken here. The request itself is complete and is answered.
+            self._refused = HTTPStatus.BAD_REQUEST
+        except httptools.HttpParserCallbackError as error:
+            self._refuse(_status_of(error.__context__))
+        except httptools.HttpParserError:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+
+    def eof_received(self) -> bool:
+        """The peer sends no more. What it has sent whole is still answered."""
+        if self._linger_until or self.is_idle:
+            return False
+        self._half_closed = True
+        if self._working is None:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        return True
+
+    def pause_writing(self) -> None:
+        """The peer reads too slowly; the rest of a file waits."""
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        """The peer has read."""
+        self._writable = True
+        if self._file is not None:
+            self._send_file()
+
+    # --- the parser's side ---
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._reception = Reception(self._environ.copy())
+        if self._working is None:
+            self.deadline = self._process.loop.time() + HEAD_SECONDS
+
+    def on_url(self, url: bytes) -> None:
+        """A part of its target."""
+        if self._reception is not None:
+            self._reception.add_target(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One of its headers."""
+        if self._reception is not None:
+            self._reception.add_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Its head is there, and decides whether the body may come."""
+        reception = self._reception
+        if reception is None:
+            return
+        parser = self._parser
+        reception.end_of_head(parser.get_method(), parser.get_http_version())
+        reception.keep_alive = parser.should_keep_alive()
+        if not reception.length:
+            return
+        if reception.length > self._process.door.body_limit(reception.environ):
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        now = self._process.loop.time()
+        self._body_until = now + BODY_SECONDS
+        if self._working is None:
+            self.deadline = now + BODY_SILENCE_SECONDS
+            if reception.environ.get("HTTP_EXPECT", "").lower() == "100-continue":
+                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, chunk: bytes) -> None:
+        """Some bytes of its body."""
+        reception = self._reception
+        if reception is not None:
+            if reception.length > SMALL_BODY:
+                if not self._process.reserve(len(chunk)):
+                    raise Refused(HTTPStatus.SERVICE_UNAVAILABLE)
+                reception.reserved += len(chunk)
+            reception.add_body(chunk)
+            if self._working is None:
+                self.deadline = min(self._process.loop.time() + BODY_SILENCE_SECONDS, self._body_until)
+
+    def on_message_complete(self) -> None:
+        """It is there."""
+        reception = self._reception
+        if reception is not None:
+            self._reception = None
+            reception.end_of_body()
+            self._waiting.append(reception)
+            self._next()
+
+    # --- requests in turn ---
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for a request to begin."""
+        return self._working is None and self._reception is None and not self._waiting and not self._unsent_bytes()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a thread works on a request of it."""
+        return self._working is not None
+
+    def _next(self) -> None:
+        """Start what waits, if nothing is under way."""
+        if self._working is not None or self._file is not None or self._linger_until:
+            return
+        if not self._waiting:
+            if self._refused is not None:
+                self._send_refusal(self._refused)
+            elif self._half_closed:
+                self._transport.close()
+            return
+        reception = self._waiting.popleft()
+        process = self._process
+        environ, keep_alive = reception.environ, reception.keep_alive and not self._half_closed and not process.closing
+        if (quick := process.door.at_once(environ)) is not None:
+            status, headers, body = quick
+            self._release(reception)
+            self._send(complete(status, headers, body, environ, keep_alive=keep_alive))
+        elif process.threads.full:
+            self._release(reception)
+            self._send(refusal(process.door, HTTPStatus.SERVICE_UNAVAILABLE, environ, keep_alive=keep_alive))
+        else:
+            self._working = reception
+            self.deadline = inf
+            process.threads.busy += 1
+            process.threads.submit(Job(environ, self._answered_in_thread, keep_alive=keep_alive))
+
+    def _answered_in_thread(self, answer: Answer | None) -> None:
+        self._process.loop.call_soon_threadsafe(self._answered, answer)
+
+    def _answered(self, answer: Answer | None) -> None:
+        self._process.threads.busy -= 1
+        if self._working is not None:
+            self._release(self._working)
+            self._working = None
+        if self._transport.is_closing():
+            if answer is not None and answer.file is not None:
+                answer.file.close()
+        elif answer is None:
+            self._transport.abort()
+        else:
+            self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        self._keep_alive = answer.keep_alive
+        self._transport.write(answer.data)
+        if answer.file is not None:
+            self._file = answer.file
+            self._send_file()
+        else:
+            self._sent()
+
+    def _send_file(self) -> None:
+        """Hand over of a file as much as the peer can take."""
+        assert self._file is not None
+        self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
+        while self._writable:
+            piece = self._file.read(_PIECE)
+            if not piece:
+                self._close_file()
+                self._sent()
+                return
+            self._transport.write(piece)
+
+    def _sent(self) -> None:
+        """An answer is with the transport; what comes next."""
+        if not self._keep_alive or (self._half_closed and not self._waiting):
+            self._finish()
+            return
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        now = self._process.loop.time()
+        self.deadline = now + (HEAD_SECONDS if self._reception is not None else self._process.idle_seconds)
+        self._next()
+
+    def _finish(self) -> None:
+        """The last answer is on its way: close behind it."""
+        if self._paused or self._refused is not None or self._reception is not None:
+            self._linger()
+        else:
+            self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
+            self._transport.close()
+
+    # --- refusals and deadlines ---
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        """Answer with a refusal, after what is already under way, and read nothing more."""
+        if self._reception is not None:
+            self._release(self._reception)
+        self._refused = status
+        self._next()
+
+    def _send_refusal(self, status: HTTPStatus) -> None:
+        environ = self._reception.environ if self._reception is not None else {}
+        self._reception = None
+        self._transport.write(refusal(self._process.door, status, environ, keep_alive=False).data)
+        self._linger()
+
+    def _linger(self) -> None:
+        """Say that nothing more comes, and throw away what still arrives, for a while."""
+        now = self._process.loop.time()
+        self._linger_until = now + LINGER_SECONDS
+        self.deadline = now + LINGER_SILENCE_SECONDS
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        if self._half_closed:
+            self._transport.close()
+        else:
+            self._transport.write_eof()
+
+    def _discard(self, size: int) -> None:
+        self._linger_bytes += size
+        if self._linger_bytes > LINGER_BYTES:
+            self._transport.abort()
+        else:
+            self.deadline = min(self._process.loop.time() + LINGER_SILENCE_SECONDS, self._linger_until)
+
+    def expire(self) -> None:
+        """The deadline has passed."""
+        unsent = self._unsent_bytes()
+        if unsent and unsent != self._unsent:
+            # The peer reads, if slowly.
+            self._unsent = unsent
+            self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
+        elif unsent or self._linger_until:
+            self._transport.abort()
+        elif self._reception is not None:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+        else:
+            self._transport.close()
+
+    def hurry(self, seconds: float) -> None:
+        """The process stops: an idle connection is given up soon."""
+        if self.is_idle:
+            self.deadline = min(self.deadline, self._process.loop.time() + seconds)
+
+    def abort(self) -> None:
+        """Close now."""
+        self._transport.abort()
+
+    # --- small things ---
+
+    def _unsent_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    def _release(self, reception: Reception) -> None:
+        self._process.give_back(reception.reserved)
+        reception.reserved = 0
+        reception.close()
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _status_of(error: BaseException | None) -> HTTPStatus:
+    """What a refused request, or a full disk, is answered with."""
+    return error.status if isinstance(error, Refused) else HTTPStatus.SERVICE_UNAVAILABLE

@@ -1,0 +1,251 @@
+"""The processes: forked from one that has loaded the application, and replaced at once when they end.
+
+The listening socket is the supervisor's, so that clients wait for a moment where all processes were killed, and are
+not refused.
+"""
+
+import contextlib
+import gc
+import logging
+import mmap
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from backoffice.server.door import Door
+from backoffice.server.process import Process
+from backoffice.server.threads import Application
+
+logger = logging.getLogger("backoffice.server")
+
+BACKLOG = 1024
+# A process whose event loop has not turned for so long hangs, and is replaced.
+HUNG_SECONDS = 60.0
+# A process that ends sooner than this after its start is replaced a moment later, not at once.
+QUICK_SECONDS = 1.0
+STOP_SECONDS = 30.0
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+_BEAT = struct.Struct("d")
+
+
+class Board:
+    """Memory that all processes share: when each of them last said that it serves (monotonic seconds)."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self._memory = mmap.mmap(-1, places * _BEAT.size)
+
+    def beat(self, place: int) -> None:
+        """This process serves."""
+        _BEAT.pack_into(self._memory, place * _BEAT.size, time.monotonic())
+
+    def clear(self, place: int) -> None:
+        """The process is gone."""
+        _BEAT.pack_into(self._memory, place * _BEAT.size, 0.0)
+
+    def age(self, place: int) -> float | None:
+        """Seconds since the last beat; None before the first."""
+        (at,) = _BEAT.unpack_from(self._memory, place * _BEAT.size)
+        return time.monotonic() - at if at else None
+
+    def serving(self) -> int:
+        """How many processes serve."""
+        ages = [self.age(place) for place in range(self.places)]
+        return sum(age is not None and age < 5 for age in ages)
+
+
+# The board of the server that this process belongs to; None outside of one.
+board: Board | None = None
+
+
+@dataclass
+class _Child:
+    pid: int
+    place: int
+    started: float
+
+
+def serve(load: Callable[[], tuple[Application, Door]], *, host: str, port: int, processes: int, threads: int) -> None:
+    """Serve an application until SIGTERM or SIGINT; accepted requests are answered first.
+
+    ``load`` imports the application. It is called once, before the processes are forked, and must leave no threads and
+    no connections behind.
+
+    Raises:
+        SystemExit: The address cannot be had.
+    """
+    global board
+    with _said(host, port):
+        listener = _bound(host, port)
+    application, door = load()
+    with _said(host, port):
+        listener.listen(BACKLOG)
+    board = Board(processes)
+    most = _raise_file_limit()
+
+    def work(place: int) -> None:
+        process = Process(listener, application, door, threads=threads, processes=processes, most=most)
+        parent = os.getppid()
+        shared = board
+        assert shared is not None
+
+        def beat() -> None:
+            if os.getppid() != parent:
+                # The supervisor was killed; nobody would stop us.
+                os.kill(os.getpid(), signal.SIGTERM)
+            shared.beat(place)
+
+        process.run(beat)
+
+    Supervisor(listener, board, work).run()
+
+
+@contextlib.contextmanager
+def _said(host: str, port: int) -> Iterator[None]:
+    """Ends with one sentence where the address cannot be had."""
+    try:
+        yield
+    except OSError as error:
+        sys.exit(f"The web server cannot listen on {host}:{port}: {error.strerror}.")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that has the address, but refuses everybody until the application is loaded."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    listener.setblocking(False)
+    return listener
+
+
+def _raise_file_limit() -> int:
+    """Let the processes open as many files as they may; how many connections each of them can hold."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 16_384 if hard == resource.RLIM_INFINITY else min(hard, 16_384)
+    if soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    # Half is left for bodies in temporary files, databases and uploads.
+    return max(64, min(soft // 2, 4096))
+
+
+class Supervisor:
+    """Starts the processes, replaces them, stops them."""
+
+    def __init__(self, listener: socket.socket, board: Board, work: Callable[[int], None]) -> None:
+        self._listener = listener
+        self._board = board
+        self._work = work
+        self._children: dict[int, _Child] = {}
+        # Places that are to be filled, and when.
+        self._vacant: dict[int, float] = dict.fromkeys(range(board.places), 0.0)
+        self._stopping = False
+        self._wake_out, self._wake_in = socket.socketpair()
+
+    def run(self) -> None:
+        """Until told to stop."""
+        self._wake_out.setblocking(False)
+        self._wake_in.setblocking(False)
+        for number in _SIGNALS:
+            signal.signal(number, self._noted)
+        signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
+        gc.collect()
+        # What is loaded stays in pages that the processes share.
+        gc.freeze()
+        while not self._stopping:
+            self._fill()
+            self._wait(1.0 if not self._vacant else 0.1)
+            self._reap()
+            self._kill_hung()
+        self._stop()
+
+    def _noted(self, number: int, frame: FrameType | None) -> None:
+        if number != signal.SIGCHLD:
+            self._stopping = True
+
+    def _wait(self, seconds: float) -> None:
+        """Until a signal comes, or the time is over."""
+        select.select([self._wake_out], [], [], seconds)
+        with contextlib.suppress(BlockingIOError):
+            while self._wake_out.recv(1024):
+                pass
+
+    def _fill(self) -> None:
+        now = time.monotonic()
+        for place in [place for place, at in self._vacant.items() if at <= now]:
+            del self._vacant[place]
+            pid = self._fork(place)
+            self._children[pid] = _Child(pid, place, now)
+
+    def _fork(self, place: int) -> int:
+        # No signal may meet the child while it still has the supervisor's handlers.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        pid = os.fork()
+        if pid:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            return pid
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            self._wake_in.close()
+            self._wake_out.close()
+            self._work(place)
+            code = 0
+        except BaseException:
+            logger.exception("A web process failed")
+        finally:
+            logging.shutdown()
+            sys.stdout.flush()
+            # Nothing of the supervisor's own stack may run here.
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            child = self._children.pop(pid, None)
+            if child is None:
+                continue
+            self._board.clear(child.place)
+            if self._stopping:
+                continue
+            now = time.monotonic()
+            self._vacant[child.place] = now + (QUICK_SECONDS if now - child.started < QUICK_SECONDS else 0.0)
+            logger.error("A web process ended (%s); another takes its place", os.waitstatus_to_exitcode(status))
+
+    def _kill_hung(self) -> None:
+        for child in self._children.values():
+            age = self._board.age(child.place)
+            if age is not None and age > HUNG_SECONDS:
+                logger.error("A web process hangs and is killed")
+                self._signal(child, signal.SIGKILL)
+
+    def _stop(self) -> None:
+        """Let the processes finish; after half a minute, end them."""
+        self._listener.close()
+        until = time.monotonic() + STOP_SECONDS
+        for child in self._children.values():
+            self._signal(child, signal.SIGTERM)
+        while self._children and time.monotonic() < until:
+            self._wait(0.5)
+            self._reap()
+        for child in self._children.values():
+            self._signal(child, signal.SIGKILL)
+
+    def _signal(self, child: _Child, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, number)

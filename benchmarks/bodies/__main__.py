@@ -1,0 +1,75 @@
+"""Prints what the largest body of each writing route takes.
+
+Works on the database of ``DATABASE_URL`` (migrated already), in a shop of its own, within one process and without a
+server: what is measured is the request from its bytes to its answer's. A request ends within a second of processor
+time; what takes longer is marked. Ends with 1 where something is marked, or a writing route is left out.
+"""
+
+import gc
+import os
+import sys
+import time
+
+from benchmarks.bodies.bench import MOST_SECONDS, ROOT, Bench
+from benchmarks.bodies.setting import Goods
+
+ROUNDS = 3
+
+
+def measure(rounds: int) -> Bench:
+    """Send all so many times."""
+    from benchmarks.bodies import apps, catalog, content, customers, documents, fulfillment, metafields, orders
+
+    bench, goods = opened()
+    for number in range(rounds):
+        owners = catalog.send_all(bench, goods)
+        owners |= customers.send_all(bench, number)
+        owners |= orders.send_all(bench, goods)
+        owners |= content.send_all(bench, goods)
+        metafields.send_all(bench, owners, number)
+        apps.send_all(bench, number)
+        fulfillment.send_all(bench, goods, number)
+        documents.send_all(bench, goods, number)
+        bench.end_round()
+    return bench
+
+
+def opened() -> tuple[Bench, Goods]:
+    """A new shop with goods, and what sends requests to it."""
+    from django.utils import timezone
+
+    from apps.shops.domain import opening
+    from benchmarks.bodies.setting import client_of, stock_shop
+
+    now = timezone.now()
+    domain = f"bodies-{time.time_ns()}.example"
+    shop = opening.create_shop(domain=domain, name="Bodies", email="a@bench.example", actor="system", at=now)
+    bench = Bench(client_of(shop, "Bench"))
+    bench.client.get(f"{ROOT}/shop.json")
+    goods = stock_shop(shop)
+    # As the server does once all is loaded.
+    gc.collect()
+    gc.freeze()
+    return bench, goods
+
+
+def main() -> int:
+    """Measure and print."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    os.environ["BACKOFFICE_RATE_LIMIT"] = "off"
+    django.setup()
+    bench = measure(ROUNDS)
+    print("| request | body | seconds of processor time | statements | |\n|---|---|---|---|---|")
+    for name, one in bench.least.items():
+        mark = "" if one.seconds <= MOST_SECONDS else "too long"
+        print(f"| {name} | {one.size / 1024:,.0f} KB | {one.seconds:.2f} | {one.statements:,} | {mark} |")
+    floors = ", ".join(f"{seconds:.3f}" for seconds in bench.floors)
+    print(f"\nFloor, the same work in each round: {floors} s.")
+    print("".join(f"Not measured: {route}\n" for route in bench.missing()), end="")
+    return int(bool(bench.missing()) or any(one.seconds > MOST_SECONDS for one in bench.least.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Webhook subscriptions, payment handlers and fulfillment services."""
+
+import time
+from typing import Any
+
+from benchmarks.bodies.bench import Bench
+
+CURRENCIES = ["EUR", "USD", "GBP", "SEK", "JPY"]
+
+
+def send_all(bench: Bench, number: int) -> None:
+    """Make, change and delete the largest of each."""
+    _subscriptions(bench, number)
+    _handlers(bench, number)
+    _services(bench, number)
+
+
+def _subscriptions(bench: Bench, number: int) -> None:
+    terms = " AND ".join(f"variants.price:>={price}.00" for price in range(50))
+    subscription: dict[str, Any] = {
+        "address": f"https://app.example/{number}/" + "a" * 200,
+        "topic": "products/update",
+        "format": "json",
+        "fields": ["variants.price", *(f"variants.field_{each}" for each in range(200))],
+        "filter": terms,
+        "metafield_namespaces": [f"space_{each}" for each in range(50)],
+    }
+    made = bench.send("POST webhooks", "POST", "webhooks.json", {"webhook": subscription})["webhook"]["id"]
+    changed = {"webhook": {"filter": terms.replace(".00", ".50")}}
+    bench.send("PUT webhooks", "PUT", f"webhooks/{made}.json", changed)
+    bench.send("DELETE webhooks", "DELETE", f"webhooks/{made}.json")
+
+
+def _handlers(bench: Bench, number: int) -> None:
+    config = {
+        "shop_id": f"bodies-{number}",
+        "merchant_name": "Bodies",
+        "environment": "sandbox",
+        "supported_currencies": CURRENCIES,
+        "supported_countries": ["DE", "FR", "SE"],
+    }
+    instruments = [{"type": "wallet_pay", "constraints": {"maximum": 500}}]
+    handler = {
+        "handler_id": f"bodies-{number}",
+        "version": "2026-04-08",
+        "config": config,
+        "available_instruments": instruments,
+        "enabled": True,
+    }
+    path, name = "payment_handlers", "payment_handler"
+    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: handler})[name]["id"]
+    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", {name: {"config": {**config, "merchant_name": "More"}}})
+    credential = {"type": "wallet_token", "token": f"opaque-{time.time_ns()}-" + "a" * 2000}
+    instrument = {"id": "pi", "handler_id": f"bodies-{number}", "type": "wallet_pay", "credential": credential}
+    redemption = {"redemption": {"checkout_id": f"c-{number}", "payment_instrument": instrument}}
+    bench.send("POST redemptions", "POST", f"{path}/{made}/redemptions.json", redemption)
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")
+
+
+def _services(bench: Bench, number: int) -> None:
+    path, name = "fulfillment_services", "fulfillment_service"
+    service = {
+        "name": f"{number} " + "a" * 240,
+        "callback_url": f"https://depot.example/{number}/" + "a" * 2000,
+        "inventory_management": True,
+        "tracking_support": True,
+    }
+    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: service})[name]["id"]
+    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", {name: {"name": f"{number} " + "b" * 240}})
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")

@@ -1,0 +1,132 @@
+"""Sending requests within one process, and noting what they take."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from django.urls import URLPattern, URLResolver
+
+MOST_SECONDS = 1.0
+ROOT = "/admin/api/2026-07"
+WRITES = {"post", "put", "delete"}
+Body = dict[str, Any]
+
+
+@dataclass
+class Measured:
+    """What a request takes.
+
+    Attributes:
+        seconds: Of this process's processor.
+        statements: Sent to the database.
+        size: Bytes of the body.
+    """
+
+    seconds: float
+    statements: int
+    size: int
+
+
+class Bench:
+    """Sends requests and notes what they take.
+
+    A request is sent in several rounds: the least of its times counts, for what others do on the machine only adds to
+    it. Requests of one name within a round count as one, the longest. Statements are counted in the first round alone:
+    who listens to them makes the product send them another way.
+    """
+
+    root = ROOT
+
+    def __init__(self, client: "Client") -> None:
+        self.client = client
+        self.least: dict[str, Measured] = {}
+        self.round: dict[str, Measured] = {}
+        self.sent: set[str] = set()
+        self.floors: list[float] = []
+
+    def made(self, path: str, body: Body) -> Any:
+        """Post without measuring, and return the answer's JSON.
+
+        Raises:
+            AssertionError: The body was refused.
+        """
+        answer = self.client.post(f"{ROOT}/{path}", body, "application/json")
+        assert answer.status_code in {200, 201, 202}, (path, answer.status_code, answer.content[:500])
+        return answer.json()
+
+    def send(self, name: str, method: str, path: str, body: Body | None = None, client: "Client | None" = None) -> Any:
+        """Send, as another app perhaps, measure, and return the answer's JSON.
+
+        Raises:
+            AssertionError: The body was refused.
+        """
+        from django.db import connection
+
+        data = json.dumps(body).encode() if body is not None else b""
+        count = itertools.count(1)
+        statements = 0
+
+        def counted(execute: Callable[..., Any], *arguments: Any) -> Any:
+            nonlocal statements
+            statements = next(count)
+            return execute(*arguments)
+
+        with nullcontext() if self.floors else connection.execute_wrapper(counted):
+            began = time.process_time()
+            answer = (client or self.client).generic(method, f"{ROOT}/{path}", data, "application/json")
+            seconds = time.process_time() - began
+        assert answer.status_code in {200, 201, 202}, (name, answer.status_code, answer.content[:500])
+        before = self.round.get(name)
+        if before is None or seconds > before.seconds:
+            self.round[name] = Measured(seconds, statements, len(data))
+        self.sent.add(f"{method} {_plain(answer.resolver_match.route)}")
+        return json.loads(answer.content) if answer.content else None
+
+    def end_round(self) -> None:
+        """Keep the least of each request, and measure how fast the machine is just now."""
+        for name, one in self.round.items():
+            known = self.least.setdefault(name, one)
+            self.least[name] = replace(known, seconds=min(known.seconds, one.seconds))
+        self.round = {}
+        self.floors.append(_floor())
+
+    def missing(self) -> list[str]:
+        """The writing routes that no request went to."""
+        return sorted(set(writing_routes()) - self.sent)
+
+
+def _floor() -> float:
+    """The processor seconds of a fixed piece of work: rows to texts and back, for comparing machines and moments."""
+    began = time.process_time()
+    for _ in range(20):
+        rows = [{"id": number, "title": f"Row {number}", "price": "9.90"} for number in range(5_000)]
+        json.loads(json.dumps(rows))
+    return time.process_time() - began
+
+
+def writing_routes() -> Iterator[str]:
+    """Method and pattern of each writing route, from the URL conf."""
+    from backoffice import interface
+
+    for pattern in _leaves(interface.resources):
+        for method in getattr(pattern.callback, "actions", {}):
+            if method in WRITES:
+                yield f"{method.upper()} {_plain(str(pattern.pattern))}"
+
+
+def _leaves(patterns: "list[URLPattern | URLResolver]") -> "Iterator[URLPattern]":
+    for entry in patterns:
+        if hasattr(entry, "url_patterns"):
+            yield from _leaves(entry.url_patterns)
+        else:
+            yield entry
+
+
+def _plain(pattern: str) -> str:
+    return pattern.rpartition("<str:version>/")[2].replace("<id:", "<")

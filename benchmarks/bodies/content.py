@@ -1,0 +1,85 @@
+"""Script tags, blogs, articles, themes, theme files and mobile apps."""
+
+import base64
+from urllib.parse import quote
+
+from benchmarks.bodies.bench import ROOT, Bench, Body
+from benchmarks.bodies.setting import Goods, fields, markup, picture, tags
+
+FILES = 10_000
+
+
+def send_all(bench: Bench, goods: Goods) -> dict[str, int]:
+    """Send all; returns rows that can own metafields."""
+    _of_themes(bench, goods)
+    _of_apps(bench)
+    return _of_blogs(bench)
+
+
+def _of_blogs(bench: Bench) -> dict[str, int]:
+    blog = bench.send("POST blogs, 250 metafields", "POST", "blogs.json", {"blog": _titled()})["blog"]["id"]
+    bench.send("PUT blogs", "PUT", f"blogs/{blog}.json", {"blog": {"title": "Other", "metafields": fields("other")}})
+    path = f"blogs/{blog}/articles"
+    article = _titled() | {"body_html": markup(), "summary_html": "word " * 1_000, "tags": tags()}
+    name = "articles, markup, 250 tags and metafields"
+    made = bench.send(f"POST {name}", "POST", f"{path}.json", {"article": article})["article"]["id"]
+    pictured = {"article": {"image": {"attachment": picture(1200, 1200)}, "body_html": markup()[::-1].replace("<", "")}}
+    bench.send(f"PUT {name}", "PUT", f"{path}/{made}.json", pictured)
+    other = bench.client.post(f"{ROOT}/{path}.json", {"article": article}, "application/json").json()["article"]["id"]
+    bench.send("DELETE articles", "DELETE", f"{path}/{other}.json")
+    gone = bench.client.post(f"{ROOT}/blogs.json", {"blog": _titled()}, "application/json").json()["blog"]["id"]
+    for _ in range(50):
+        bench.client.post(f"{ROOT}/blogs/{gone}/articles.json", {"article": article}, "application/json")
+    bench.send("DELETE blogs, 50 articles", "DELETE", f"blogs/{gone}.json")
+    return {"blogs": blog, "articles": made}
+
+
+def _titled() -> Body:
+    return {"title": "Largest", "metafields": fields()}
+
+
+def _of_themes(bench: Bench, goods: Goods) -> None:
+    theme = {"theme": {"name": "Largest", "src": "https://themes.example/largest.zip"}}
+    made = bench.send("POST themes", "POST", "themes.json", theme)["theme"]["id"]
+    bench.send("PUT themes", "PUT", f"themes/{made}.json", {"theme": {"name": "Other"}})
+    _unpack(goods, made)
+    bench.send(f"DELETE themes, {FILES:,} files", "DELETE", f"themes/{made}.json")
+    main = next(row["id"] for row in bench.client.get(f"{ROOT}/themes.json").json()["themes"] if row["role"] == "main")
+    path = f"themes/{main}/assets.json"
+    script = "let a = 1;\n" * 23_831
+    nested = "[" + "[1]," * 65_000 + "1]"
+    raw = base64.b64encode(bytes(range(256)) * 3_000).decode()
+    for key, content in {
+        "assets/a.js": {"value": script},
+        "config/a.json": {"value": nested},
+        "assets/a.bin": {"attachment": raw},
+    }.items():
+        bench.send("PUT assets, at its limit", "PUT", path, {"asset": {"key": key, **content}})
+        bench.send("DELETE assets", "DELETE", f"{path}?asset%5Bkey%5D={quote(key)}")
+
+
+def _unpack(goods: Goods, theme_id: int) -> None:
+    """Give a theme as many files as an archive may hold, as the worker does that unpacks it."""
+    from django.utils import timezone
+
+    from apps.content.domain import contents, themes
+    from apps.ground.tenancy import shop_scope
+
+    with shop_scope(goods.shop):
+        content = contents.store(b"content")
+        files = {f"assets/{number}.txt": content for number in range(FILES)}
+        themes.complete(theme_id, files, actor="system", at=timezone.now())
+
+
+def _of_apps(bench: Bench) -> None:
+    tag = {"script_tag": {"src": "https://scripts.example/" + "a" * 200, "event": "onload"}}
+    made = bench.send("POST script_tags", "POST", "script_tags.json", tag)["script_tag"]["id"]
+    bench.send("PUT script_tags", "PUT", f"script_tags/{made}.json", {"script_tag": {"src": "https://a.example/b"}})
+    bench.send("DELETE script_tags", "DELETE", f"script_tags/{made}.json")
+    path, name = "mobile_platform_applications", "mobile_platform_application"
+    prints = [":".join([f"{number:02X}"] * 32) for number in range(50)]
+    app = {"platform": "android", "application_id": "example.app", "sha256_cert_fingerprints": prints}
+    made = bench.send(f"POST {path}", "POST", f"{path}.json", {name: app})[name]["id"]
+    fewer = {name: {"sha256_cert_fingerprints": prints[1:]}}
+    bench.send(f"PUT {path}", "PUT", f"{path}/{made}.json", fewer)
+    bench.send(f"DELETE {path}", "DELETE", f"{path}/{made}.json")

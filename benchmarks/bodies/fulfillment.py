@@ -1,0 +1,165 @@
+"""Fulfillment orders of as many lines as an order has, fulfillments, and their events."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.bodies.bench import Bench, Body
+from benchmarks.bodies.setting import Goods, made_together
+
+LINES, PARTS, DEADLINES, NUMBERS, LONGEST, WORDS = 500, 250, 250, 100, 2048, 1000
+LATER, LATEST = "2031-03-02T12:00:00Z", "2031-04-02T12:00:00Z"
+ORDERS, NAMED = "fulfillment_orders", "fulfillment_order_line_items"
+MESSAGE = "a" * WORDS
+
+
+@dataclass(frozen=True)
+class Routed:
+    """A fulfillment order with all its lines."""
+
+    pk: int
+    order: int
+    lines: list[int]
+
+    @property
+    def path(self) -> str:
+        return f"{ORDERS}/{self.pk}"
+
+    def units(self, count: int = 1) -> list[Body]:
+        """So many units of each line."""
+        return [{"id": pk, "quantity": count} for pk in self.lines]
+
+
+def send_all(bench: Bench, goods: Goods, number: int) -> None:
+    """Send all."""
+    _of_states(bench, goods, number)
+    _of_requests(bench, goods, number)
+    _of_parcels(bench, goods)
+    if not number:
+        _of_many(bench, goods)
+
+
+def _routed(bench: Bench, goods: Goods, body: Body, **when: Any) -> Routed:
+    """The fulfillment order of a new order, made as the worker makes it."""
+    from django.utils import timezone
+
+    from apps.fulfillment.domain import routing
+    from apps.ground.tenancy import shop_scope
+
+    made = bench.made("orders.json", {"order": body})["order"]
+    with shop_scope(goods.shop):
+        [row] = routing.route(made["id"], at=timezone.now(), **when)
+        return Routed(row.pk, made["id"], list(row.lines.order_by("pk").values_list("pk", flat=True)))
+
+
+def _counted(goods: Goods) -> Body:
+    lines = [{"variant_id": pk, "quantity": 4} for pk in goods.variants]
+    return {"line_items": lines, "inventory_behaviour": "decrement_ignoring_policy"}
+
+
+def _of_states(bench: Bench, goods: Goods, number: int) -> None:
+    """Held, moved, cancelled; scheduled, put off, opened."""
+    from django.utils import timezone
+
+    from apps.ground.tenancy import shop_scope
+    from apps.inventory.domain.locations import open_location
+
+    row = _routed(bench, goods, _counted(goods))
+    hold = {"reason": "other", "reason_notes": MESSAGE, NAMED: row.units()}
+    bench.send(f"POST {ORDERS}/hold, {LINES} lines", "POST", f"{row.path}/hold.json", {"fulfillment_hold": hold})
+    bench.send(f"POST {ORDERS}/release_hold", "POST", f"{row.path}/release_hold.json")
+    with shop_scope(goods.shop):
+        other = open_location(name=f"Depot {number}", country="Sweden", actor="system", at=timezone.now())
+    bench.made("inventory_levels/connect.json", {"inventory_item_id": goods.item, "location_id": other.pk})
+    moved = {"new_location_id": other.pk, NAMED: row.units()}
+    name = f"POST {ORDERS}/move, {LINES} lines"
+    answer = bench.send(name, "POST", f"{row.path}/move.json", {"fulfillment_order": moved})
+    there = answer["moved_fulfillment_order"]["id"]
+    bench.send(f"POST {ORDERS}/cancel, {LINES} lines", "POST", f"{ORDERS}/{there}/cancel.json")
+    waits = _routed(bench, goods, _counted(goods), fulfill_at=_moment())
+    put_off = {"fulfillment_order": {"new_fulfill_at": LATEST}}
+    bench.send(f"POST {ORDERS}/reschedule", "POST", f"{waits.path}/reschedule.json", put_off)
+    bench.send(f"POST {ORDERS}/open", "POST", f"{waits.path}/open.json")
+
+
+def _moment() -> Any:
+    from datetime import datetime
+
+    return datetime.fromisoformat(LATER)
+
+
+def _of_requests(bench: Bench, goods: Goods, number: int) -> None:
+    """A service is asked for units, says yes and no, and is asked to leave them."""
+    service = {"name": f"Requests {number}", "callback_url": f"https://depot.example/{number}"}
+    handle = bench.made("fulfillment_services.json", {"fulfillment_service": service})["fulfillment_service"]["handle"]
+    line = {"title": "Line", "price": "4.00", "quantity": 4, "fulfillment_service": handle}
+    row = _routed(bench, goods, {"line_items": [line] * LINES})
+    for answer in ("reject", "accept"):
+        row, asked = _request(bench, row)
+        bench.send(*_said(f"{asked}/fulfillment_request/accept", "fulfillment_request"))
+        bench.send(*_said(f"{asked}/cancellation_request", "cancellation_request"))
+        bench.send(*_said(f"{asked}/cancellation_request/{answer}", "cancellation_request"))
+    row, asked = _request(bench, row)
+    shown = bench.client.get(f"{bench.root}/{asked}.json").json()["fulfillment_order"]["line_items"]
+    why = [{"fulfillment_order_line_item_id": each["id"], "message": MESSAGE} for each in shown]
+    bench.send(*_said(f"{asked}/fulfillment_request/reject", "fulfillment_request", line_items=why))
+    _, asked = _request(bench, row)
+    bench.made(f"{asked}/fulfillment_request/accept.json", {"fulfillment_request": {}})
+    bench.send(*_said(f"{asked}/close", "fulfillment_order"))
+
+
+def _request(bench: Bench, row: Routed) -> tuple[Routed, str]:
+    """Ask for a unit of each line; returns what is left, and the path of what was asked for."""
+    body = {"fulfillment_request": {"message": MESSAGE, NAMED: row.units()}}
+    path = f"{row.path}/fulfillment_request.json"
+    answer = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
+    left = answer["unsubmitted_fulfillment_order"] or answer["submitted_fulfillment_order"]
+    lines = [each["id"] for each in left["line_items"]]
+    return Routed(left["id"], row.order, lines), f"{ORDERS}/{answer['submitted_fulfillment_order']['id']}"
+
+
+def _said(path: str, wrapper: str, **more: Any) -> tuple[str, str, str, Body]:
+    """A request with the longest message."""
+    action = path.split("/", maxsplit=2)[2]
+    return f"POST {ORDERS}/{action}, {LINES} lines", "POST", f"{path}.json", {wrapper: {"message": MESSAGE, **more}}
+
+
+def _tracking() -> Body:
+    urls = [f"https://track.example/{place}/".ljust(LONGEST, "a") for place in range(NUMBERS)]
+    return {"numbers": [f"{place}".ljust(LONGEST, "1") for place in range(NUMBERS)], "urls": urls, "company": "Other"}
+
+
+def _of_parcels(bench: Bench, goods: Goods) -> None:
+    """Units are sent with as many numbers as parcels have, followed, and taken back."""
+    row = _routed(bench, goods, _counted(goods))
+    sent = {
+        "line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk, NAMED: row.units()}],
+        "tracking_info": _tracking(),
+        "message": MESSAGE,
+    }
+    name = f"fulfillments, {LINES} lines, {NUMBERS} numbers"
+    made = bench.send(f"POST {name}", "POST", "fulfillments.json", {"fulfillment": sent})["fulfillment"]["id"]
+    tracking = {"fulfillment": {"tracking_info": {**_tracking(), "company": "Another"}}}
+    path = f"fulfillments/{made}"
+    bench.send(
+        f"POST fulfillments/update_tracking, {NUMBERS} numbers", "POST", f"{path}/update_tracking.json", tracking
+    )
+    event = {"event": {"status": "in_transit", "message": MESSAGE[:255], "city": "a" * 255}}
+    events = f"orders/{row.order}/{path}/events"
+    one = bench.send("POST fulfillments/events", "POST", f"{events}.json", event)["fulfillment_event"]["id"]
+    bench.send("DELETE fulfillments/events", "DELETE", f"{events}/{one}.json")
+    bench.send(f"POST fulfillments/cancel, {LINES} lines", "POST", f"{path}/cancel.json")
+
+
+def _of_many(bench: Bench, goods: Goods) -> None:
+    """As many fulfillment orders as a body names; they are made once, for that takes longer than all else."""
+    rows = made_together(goods, PARTS, LINES)
+    body = {"fulfillment_order_ids": [row for row, _ in rows][:DEADLINES], "fulfillment_deadline": LATER}
+    path = f"{ORDERS}/set_fulfillment_orders_deadline"
+    bench.send(f"POST {path}, {DEADLINES} of them", "POST", f"{path}.json", body)
+    parts = [
+        {"fulfillment_order_id": row, NAMED: [{"id": line, "quantity": 1} for line in lines]} for row, lines in rows
+    ]
+    sent = {"fulfillment": {"line_items_by_fulfillment_order": parts, "tracking_info": _tracking()}}
+    made = bench.send(f"POST fulfillments, of {PARTS} fulfillment orders", "POST", "fulfillments.json", sent)
+    path = f"fulfillments/{made['fulfillment']['id']}/cancel.json"
+    bench.send(f"POST fulfillments/cancel, of {PARTS} fulfillment orders", "POST", path)

@@ -1,0 +1,204 @@
+"""A million paid orders that add up: half of them sent, a fifth with duties, a tenth refunded in part."""
+
+from benchmarks import bulk
+from benchmarks.bulk import Rows, moment, quoted, text_of
+from benchmarks.data import BEGIN, PRODUCTS, fill_customers, open_shop
+from benchmarks.goods import VARIANTS, fill_products
+
+LINES, UNITS, CUSTOMERS = 3, 2, 100_000
+# Of so many orders one is refunded in part, one carries duties, one was sent.
+REFUNDED, DECLARED, SENT = 10, 5, 2
+Values = dict[str, str]
+
+
+def fill(count: int) -> None:
+    """Fill an empty database."""
+    from apps.ground.tenancy import shop_scope
+    from apps.inventory.domain.stock import primary_location
+    from apps.shops.models import Shop
+
+    shop_id, _ = open_shop()
+    fill_customers(shop_id, 1, CUSTOMERS)
+    fill_products(shop_id, PRODUCTS)
+    with shop_scope(Shop(pk=shop_id)):
+        location = primary_location().pk
+    own = {"shop_id": str(shop_id), "created_at": moment(f"{BEGIN} + n"), "updated_at": moment(f"{BEGIN} + n + 3600")}
+    _fill_orders(Rows(1, count), own)
+    _fill_work(Rows(1, count), Rows(1, count // SENT), own, str(location))
+    _fill_refunds(Rows(1, count // REFUNDED), count, own)
+    _sum_up(shop_id, count)
+
+
+def _each(of: int, yes: str, no: str) -> str:
+    """SQL for every so many orders, and for the others."""
+    return f"(CASE WHEN n % {of} = 0 THEN {yes} ELSE {no} END)"
+
+
+def _fill_orders(rows: Rows, own: Values) -> None:
+    """Orders of three lines of two units at 10.00 with taxes of 2.00, sent for 5.00, paid; a refund takes 19.00."""
+    from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+
+    duty, total = _each(DECLARED, "3", "0"), f"(71 + {_each(DECLARED, '3', '0')})"
+    with bulk.loading(Order, LineItem, ShippingLine, Transaction):
+        rows.insert(
+            Order,
+            **own,
+            **dict.fromkeys(("total_line_items_price", "subtotal_price"), "60"),
+            **dict.fromkeys(("total_price", "total_paid"), total),
+            **dict.fromkeys(("currency", "presentment_currency"), quoted("USD")),
+            id="n",
+            number="n",
+            name=f"'#' || {text_of('1000 + n')}",
+            token=f"'token' || {text_of('n')}",
+            confirmation_number=text_of("100000000 + n"),
+            customer_id=f"1 + n % {CUSTOMERS}",
+            processed_at=moment(f"{BEGIN} + n"),
+            total_tax="6",
+            total_duties=duty,
+            total_shipping_price="5",
+            current_subtotal_price=_each(REFUNDED, "50", "60"),
+            current_total_tax=_each(REFUNDED, "5", "6"),
+            current_total_duties=_each(REFUNDED, "0", duty),
+            current_total_price=_each(REFUNDED, "55", total),
+            total_refunded=_each(REFUNDED, "19", "0"),
+            financial_status=_each(REFUNDED, quoted("partially_refunded"), quoted("paid")),
+            fulfillment_status=_each(SENT, quoted("fulfilled"), "''"),
+            payment_gateway_names=quoted('["manual"]'),
+            units_counted="TRUE",
+            version=f"{BEGIN} + n",
+        )
+        for position in range(1, LINES + 1):
+            first = position == 1
+            variant = f"(n * {LINES} + {position}) % {PRODUCTS * VARIANTS}"
+            rows.insert(
+                LineItem,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                order_id="n",
+                position=str(position),
+                variant_id=f"{variant} + 1",
+                product_id=f"({variant}) / {VARIANTS} + 1",
+                title=quoted("Mug"),
+                name=quoted("Mug"),
+                price="10",
+                tax="2",
+                quantity=str(UNITS),
+                current_quantity=_each(REFUNDED, "1", "2") if first else "2",
+                refunded_quantity=_each(REFUNDED, "1", "0") if first else "0",
+                fulfillable_quantity=_each(SENT, "0", "2"),
+                fulfilled_quantity=_each(SENT, "2", "0"),
+                duty=duty if first else "0",
+                refunded_duty=_each(REFUNDED, "3", "0") if first else "0",
+            )
+        sent = {"id": "n", "order_id": "n", "title": quoted("Post"), "refunded": _each(REFUNDED, "5", "0")}
+        rows.insert(ShippingLine, **own, **sent, price="5")
+        paid = {"amount": total, "shop_amount": total, "refunded": _each(REFUNDED, "19", "0")}
+        rows.insert(Transaction, **own, **_movement("n", "n", "sale", 1), **paid)
+
+
+def _movement(pk: str, order: str, kind: str, sequence: int) -> Values:
+    return {
+        "id": pk,
+        "order_id": order,
+        "sequence": str(sequence),
+        "kind": quoted(kind),
+        "currency": quoted("USD"),
+        "processed_at": moment(f"{BEGIN} + n"),
+    }
+
+
+def _fill_work(rows: Rows, sent: Rows, own: Values, location: str) -> None:
+    """A fulfillment order of each order, a fulfillment of every second, and the stock that was taken."""
+    from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
+    from apps.inventory.models import StockMovement
+
+    with bulk.loading(Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine, StockMovement):
+        status, version = _each(SENT, quoted("closed"), quoted("open")), f"{BEGIN} + n"
+        work = {"id": "n", "order_id": "n", "assigned_location_id": location, "status": status, "version": version}
+        rows.insert(FulfillmentOrder, **own, **work)
+        parcel = {"id": "n", "order_id": f"n * {SENT}", "location_id": location, "number": "1", "name": text_of("n")}
+        sent.insert(Fulfillment, **own, **parcel, version=version)
+        for position in range(1, LINES + 1):
+            rows.insert(
+                FulfillmentOrderLine,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                fulfillment_order_id="n",
+                line_item_id=f"{LINES} * (n - 1) + {position}",
+                quantity=str(UNITS),
+                fulfilled_quantity=_each(SENT, "2", "0"),
+                fulfillable_quantity=_each(SENT, "0", "2"),
+            )
+            sent.insert(
+                FulfillmentLine,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                fulfillment_id="n",
+                fulfillment_order_id=f"n * {SENT}",
+                line_item_id=f"{LINES} * (n * {SENT} - 1) + {position}",
+                quantity=str(UNITS),
+            )
+            rows.insert(
+                StockMovement,
+                **own,
+                id=f"{LINES} * (n - 1) + {position}",
+                item_id=f"(n * {LINES} + {position}) % {PRODUCTS * VARIANTS} + 1",
+                location_id=location,
+                delta=str(-UNITS),
+                available="0",
+                reason=quoted("sale"),
+                actor=quoted("system"),
+                at=moment(f"{BEGIN} + n"),
+            )
+
+
+def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
+    """A unit of the first line, its duty and the shipping of every tenth order."""
+    from apps.orders.models import Transaction
+    from apps.refunds import models
+
+    order, refund = f"n * {REFUNDED}", {"id": "n", "refund_id": "n"}
+    line = f"{LINES} * (n * {REFUNDED} - 1) + 1"
+    tables = (models.RefundLineItem, models.RefundShippingLine, models.RefundDuty, models.OrderAdjustment)
+    with bulk.loading(models.Refund, *tables, Transaction):
+        rows.insert(models.Refund, **own, id="n", order_id=order, total_duties="3", processed_at=moment(f"{BEGIN} + n"))
+        units = {"line_item_id": line, "quantity": "1", "subtotal": "10", "total_tax": "1"}
+        rows.insert(models.RefundLineItem, **own, **refund, **units)
+        rows.insert(models.RefundShippingLine, **own, **refund, shipping_line_id=order, amount="5")
+        rows.insert(models.RefundDuty, **own, **refund, line_item_id=line, duty_id="n", amount="3")
+        kept = {"kind": quoted("shipping_refund"), "amount": "-5", "reason": quoted("Shipping refund")}
+        rows.insert(models.OrderAdjustment, **own, **refund, **kept)
+        movement = _movement(f"{orders} + n", order, "refund", 2)
+        rows.insert(Transaction, **own, **movement, parent_id=order, amount="19", shop_amount="19")
+        payment = {"transaction_id": f"{orders} + n", "refund_id": "n", "key": "gen_random_uuid()"}
+        rows.insert(models.RefundPayment, **own, **payment)
+
+
+_SUMS = (
+    """UPDATE inventory_inventorylevel l SET available = m.sum FROM (
+        SELECT item_id, sum(delta) AS sum FROM inventory_stockmovement GROUP BY item_id
+    ) m WHERE m.item_id = l.item_id""",
+    """UPDATE catalog_variant v SET inventory_quantity = l.available FROM inventory_inventorylevel l
+    WHERE l.item_id = v.inventory_item_id""",
+    """UPDATE catalog_product p SET units_sold = s.sum FROM (
+        SELECT product_id, sum(quantity) AS sum FROM orders_lineitem GROUP BY product_id
+    ) s WHERE s.product_id = p.id""",
+    """UPDATE customers_customer c SET orders_count = o.count, total_spent = o.sum, last_order_at = o.latest FROM (
+        SELECT customer_id, count(*) AS count, sum(total_paid - total_refunded) AS sum, max(processed_at) AS latest
+        FROM orders_order GROUP BY customer_id
+    ) o WHERE o.customer_id = c.id""",
+)
+
+
+def _sum_up(shop_id: int, count: int) -> None:
+    """Let stock, products, customers and the counter say what the rows come to."""
+    from django.db import connection
+
+    from apps.orders.models import OrderCounter
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        for statement in _SUMS:
+            cursor.execute(statement)
+        cursor.execute("VACUUM ANALYZE")
+    OrderCounter._base_manager.update_or_create(shop_id=shop_id, defaults={"last_number": count})

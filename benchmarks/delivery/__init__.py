@@ -1,0 +1,1 @@
+"""What the webhook engine delivers, beside a floor of the same run."""

@@ -1,0 +1,135 @@
+"""What a change pays for its listeners, and what the engine does with very much that waits."""
+
+import statistics
+import time
+from typing import Any
+
+from benchmarks.delivery.world import fan_out_all, fill_events, forget, percentile, shop_with
+
+WRITES = 200
+CLAIMS = 100
+
+
+def measure_write() -> dict[str, Any]:
+    """The processor time of creating a customer, by how many subscriptions listen; in turn, so that noise is shared."""
+    from django.utils import timezone
+
+    from apps.customers.domain.customers import create_customer
+    from apps.ground.tenancy import shop_scope
+    from apps.shops.models import Shop
+
+    shops = {
+        count: shop_with(
+            2000 + count,
+            [f"http://127.0.0.1:9/{number}" for number in range(count)],
+            scopes=("read_customers",),
+            topic="customers/create",
+        )
+        for count in (0, 1, 20)
+    }
+    spent: dict[int, list[float]] = {count: [] for count in shops}
+    for number in range(WRITES + 20):
+        for count, shop in shops.items():
+            with shop_scope(Shop.objects.get(pk=shop.pk)):
+                began = time.thread_time()
+                create_customer(
+                    {"first_name": "Ada", "email": f"c{number}@example.com"}, actor="system", at=timezone.now()
+                )
+                spent[count].append(time.thread_time() - began)
+    forget()
+    medians = {count: statistics.median(values[20:]) * 1000 for count, values in spent.items()}
+    found = {f"ms_with_{count}": round(median, 3) for count, median in medians.items()}
+    return found | {f"ratio_{count}": round(medians[count] / medians[0], 2) for count in (1, 20)}
+
+
+def measure_backlog(rows: int) -> dict[str, Any]:
+    """How long a claim of ten at each of ten endpoints takes while so much waits there, and the look for what waits."""
+    from django.db import connection
+
+    from apps.webhooks.domain.engine import claims, lookout
+    from apps.webhooks.domain.engine.loop.lanes import Turn
+
+    shop = shop_with(3000, [f"http://127.0.0.1:9/{number}" for number in range(10)])
+    fill_events(shop, 200)
+    fan_out_all()
+    _multiply(rows)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    endpoints = [each.endpoint for each in lookout.scan()]
+    room = dict.fromkeys(endpoints, 10)
+    claimed, scanned = [], []
+    for _ in range(CLAIMS):
+        began = time.perf_counter()
+        assert len(claims.claim(room, Turn.DUE)) == 10 * len(endpoints)
+        claimed.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        lookout.scan()
+        scanned.append(time.perf_counter() - began)
+    forget()
+    return {
+        "rows": rows,
+        "claim_of_100_p50_ms": round(percentile(claimed, 0.5) * 1000, 1),
+        "claim_of_100_p95_ms": round(percentile(claimed, 0.95) * 1000, 1),
+        "scan_p95_ms": round(percentile(scanned, 0.95) * 1000, 1),
+    }
+
+
+def _multiply(rows: int) -> None:
+    """More deliveries like those that are there; only their events are not told apart."""
+    from django.db import connection
+
+    from apps.ground.tenancy import every_shop
+    from apps.webhooks.models import Delivery
+
+    with every_shop():
+        waiting = Delivery.objects.filter(state="due")
+        there, first = waiting.count(), waiting.order_by("pk").values_list("pk", flat=True)[0]
+    columns = ", ".join(
+        str(field.column) for field in Delivery._meta.concrete_fields if field.name not in {"id", "event", "key"}
+    )
+    key = "gen_random_uuid()" if connection.vendor == "postgresql" else "lower(hex(randomblob(16)))"
+    with connection.cursor() as cursor:
+        for _ in range(rows // there):
+            cursor.execute(
+                f"INSERT INTO webhooks_delivery (key, {columns}) SELECT {key}, {columns} FROM webhooks_delivery"
+                " WHERE id >= %s AND id < %s AND state = 'due'",
+                [first, first + there],
+            )
+
+
+def measure_recovery(rows: int) -> dict[str, Any]:
+    """How fast deliveries that were given up get their moments anew, and that these keep to the rate."""
+    from django.conf import settings
+    from django.db.models import Max, Min
+    from django.utils import timezone
+
+    from apps.ground.tenancy import every_shop, shop_scope
+    from apps.jobs.domain import queue
+    from apps.shops.models import Shop
+    from apps.webhooks.domain import recovery
+    from apps.webhooks.models import Delivery, Subscription
+
+    shop = shop_with(3100, ["http://127.0.0.1:9/"])
+    fill_events(shop, 1000)
+    fan_out_all()
+    _multiply(rows)
+    with every_shop():
+        Delivery.objects.filter(shop=shop).update(state="dead", finished_at=timezone.now(), attempts=9)
+        subscription = Subscription.objects.get(shop=shop)
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        job = recovery.recover_dead(subscription, actor="system", at=timezone.now())
+    began, used = time.perf_counter(), time.process_time()
+    queue.run(job.key)
+    lasted, used = time.perf_counter() - began, time.process_time() - used
+    with every_shop():
+        moved = Delivery.objects.filter(shop=shop, state="retry")
+        ends = moved.aggregate(first=Min("next_at"), last=Max("next_at"))
+        count = moved.count()
+    forget()
+    return {
+        "recovered": count,
+        "rows_a_second": round(count / lasted),
+        "processor_ms": round(used / count * 1000, 3),
+        "planned_a_second": round(count / max(1.0, (ends["last"] - ends["first"]).total_seconds())),
+        "allowed_a_second": settings.WEBHOOK_RECOVERIES_PER_SECOND,
+    }

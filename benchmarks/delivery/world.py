@@ -1,0 +1,176 @@
+"""A database of the benchmark's own, shops with listeners, events, and dispatchers in processes of their own."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+from benchmarks.delivery.receivers import Receivers
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = Path(tempfile.mkdtemp(prefix="webhooks-"))
+NAME = f"backoffice_webhooks_{os.getpid()}"
+SERVER = os.environ.get("DATABASE_URL", "")
+
+
+def prepare() -> None:
+    """A database of our own, migrated."""
+    os.environ.update(
+        BACKOFFICE_DATA_DIR=str(FOLDER / "data"),
+        DJANGO_SETTINGS_MODULE="backoffice.settings",
+        BACKOFFICE_LOG_LEVEL="ERROR",
+        BACKOFFICE_OUTGOING_ALLOW="127.0.0.1",
+        BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS="0",
+    )
+    if SERVER:
+        with psycopg.connect(SERVER, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {NAME}")
+        parts = urlsplit(SERVER)
+        os.environ["DATABASE_URL"] = urlunsplit(parts._replace(path=f"/{NAME}"))
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+
+
+def drop() -> None:
+    from django.db import connections
+
+    connections.close_all()
+    if SERVER:
+        with psycopg.connect(SERVER, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def shop_with(number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_content",), **values: Any) -> Any:
+    """A shop whose one app listens to new blogs, or to what is said, at some addresses."""
+    from django.utils import timezone
+
+    from apps.ground.tenancy import shop_scope
+    from apps.shops.domain import installing
+    from apps.shops.domain.opening import create_shop
+    from apps.webhooks.domain import subscriptions
+
+    by: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+    shop = create_shop(domain=f"s{number}.example", name=f"S{number}", email="o@bench.example", **by)
+    app = installing.create_app(name=f"App {number}")
+    installation = installing.install(app, shop, scopes=[*scopes], **by)
+    with shop_scope(shop):
+        for uri in uris:
+            wanted = {"topic": "blogs/create", "uri": uri, "api_version": "2026-07", **values}
+            subscriptions.create_subscription(installation, wanted, **by)
+    return shop
+
+
+def fill_events(shop: Any, count: int) -> None:
+    """Events with a payload of two kilobytes that wait for fan-out."""
+    import uuid6
+    from django.utils import timezone
+
+    from apps.events.models import Event
+    from apps.ground.tenancy import shop_scope
+    from apps.webhooks.models import Pending
+
+    payload = {"id": 1, "title": "News", "handle": "news", "tags": "a, b", "commentable": "no", "text": "x" * 1900}
+    now = timezone.now()
+    with shop_scope(shop):
+        for start in range(0, count, 2000):
+            events = Event.objects.bulk_create(
+                [
+                    Event(
+                        shop=shop, topic="blogs/create", subject_type="content.blog", subject_id=start + place,
+                        actor="system", changes={}, payload={"2026-07": payload}, group=uuid6.uuid7(), created_at=now,
+                    )
+                    for place in range(min(2000, count - start))
+                ]
+            )  # fmt: skip
+            Pending.objects.bulk_create([Pending(shop=shop, event=event) for event in events])
+
+
+def fan_out_all() -> int:
+    from apps.webhooks.domain.engine.fan_out import fan_out
+
+    made = 0
+    while (told := fan_out()).events:
+        made += told.deliveries
+    return made
+
+
+@contextmanager
+def dispatchers(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Dispatchers in processes of their own, ready to work."""
+    running = [
+        subprocess.Popen([sys.executable, "manage.py", "run_webhooks"], cwd=ROOT, env=os.environ) for _ in range(count)
+    ]
+    try:
+        yield running
+    finally:
+        for each in running:
+            each.send_signal(signal.SIGTERM)
+        for each in running:
+            each.wait()
+
+
+def processor_seconds(process: subprocess.Popen[bytes]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(process: subprocess.Popen[bytes]) -> float:
+    """The most that a process had in memory so far."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
+def warm_up(receivers: Receivers, shop: Any) -> None:
+    """Wait until the dispatchers work."""
+    from apps.ground.tenancy import every_shop
+    from apps.webhooks.models import Delivery
+
+    fill_events(shop, 1)
+    wait_for(receivers, 1)
+    receivers.ask("take")
+    time.sleep(1)
+    with every_shop():
+        Delivery.objects.filter(shop=shop).delete()
+
+
+def wait_for(receivers: Receivers, count: int, seconds: float = 120.0) -> None:
+    until = time.time() + seconds
+    while receivers.ask("count") < count:
+        if time.time() > until:
+            raise SystemExit(f"only {receivers.ask('count')} of {count} came")
+        time.sleep(0.02)
+
+
+def rate(arrived: list[tuple[float, str]]) -> float:
+    moments = sorted(moment for moment, _ in arrived)
+    return (len(moments) - 1) / (moments[-1] - moments[0])
+
+
+def percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def forget() -> None:
+    """Take away what waits."""
+    from apps.ground.tenancy import every_shop
+    from apps.webhooks.models import Delivery, Pending, Subscription
+
+    with every_shop():
+        Pending.objects.all().delete()
+        Delivery.objects.filter(state__in=("due", "retry", "leased")).update(state="cancelled")
+        Subscription.objects.update(deleted_at="2026-01-01T00:00:00Z")

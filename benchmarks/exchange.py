@@ -1,0 +1,124 @@
+"""How fast files come in: ``python -m benchmarks.exchange --rows 20000``, objects per second of check and run.
+
+Fills the database of ``DATABASE_URL`` (migrated; a shop of its own is made) with customers, then orders, each out of a
+file of JSON lines, by the process that runs this: what one worker does. Beside it stands a floor of the same run: as
+many rows with the columns of a customer, inserted a thousand at a time through a bare cursor. In brackets: per second
+of the process's own processor time, which tells more on a machine that others use too.
+"""
+
+import argparse
+import io
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from secrets import token_hex
+
+import django
+import orjson
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+AT_ONCE = 1_000
+# Objects per second.
+MUST = {"customers": 1_000, "orders": 300}
+
+
+def customers(count: int) -> Iterator[dict[str, object]]:
+    """Customers with an address, a consent and tags."""
+    for number in range(count):
+        name = {"first_name": f"Ada{number}", "last_name": "Lovelace"}
+        place = {"address1": f"{number} Main Street", "city": "London", "zip": "SW1Y 4JH", "country": "United Kingdom"}
+        yield {
+            "customer": {
+                **name,
+                "email": f"ada{number}@example.com",
+                "tags": "vip, wholesale",
+                "note": "Likes blue",
+                "email_marketing_consent": {"state": "subscribed", "opt_in_level": "single_opt_in"},
+                "addresses": [name | place],
+            }
+        }
+
+
+def orders(count: int) -> Iterator[dict[str, object]]:
+    """Paid orders of two lines, of those customers."""
+    for number in range(count):
+        yield {
+            "order": {
+                "id": number + 1,
+                "email": f"ada{number}@example.com",
+                "customer": {"email": f"ada{number}@example.com", "first_name": f"Ada{number}"},
+                "created_at": "2026-03-02T12:30:00Z",
+                "financial_status": "paid",
+                "line_items": [
+                    {"title": "Mug", "quantity": 2, "price": "12.50"},
+                    {"title": "Bowl", "quantity": 1, "price": "18.00"},
+                ],
+            }
+        }
+
+
+def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
+    """Check and run a file of them; prints the rates, and returns whether they are what they must be."""
+    from django.utils import timezone
+
+    from apps.exchange.domain import imports
+    from apps.exchange.models import Import
+
+    file = io.BytesIO(b"".join(orjson.dumps(body) + b"\n" for body in bodies))
+    kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
+    rates, own = [], []
+    for work in (imports.check, imports.run):
+        began, worked = time.monotonic(), time.process_time()
+        with closing(work(kept)) as outcomes:
+            wrong = sum(outcome.fate != "new" for _, outcome in outcomes)
+        rates.append(count / (time.monotonic() - began))
+        own.append(count / (time.process_time() - worked))
+        if wrong:
+            raise SystemExit(f"{wrong} {kind} were not new")
+        Import.objects.filter(pk=kept.pk, state=Import.State.CHECKED).update(state=Import.State.IMPORTING, done=0)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = " | ".join(f"{rate:,.0f} ({alone:,.0f})" for rate, alone in zip(rates, own, strict=True))
+    print(f"| {kind}, {count:,} | {told} | {MUST[kind]:,} | {memory:,.0f} MB |", flush=True)
+    return min(rates) >= MUST[kind]
+
+
+def floor(count: int) -> float:
+    """Rows per second of a bare cursor, into a copy of the customers' table without its indexes."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE floor AS SELECT * FROM customers_customer LIMIT 1")
+        cursor.execute("SELECT * FROM floor")
+        row = cursor.fetchone()
+        marks = ", ".join(["%s"] * len(row))
+        began = time.monotonic()
+        for _ in range(0, count, AT_ONCE):
+            cursor.executemany(f"INSERT INTO floor VALUES ({marks})", [row] * AT_ONCE)
+        seconds = time.monotonic() - began
+        cursor.execute("DROP TABLE floor")
+    return count / seconds
+
+
+def main() -> int:
+    """Measure; 1 where something is slower than it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--orders", type=int, help="as many as a fifth of the rows, if nothing is said")
+    options = parser.parse_args()
+    django.setup()
+    from apps.ground.tenancy import shop_scope
+    from tests.factories import make_shop
+
+    print("| objects | check, per second | run, per second | must | memory at most |\n|---|---|---|---|---|")
+    with shop_scope(make_shop(domain=f"exchange-{token_hex(4)}.example")):
+        count = options.orders or options.rows // 5
+        fine = [take_in("customers", customers(options.rows), options.rows), take_in("orders", orders(count), count)]
+        print(f"| floor: rows of customers by a bare cursor |  | {floor(options.rows):,.0f} |  |  |")
+    return int(not all(fine))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""Every GET route of the interface, with every filter by itself and every pair of words, as OpenAPI names them."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from benchmarks.data import BEGIN
+
+PREFIX = "/admin/api/"
+# These say how a page is cut and shown; a walk through pages is a case of its own.
+OF_THE_PAGE = {"limit", "fields", "page_info"}
+# Parameters that lists have and no description names.
+QUERIES = (
+    "grace",
+    "grace hopper",
+    "nobodyatall",
+    "email:grace.dijkstra.17@example.com",
+    "email:grace*",
+    "email:*@example.com",
+    "first_name:Grace",
+    "last_name:Knuth",
+    "phone:2010000017",
+    "tag:vip",
+    "tag:vip OR country:Sweden",
+    "tag:nosuch OR country:Norway",
+    "country:Sweden",
+    "country:Norway",
+    "city:Lund",
+    "city:Paris",
+    "company:Northwind",
+    "zip:10017",
+    "note:plastic",
+    "state:enabled",
+    "state:declined",
+    "orders_count:>19",
+    "total_spent:>4990",
+    "verified_email:true",
+    "tax_exempt:true",
+    "-tag:vip",
+    "created_at:>2023-11-15",
+    "last_order_date:<2023-11-14",
+)
+
+
+def moment(second: int) -> str:
+    """A second of the data, as clients write it."""
+    import time
+
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(BEGIN + second))
+
+
+class Walk:
+    """The addresses of everything that can be read.
+
+    Args:
+        description: The OpenAPI document.
+        ids: By the name of a table the id of a row of the big shop.
+        rows: How many customers the shop has, by which its moments are known.
+    """
+
+    def __init__(self, description: Mapping[str, Any], ids: Mapping[str, int], rows: int) -> None:
+        """See the class."""
+        self.description = description
+        self.ids = ids
+        self.rows = rows
+        self.unreached: list[str] = []
+
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        """What each case is called, and its address."""
+        for pattern, methods in self.description["paths"].items():
+            if "get" not in methods or not pattern.startswith("/admin/"):
+                continue
+            path = self._path(pattern)
+            if path is None:
+                self.unreached.append(pattern)
+                continue
+            name = pattern.split("/", 4)[-1] if pattern.startswith(PREFIX) else pattern
+            for query in self._queries(pattern, methods["get"].get("parameters", ())):
+                said = {key: "250 of them" if key == "ids" else value for key, value in query.items()}
+                yield f"{name}{'?' + urlencode(said, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
+
+    def _address(self, path: str, query: Mapping[str, Any]) -> str:
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def _path(self, pattern: str) -> str | None:
+        """The pattern with ids of rows that are there; None where nothing of the kind is."""
+        parts: list[str] = []
+        for part in pattern.split("/"):
+            if not part.startswith("{"):
+                parts.append(part)
+                continue
+            found = self.ids.get("/".join(parts[4:]))
+            if found is None:
+                found = self.ids.get(parts[-1])
+            if found is None:
+                return None
+            parts.append(str(found) + part.partition("}")[2])
+        return "/".join(parts)
+
+    def _queries(self, pattern: str, parameters: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        schemas = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
+        yield {}
+        if "limit" in schemas:
+            yield {"limit": 250}
+        filters = {name: self._values(name, schema, pattern) for name, schema in schemas.items()}
+        for name, values in filters.items():
+            if name not in OF_THE_PAGE:
+                yield from ({name: value} for value in values)
+        words = [name for name, schema in schemas.items() if "enum" in schema]
+        for one, other in itertools.combinations(words, 2):
+            for first, second in itertools.product(filters[one], filters[other]):
+                if "any" not in {first, second}:
+                    yield {one: first, other: second}
+        yield from self._together(pattern, schemas)
+        if pattern.endswith("customers/search.json"):
+            yield from self._searches()
+
+    def _together(self, pattern: str, schemas: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Filters that are often sent together."""
+        if "created_at_min" in schemas and "status" in schemas and "orders" in pattern:
+            yield {"status": "any", "created_at_min": moment(self.rows - 20)}
+            yield {"status": "closed", "updated_at_min": moment(self.rows)}
+            yield {"status": "open", "processed_at_max": moment(20)}
+        if "created_at_min" in schemas:
+            middle = self.rows // 2
+            yield {"created_at_min": moment(middle), "created_at_max": moment(middle + 5)}
+        if "since_id" in schemas:
+            yield {"since_id": self.rows // 2, "limit": 250}
+
+    def _searches(self) -> Iterator[dict[str, Any]]:
+        from apps.customers.domain.search import ORDERS
+
+        yield from ({"query": query} for query in QUERIES)
+        for order in ORDERS:
+            for direction in ("asc", "desc"):
+                yield {"order": f"{order} {direction}"}
+                yield {"query": "country:Sweden", "order": f"{order} {direction}"}
+
+    def _values(self, name: str, schema: Mapping[str, Any], pattern: str) -> Sequence[object]:
+        """What a filter is tried with: what few rows have, what many have, and what none has."""
+        if "enum" in schema:
+            return list(schema["enum"])
+        if name.endswith("_min"):
+            return [moment(self.rows - 20), moment(20)]
+        if name.endswith("_max"):
+            return [moment(20), moment(self.rows - 20)]
+        if name == "ids":
+            return [",".join(str(number) for number in range(1, 251))]
+        if name == "since_id":
+            return [1, self.rows - 100]
+        return _TEXTS.get(name) or self._texts(name, pattern)
+
+    def _texts(self, name: str, pattern: str) -> Sequence[object]:
+        if name == "title":
+            return ["Mug 10", "Chosen", "No such title"]
+        if name == "handle":
+            return ["product-10", "news-10", "no-such-handle"]
+        if name == "tag":
+            return ["news", "week-7", "nosuch"]
+        known = name.removesuffix("s").removesuffix("_id")
+        found = self.ids.get(f"{known}s") or self.ids.get(known)
+        return [found or 17]
+
+
+_TEXTS: dict[str, Sequence[object]] = {
+    "vendor": ["Smithy", "nobody"],
+    "product_type": ["Kitchen", "None"],
+    "status": ["active", "draft", "archived,draft"],
+    "name": ["#1017", "No such name"],
+    "author": ["Ada", "Nobody"],
+    "namespace": ["care", "nosuch"],
+    "key": ["wash", "nosuch"],
+    "type": ["single_line_text_field", "json"],
+    "filter": ["Order", "Product", "Order,Product,Customer", "Article"],
+    "verb": ["create", "updated", "confirmed", "destroy"],
+    "src": ["https://scripts.example/none.js"],
+    "address": ["https://nobody.example/hook"],
+    "topic": ["orders/create"],
+    "role": ["main"],
+    "currency": ["USD"],
+    "country": ["SE"],
+    "presentment_currencies": ["USD"],
+    "include_financial_summaries": ["true"],
+    "include_order_reference_fields": ["true"],
+    "in_shop_currency": ["true"],
+    "checkout_id": ["c1"],
+    "instruments": ["card"],
+    "attribution_app_id": [1],
+}

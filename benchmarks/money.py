@@ -1,0 +1,56 @@
+"""How long ``manage.py check_money`` takes on a big shop: ``python -m benchmarks.money --orders 1000000``.
+
+Fills the database of ``DATABASE_URL`` (PostgreSQL, migrated, empty) with paid orders and all that belongs to them
+(``benchmarks.books``). Orders that are there already are taken as they are. Prints the seconds and the memory of each
+check, and what it found: nothing.
+"""
+
+import argparse
+import os
+import resource
+import sys
+import time
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+
+
+def check() -> int:
+    """Run the checks one by one; returns how many differences there are."""
+    from apps.jobs.domain import reconciliation
+    from apps.refunds.management.commands.check_money import CHECKS
+
+    print("| check | seconds | processor time of Python | memory at most | differences |\n|---|---|---|---|---|")
+    whole, found = time.monotonic(), 0
+    for name in CHECKS:
+        began, worked = time.monotonic(), time.process_time()
+        differences = sum(1 for _ in reconciliation.differences([name]))
+        found += differences
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        seconds, own = time.monotonic() - began, time.process_time() - worked
+        print(f"| {name} | {seconds:.1f} | {own:.1f} | {memory:,.0f} MB | {differences} |", flush=True)
+    print(f"| all | {time.monotonic() - whole:.1f} |  |  | {found} |")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--orders", type=int, default=1_000_000)
+    options = parser.parse_args()
+    django.setup()
+    from apps.ground.tenancy import every_shop
+    from apps.orders.models import Order
+    from benchmarks.books import fill
+
+    with every_shop():
+        is_empty = not Order.objects.exists()
+    if is_empty:
+        began = time.monotonic()
+        fill(options.orders)
+        print(f"Filled in {time.monotonic() - began:.0f} s.", flush=True)
+    return int(check() > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

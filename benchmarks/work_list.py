@@ -1,0 +1,183 @@
+"""The work list of fulfillment over 100,000 open fulfillment orders: the time of the database for its statements.
+
+``python -m benchmarks.work_list`` fills a shop of its own in the PostgreSQL database of ``DATABASE_URL`` (migrated
+already) by SQL, opens the list in each of its views and filters, and prints how long the server says that it
+plans and executes all queries of the page, beside a floor: fifty rows by primary key. Must: at most 150 ms.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from apps.shops.models import Shop
+
+ROWS = 100_000
+ROUNDS = 5
+MOST_MS = 150
+# What tells the orders apart.
+APART = {
+    "number": "one.number + n",
+    "name": "'#' || (1000 + one.number + n)",
+    "token": "md5(%(shop)s || '-' || n)",
+    "created_at": "one.created_at - n * interval '1 minute'",
+}
+WORK = """
+INSERT INTO fulfillment_fulfillmentorder (
+    shop_id, order_id, assigned_location_id, status, request_status, fulfill_at, fulfill_by, method_type,
+    presented_name, service_code, source_reference, version, created_at, updated_at
+)
+SELECT shop_id, id, CASE WHEN number %% 2000 = 0 THEN %(second)s ELSE %(first)s END,
+       CASE WHEN number %% 100 = 1 THEN 'on_hold' WHEN number %% 7 = 0 THEN 'in_progress' ELSE 'open' END,
+       CASE WHEN number %% 100 = 2 AND number %% 7 > 0 THEN 'submitted' ELSE 'unsubmitted' END,
+       created_at, CASE WHEN number %% 10 = 0 THEN created_at + interval '3 days' END, 'shipping',
+       '', '', '', number, created_at, created_at
+FROM orders_order WHERE shop_id = %(shop)s
+"""
+UNITS = """
+INSERT INTO fulfillment_fulfillmentorderline (
+    shop_id, fulfillment_order_id, line_item_id, quantity, fulfilled_quantity, fulfillable_quantity, created_at,
+    updated_at
+)
+SELECT work.shop_id, work.id, line.id, line.quantity, 0, line.quantity, work.created_at, work.created_at
+FROM fulfillment_fulfillmentorder work JOIN orders_lineitem line ON line.order_id = work.order_id
+WHERE work.shop_id = %(shop)s
+"""
+
+
+def main() -> None:
+    """Fill, open, print."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    django.setup()
+
+    from django.test import Client
+    from django.utils import timezone
+
+    from apps.ground.tenancy import shop_scope
+    from apps.panel.addresses import panel_url
+    from apps.shops.domain import opening
+    from apps.staff.models import Membership, User
+
+    now = timezone.now()
+    domain = f"work-{time.time_ns()}.example"
+    shop = opening.create_shop(domain=domain, name="Work", email="a@bench.example", actor="system", at=now)
+    user = User.objects.create(email=f"{domain}@bench.example")
+    client = Client()
+    client.force_login(user)
+    with shop_scope(shop):
+        Membership.objects.create(shop=shop, user=user, account_owner=False, permissions=["orders", "edit_orders"])
+        first, second = fill(shop, ROWS)
+        address = panel_url(shop, "admin:fulfillment_fulfillmentorder_changelist")
+        floor = by_primary_key()
+    print(f"floor, fifty rows by primary key: {floor:.1f} ms")
+    queries = {
+        "to send": "",
+        "page 200": "?p=200",
+        "late": "?view=late",
+        "due today": "?view=today",
+        "requests": "?view=requests",
+        "on hold": "?view=held",
+        "a large location": f"?location={first}",
+        "a small location": f"?location={second}",
+        "sent by the shop": "?service=own",
+        "status": "?status=in_progress",
+        "by number": "?q=50000",
+        "all": "?view=all",
+    }
+    for name, query in queries.items():
+        taken = milliseconds(client, address + query)
+        print(f"{name:18} {taken:6.1f} ms  {'ok' if taken <= MOST_MS else 'MISSED'}")
+
+
+def fill(shop: "Shop", rows: int) -> tuple[int, int]:
+    """Orders of one line, each with a fulfillment order, in the current shop.
+
+    One of a hundred is on hold and one waits for a service's answer; one of ten has a deadline.
+
+    Returns:
+        The ids of a location that sends nearly all, and of one that sends one of two thousand.
+    """
+    from decimal import Decimal
+
+    from django.db import connection
+    from django.utils import timezone
+
+    from apps.inventory.domain import stock
+    from apps.inventory.models import Location
+    from apps.orders.domain import placing
+
+    first = stock.primary_location()
+    second = Location.objects.create(shop=shop, name="Small", country_code="US")
+    line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 1}
+    placing.create_order({}, placing.Parts(lines=[line]), actor="system", at=timezone.now())
+    with connection.cursor() as cursor:
+        for statement in (
+            copies("orders_order", "generate_series(1, %(rows)s) n", APART),
+            copies("orders_lineitem", "orders_order o", {"order_id": "o.id"})
+            + " WHERE o.shop_id = %(shop)s AND o.id <> one.order_id",
+            WORK,
+            UNITS,
+        ):
+            cursor.execute(statement, {"shop": shop.pk, "rows": rows, "first": first.pk, "second": second.pk})
+        for table in ("orders_order", "fulfillment_fulfillmentorder", "fulfillment_fulfillmentorderline"):
+            cursor.execute(f"ANALYZE {table}")
+    return first.pk, second.pk
+
+
+def copies(table: str, of: str, apart: dict[str, str]) -> str:
+    """SQL that makes copies of a shop's first row of a table, which differ in some columns."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        names = [each.name for each in connection.introspection.get_table_description(cursor, table)]
+    columns = [name for name in names if name != "id"]
+    values = ", ".join(apart.get(name, f'one."{name}"') for name in columns)
+    quoted = ", ".join(f'"{name}"' for name in columns)
+    first = f"(SELECT * FROM {table} WHERE shop_id = %(shop)s ORDER BY id LIMIT 1) one"
+    return f"INSERT INTO {table} ({quoted}) SELECT {values} FROM {first}, {of}"
+
+
+def by_primary_key() -> float:
+    """How long fifty rows take that are named by their ids."""
+    from apps.fulfillment.models import FulfillmentOrder
+
+    pks = list(FulfillmentOrder.objects.order_by("-pk").values_list("pk", flat=True)[:50])
+    rows = FulfillmentOrder.objects.filter(pk__in=pks).select_related("order", "assigned_location")
+    return median(spent(lambda: list(rows.all())) for _ in range(ROUNDS))
+
+
+def milliseconds(client: "Client", address: str) -> float:
+    """The median over some rounds of what the database takes for all that a page reads."""
+
+    def show() -> None:
+        answer = client.get(address)
+        assert answer.status_code == 200, answer.content
+
+    return median(spent(show) for _ in range(ROUNDS))
+
+
+def spent(work: Callable[[], object]) -> float:
+    """What the server says that it takes to plan and execute the queries of some work, in milliseconds."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as captured:
+        work()
+    reads = [each["sql"] for each in captured.captured_queries if each["sql"].startswith("SELECT")]
+    total = 0.0
+    with connection.cursor() as cursor:
+        for sql in reads:
+            cursor.execute("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) " + sql)
+            ((plan,),) = cursor.fetchall()
+            total += plan[0]["Planning Time"] + plan[0]["Execution Time"]
+    return total
+
+
+if __name__ == "__main__":
+    main()

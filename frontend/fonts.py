@@ -1,0 +1,107 @@
+"""Makes the panel's fonts small: the icons that it shows, and the letters of European languages.
+
+``python frontend/fonts.py`` writes them below ``static/unfold/fonts``, where they take the place of the theme's own. A
+letter that they lack is shown in the system's font. Run it after a new icon, or a new version of the theme.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import unfold
+from fontTools.subset import Options, Subsetter, parse_unicodes
+from fontTools.ttLib import TTFont
+
+ROOT = Path(__file__).resolve().parent.parent
+THEME = Path(unfold.__file__).parent
+OWN, OTHERS = ROOT / "static/unfold/fonts", THEME / "static/unfold/fonts"
+ICONS = "material-symbols/Material-Symbols-Outlined.woff2"
+TEXTS = tuple(f"inter/Inter-{weight}.woff2" for weight in ("Regular", "Medium", "SemiBold", "Bold"))
+# Latin with its extensions, general punctuation, currency signs, arrows, mathematical signs and boxes in use.
+LETTERS = (
+    "U+0000-017F,U+0192,U+01CD-01DC,U+0218-021B,U+02C6-02DD,U+1E9E,U+2000-206F,U+20A0-20BF,U+2113,U+2122,"
+    "U+2190-2193,U+2212,U+2260-2265"
+)
+# Where an icon's name may stand; any word of these files that is one counts.
+SOURCES = (
+    *(ROOT / name for name in ("templates", "apps", "backoffice")),
+    *(THEME / name for name in ("templates", "static/unfold/js/app.js")),
+)
+_WORD = re.compile(r"[a-z0-9_]{3,}")
+
+
+def ligatures(font: TTFont) -> dict[str, tuple[tuple[str, ...], str]]:
+    """By the name of an icon, the glyphs of its letters and its own glyph."""
+    letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items()}
+    found = {}
+    for lookup in font["GSUB"].table.LookupList.Lookup:
+        for table in lookup.SubTable:
+            for first, ends in getattr(getattr(table, "ExtSubTable", table), "ligatures", {}).items():
+                for end in ends:
+                    glyphs = (first, *end.Component)
+                    found["".join(letters.get(glyph, "?") for glyph in glyphs)] = (glyphs, end.LigGlyph)
+    return found
+
+
+def words() -> set[str]:
+    """Every word of the files in which icons are named."""
+    return {word for text in _texts() for word in _WORD.findall(text)}
+
+
+def _texts() -> Iterator[str]:
+    for source in SOURCES:
+        files = [source] if source.is_file() else sorted(source.rglob("*"))
+        for file in files:
+            if file.suffix in {".html", ".py", ".js"} and "migrations" not in file.parts:
+                yield file.read_text()
+
+
+def small_icons() -> bytes:
+    """The font of icons with those that are named somewhere."""
+    font = TTFont(OTHERS / ICONS)
+    known = ligatures(font)
+    shown = [known[word] for word in sorted(words() & known.keys())]
+    options = _options(layout_closure=False)
+    subsetter = Subsetter(options)
+    letters = {glyph for glyphs, _ in shown for glyph in glyphs}
+    subsetter.populate(glyphs=[*sorted(letters), *(glyph for _, glyph in shown)])
+    return _subset(font, subsetter, options)
+
+
+def small_text(name: str) -> bytes:
+    """A font of texts with the letters of European languages."""
+    options = _options(layout_features=["kern", "mark", "mkmk", "ccmp", "locl", "calt", "tnum"])
+    subsetter = Subsetter(options)
+    subsetter.populate(unicodes=parse_unicodes(LETTERS))
+    return _subset(TTFont(OTHERS / name), subsetter, options)
+
+
+def _options(**values: object) -> Options:
+    return Options(flavor="woff2", hinting=False, desubroutinize=True, notdef_outline=True, **values)
+
+
+def _subset(font: TTFont, subsetter: Subsetter, options: Options) -> bytes:
+    subsetter.subset(font)
+    font.flavor = options.flavor
+    font.recalcTimestamp = False
+    file = BytesIO()
+    font.save(file)
+    return file.getvalue()
+
+
+def main() -> None:
+    """Write all of them."""
+    for name in (ICONS, *TEXTS):
+        data = small_icons() if name == ICONS else small_text(name)
+        target = OWN / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        sys.stdout.write(f"{name}: {(OTHERS / name).stat().st_size:,} to {len(data):,} bytes\n")
+    for folder in ("inter", "material-symbols"):
+        (OWN / folder / "LICENSE").write_bytes((OTHERS / folder / "LICENSE").read_bytes())
+
+
+if __name__ == "__main__":
+    main()

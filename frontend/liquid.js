@@ -1,0 +1,82 @@
+// A word before Liquid that does not parse reaches customers: forms with [data-liquid] hold a file of the published
+// theme. Only the syntax is looked at, with the tags that themes have beyond the language's own. It runs here and not on
+// the server, so that no text of any size can hold a request. Built into static/panel/liquid.js by `npm run build`.
+import { Liquid, Tag } from "liquidjs";
+
+const engine = new Liquid();
+
+const unclosed = (token) => new Error(`tag ${token.getText()} not closed`);
+
+// A tag of one line.
+class Line extends Tag {
+  *render() {}
+}
+
+// A tag around other Liquid.
+const block = (name) =>
+  class extends Line {
+    constructor(token, remaining, liquid, parser) {
+      super(token, remaining, liquid);
+      const stream = parser
+        .parseStream(remaining)
+        .on(`tag:end${name}`, () => stream.stop())
+        .on("end", () => {
+          throw unclosed(token);
+        });
+      stream.start();
+    }
+  };
+
+// A tag around another language.
+const foreign = (name) =>
+  class extends Line {
+    constructor(token, remaining, liquid) {
+      super(token, remaining, liquid);
+      const end = remaining.findIndex((one) => one.name === `end${name}`);
+      if (end < 0) throw unclosed(token);
+      remaining.splice(0, end + 1);
+    }
+  };
+
+for (const name of ["content_for", "layout", "section", "sections"]) engine.registerTag(name, Line);
+for (const name of ["form", "ifchanged", "paginate", "style"]) engine.registerTag(name, block(name));
+for (const name of ["doc", "javascript", "schema", "stylesheet"]) engine.registerTag(name, foreign(name));
+
+// The first place where a text does not parse, in words; "" where it does.
+const flawIn = (text) => {
+  try {
+    engine.parse(text);
+    return "";
+  } catch (error) {
+    if (error instanceof RangeError || error.originalError instanceof RangeError) return "tags are nested too deeply";
+    const reason = (error.originalError?.message ?? error.message).split("\n")[0].replace(/, line:\d+, col:\d+$/, "");
+    const line = error.token?.getPosition?.()[0];
+    return line ? `line ${line}: ${reason}` : reason;
+  }
+};
+
+for (const form of document.querySelectorAll("form[data-liquid]")) {
+  const area = form.querySelector("textarea[data-editor]");
+  if (!area) continue;
+  const note = form.querySelector("[data-liquid-note]");
+  const anyway = note.querySelector("button");
+  let accepted = null;
+  form.addEventListener(
+    "submit",
+    (event) => {
+      const text = area.value;
+      const flaw = flawIn(text);
+      note.hidden = !flaw;
+      if (!flaw || text === accepted) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      note.querySelector("[data-liquid-flaw]").textContent = flaw;
+      anyway.onclick = () => {
+        accepted = text;
+        form.requestSubmit();
+      };
+      anyway.focus();
+    },
+    true,
+  );
+}

@@ -1,0 +1,151 @@
+// Pictures of a product: dropped or chosen, taken in at once with their progress, saved together with the product.
+(() => {
+  "use strict";
+  const box = document.querySelector("[data-pictures]");
+  const input = box?.querySelector("input[type=file]");
+  if (!input) return;
+  const form = box.closest("form");
+  const list = box.querySelector("[data-pictures-list]");
+  const said = box.querySelector("[data-pictures-said]");
+  const stored = box.querySelectorAll("img.bo-thumb").length;
+  let made = list.children.length;
+  let underway = 0;
+  let waiting = null;
+
+  const tiles = () => [...list.querySelectorAll("[data-picture-tile]")];
+  const say = (words) => {
+    const line = document.createElement("p");
+    line.textContent = words;
+    said.append(line);
+  };
+  const offer = () => window.productSheet?.offer(tiles().filter((tile) => tile.dataset.choice).map((tile, index) => {
+    const alt = tile.querySelector('[name="picture-alt"]')?.value.trim();
+    const number = stored + index + 1;
+    return { choice: tile.dataset.choice, address: tile.dataset.address, label: alt ? `Image ${number}, ${alt}` : `Image ${number}` };
+  }));
+
+  const button = (words, name, act) => {
+    const one = document.createElement("button");
+    one.type = "button";
+    one.className = "bo-button";
+    one.textContent = words;
+    one.setAttribute("aria-label", name);
+    one.addEventListener("click", act);
+    return one;
+  };
+  const finish = (tile, name) => {
+    const row = document.createElement("span");
+    row.className = "bo-row";
+    const step = (by) => (event) => {
+      const other = by < 0 ? tile.previousElementSibling : tile.nextElementSibling;
+      if (other) by < 0 ? list.insertBefore(tile, other) : list.insertBefore(other, tile);
+      event.currentTarget.focus();
+      offer();
+    };
+    row.append(
+      button("Earlier", `Earlier: ${name}`, step(-1)),
+      button("Later", `Later: ${name}`, step(1)),
+      button("Remove", `Remove ${name}`, () => {
+        tile.remove();
+        offer();
+        input.focus();
+      }),
+    );
+    tile.append(row);
+    tile.querySelector('[name="picture-alt"]')?.addEventListener("change", offer);
+  };
+
+  const fillTile = (tile, answer, name) => {
+    const number = (made += 1);
+    tile.dataset.choice = answer.choice;
+    tile.dataset.address = answer.address;
+    const image = new Image();
+    image.src = answer.address;
+    image.alt = "";
+    const ticket = document.createElement("input");
+    ticket.type = "hidden";
+    ticket.name = "picture";
+    ticket.value = answer.ticket;
+    const field = document.createElement("span");
+    field.className = "bo-field";
+    const label = document.createElement("label");
+    const alt = document.createElement("input");
+    alt.id = label.htmlFor = `picture-alt-${number}`;
+    label.textContent = "Alternative text";
+    alt.name = "picture-alt";
+    alt.maxLength = 512;
+    field.append(label, alt);
+    tile.replaceChildren(image, ticket, field);
+    finish(tile, name);
+  };
+
+  const ended = () => {
+    underway -= 1;
+    offer();
+    if (underway || !waiting) return;
+    const { submitter } = waiting;
+    waiting = null;
+    form.requestSubmit(submitter);
+  };
+
+  const send = (file) => {
+    const tile = document.createElement("li");
+    tile.className = "bo-tile";
+    tile.dataset.pictureTile = "";
+    const bar = document.createElement("progress");
+    bar.max = 1;
+    bar.value = 0;
+    bar.setAttribute("aria-label", `Progress of ${file.name}`);
+    const name = document.createElement("span");
+    name.textContent = file.name;
+    tile.append(name, bar);
+    list.append(tile);
+    underway += 1;
+    const body = new FormData();
+    body.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+    body.append("file", file);
+    const request = new XMLHttpRequest();
+    request.open("POST", box.dataset.pictures);
+    request.responseType = "json";
+    request.upload.addEventListener("progress", (event) => event.lengthComputable && (bar.value = event.loaded / event.total));
+    request.addEventListener("loadend", () => {
+      const answer = request.response;
+      if (request.status === 200 && answer?.ticket) fillTile(tile, answer, file.name);
+      else {
+        tile.remove();
+        say(`${file.name}: ${answer?.error ?? "It could not be sent. Try again; if you were signed out, sign in first."}`);
+      }
+      ended();
+    });
+    request.send(body);
+  };
+  const sendAll = (files) => {
+    said.replaceChildren();
+    [...files].forEach(send);
+  };
+
+  input.addEventListener("change", () => {
+    sendAll(input.files);
+    input.value = "";
+  });
+  ["dragenter", "dragover"].forEach((name) => box.addEventListener(name, (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    box.classList.add("bo-dropping");
+  }));
+  box.addEventListener("dragleave", (event) => box.contains(event.relatedTarget) || box.classList.remove("bo-dropping"));
+  box.addEventListener("drop", (event) => {
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    box.classList.remove("bo-dropping");
+    sendAll(event.dataTransfer.files);
+  });
+  form.addEventListener("submit", (event) => {
+    if (!underway) return;
+    event.preventDefault();
+    waiting = { submitter: event.submitter };
+    say("It is saved as soon as the pictures are there.");
+  });
+  box.querySelector("[data-pictures-dropping]").hidden = false;
+  tiles().forEach((tile, index) => finish(tile, `picture ${index + 1}`));
+})();

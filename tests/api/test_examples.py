@@ -1,0 +1,158 @@
+"""Makes the examples of the reference: real requests in the demo store, and what they answer (``make examples``).
+
+Without ``BACKOFFICE_EXAMPLES=write`` nothing is made; ``test_reference.py`` holds what is kept to the interface.
+"""
+
+import io
+import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+
+from apps.api.openapi.documents import document
+from apps.api.reference.examples import PATH, Example
+from apps.api.versions import newest, served_versions
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain import tokens
+from apps.shops.models import Installation, Shop
+from tests.api.routes import Route, all_routes
+from tests.conftest import ApiClient
+from tests.samples import Sample, World, load_all
+
+# Of what belongs to nearly everything, one owner is enough.
+OWNERS = ("products/<owner_id>/", "")
+KEPT = re.compile(r"\b(\d{7,}|[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
+SECRET = re.compile(r"bk[os]_[\w-]+")
+
+
+def is_wanted(route: Route) -> bool:
+    name = route.name.split(" ")[1]
+    return "metafields" not in name or name.split("metafields")[0] in OWNERS
+
+
+class Notebook:
+    """Numbers and random texts become ones that are the same each time the examples are made."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def calm(self, value: Any) -> Any:
+        text = SECRET.sub("bko_…", json.dumps(value))
+        return json.loads(KEPT.sub(self._stand_in, text))
+
+    def _stand_in(self, found: re.Match[str]) -> str:
+        original = found[0]
+        if original not in self.known:
+            place = len(self.known) + 1
+            if original.isdigit():
+                self.known[original] = str(1_000_000 + place)
+            else:
+                self.known[original] = re.sub("[0-9a-f]", lambda _: format(place % 16, "x"), original)
+        return self.known[original]
+
+
+class DemoStore:
+    """The demo store, in which each request leaves nothing behind; and an app of a shop beside it for the rest."""
+
+    def __init__(self, beside: ApiClient) -> None:
+        call_command("demo", json=True, stdout=io.StringIO())
+        self.shop = Shop.objects.get(domain="demo-store.localhost")
+        with shop_scope(self.shop):
+            self.installation = Installation.objects.select_related("app", "shop").get(app__name="Demo app")
+            token = tokens.issue_token(self.installation, actor="system", at=timezone.now())
+        self.api, self.beside = ApiClient(token, self.installation), beside
+
+    def example(self, route: Route, sample: Sample, version: str) -> Example:
+        """The answer with the store's own rows where a reading finds some, else with rows made for it."""
+        if sample.method == "get":
+            with suppress(Exception):
+                found = self._sent(self.api, route, sample, version, self._found(route))
+                if isinstance(found["answer"], dict) and any(found["answer"].values()):
+                    return found
+        try:
+            return self._sent(self.api, route, sample, version, None)
+        except AssertionError:
+            return self._sent(self.beside, route, sample, version, None)
+
+    def _sent(
+        self, api: ApiClient, route: Route, sample: Sample, version: str, arguments: dict[str, Any] | None
+    ) -> Example:
+        with transaction.atomic():
+            own = arguments is not None
+            if arguments is None:
+                with shop_scope(api.installation.shop):
+                    arguments = sample.arrange(World(api.installation.shop, api.installation))
+            whole = sample.path(arguments, version)
+            query = {} if own else dict(sample.query_for(arguments))
+            if own and route.action in {"list", "search"}:
+                query |= {"limit": "1"} | ({"query": "country:US"} if route.action == "search" else {})
+            body = sample.body_for(arguments)
+            text = "&".join(f"{name}={value}" for name, value in query.items())
+            data = b"" if body is None else json.dumps(body).encode()
+            send = api.http.generic
+            answer = send(sample.method.upper(), whole, data, content_type="application/json", QUERY_STRING=text)
+            transaction.set_rollback(True)
+        assert answer.status_code < 300, (route.name, version, answer.status_code, answer.content[:300])
+        path = whole.removeprefix(f"/admin/api/{version}/")
+        return Example(path=path, query=text, body=body, status=answer.status_code, answer=answer.json())
+
+    def _found(self, route: Route) -> dict[str, Any]:
+        """The path's arguments, out of the first row that the store has."""
+        names = re.findall(r"<(\w+)>", route.name)
+        parents = getattr(route.view, "parents", {})
+        with shop_scope(self.shop):
+            if not names:
+                return {}
+            row = route.view.model.objects.order_by("id")[0]
+            return {name: getattr(row, name if name in parents else "pk") for name in names}
+
+
+def described(version: str) -> dict[str, str]:
+    """By operation, all that its description says, with what it refers to."""
+    whole = document(version)
+    schemas = {name: json.dumps(schema, sort_keys=True) for name, schema in whole["components"]["schemas"].items()}
+    found = {}
+    for path, methods in whole["paths"].items():
+        for operation in methods.values():
+            text = json.dumps(operation, sort_keys=True)
+            text += "".join(schemas[name] for name in sorted(set(re.findall(r"schemas/(\w+)", text))))
+            found[operation["operationId"]] = text.replace(path, "").replace(version, "")
+    return found
+
+
+def operation_id(route: Route, version: str) -> str | None:
+    method, pattern = route.name.split(" ")
+    path = re.sub(r"<(\w+)>", r"{\1}", pattern)
+    below = path if path[0] == "/" else f"/admin/api/{version}/{path}"
+    operation = document(version)["paths"].get(below, {}).get(method.lower())
+    return operation["operationId"] if operation else None
+
+
+@pytest.mark.skipif(os.environ.get("BACKOFFICE_EXAMPLES") != "write", reason="make examples writes them")
+def test_examples_are_made(api: ApiClient, settings: Any, tmp_path: Path, time_machine: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    time_machine.move_to("2026-07-15T10:00:00Z")
+    store, samples, book = DemoStore(api), load_all(), Notebook()
+    current = described(newest())
+    kept: dict[str, dict[str, Example]] = {}
+    failed: list[str] = []
+    for version in (newest(), *(each for each in served_versions() if each != newest())):
+        says = described(version)
+        for route in all_routes():
+            known = operation_id(route, version)
+            if known is None or not is_wanted(route) or (version != newest() and says[known] == current.get(known)):
+                continue
+            try:
+                kept.setdefault(known, {})[version] = book.calm(store.example(route, samples[route.name], version))
+            except Exception as error:
+                failed.append(f"{version} {route.name}: {error!r:.500}")
+
+    PATH.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    assert failed == []

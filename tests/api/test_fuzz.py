@@ -1,0 +1,212 @@
+"""What strangers send to our readers is read, or refused in the reader's own words, and never late.
+
+Rule: reliability, B30. The short form runs with the suite and always tries the same; ``make soak`` tries anew.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rest_framework.serializers import ValidationError
+
+from apps.api.errors import BadRequest
+from apps.api.resources.fields.money import PriceField
+from apps.api.rows import paging
+from apps.content.domain.archive import open_theme
+from apps.customers.domain.search import SEARCH
+from apps.ground.dates import NotADate, parse_moment
+from apps.ground.tenancy import shop_scope
+from apps.media.zips import ArchiveRefused
+from apps.query import QuerySyntaxError, parse
+from apps.query.database import QueryValueError
+from apps.query.predicate import filter_of
+from apps.query.values import interval
+from apps.shops.models import Shop
+from tests.content.test_archive import Entry, make_zip
+from tests.machine import soaked
+
+_COMMON: dict[str, Any] = {
+    "deadline": timedelta(seconds=10),
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+    "database": None,
+}
+SHORT = settings(max_examples=150, derandomize=True, **_COMMON)
+LONG = settings(max_examples=soaked(100_000), **_COMMON)
+BOTH = pytest.mark.parametrize(
+    "how",
+    [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
+)
+
+ZONE = ZoneInfo("America/New_York")
+WORDS = (
+    *("AND", "OR", "NOT", "(", ")", '"', "\\", ":", ":>", ":<=", "*", "-", " ", ",", ".", "..", "\n"),
+    *("email", "country", "tag", "created_at", "total_spent", "orders_count", "state", "line_items.sku"),
+    *(
+        "2025-07-02",
+        "T11:38:15Z",
+        "1",
+        "-1",
+        "0.5",
+        "1e9",
+        "NaN",
+        "true",
+        "a",
+        "é",
+        "😀",
+        "\u202e",
+        "\u200b",
+        "'",
+        "%",
+        "_",
+    ),
+)
+TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=60).map("".join)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def try_all(how: settings, strategy: st.SearchStrategy[Any], target: Callable[[Any], None]) -> None:
+    how(given(strategy)(target))()
+
+
+@BOTH
+def test_the_search_parser_reads_or_refuses(how: settings, shop: Shop) -> None:
+    def target(text: str) -> None:
+        try:
+            for condition in SEARCH.alternatives(parse(text), zone=ZONE):
+                assert condition is not None
+        except (QuerySyntaxError, QueryValueError):
+            return
+
+    with shop_scope(shop):
+        try_all(how, TEXTS, target)
+
+
+@BOTH
+def test_the_filter_parser_reads_or_refuses(how: settings) -> None:
+    def target(given: tuple[str, dict[str, object]]) -> None:
+        text, payload = given
+        try:
+            assert filter_of(text)(payload) in {True, False}
+        except QuerySyntaxError:
+            return
+
+    try_all(how, st.tuples(TEXTS, st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4)), target)
+
+
+def a_token() -> str:
+    return paging.make_token("next", (1, "a", None), order=("title", "id"), filters={"a": "b"}, shop_id=1, route="x")
+
+
+@BOTH
+def test_a_page_token_is_ours_or_refused(how: settings) -> None:
+    good = a_token()
+
+    def target(token: str) -> None:
+        try:
+            page = paging.read_page({"page_info": token}, shop_id=1, route="x")
+        except BadRequest:
+            return
+        assert token == good, "nobody else can sign"
+        assert page.filters == {"a": "b"}
+
+    places = st.integers(0, len(good) - 1)
+    changed = st.tuples(places, st.characters()).map(lambda each: good[: each[0]] + each[1] + good[each[0] + 1 :])
+    cut = places.map(lambda place: good[:place])
+    try_all(how, TEXTS | changed | cut | st.just(good), target)
+
+
+@BOTH
+def test_an_archive_is_unpacked_or_refused(how: settings) -> None:
+    good = make_zip(Entry("layout/theme.liquid"), Entry("assets/a.css", b"a" * 500), Entry("config/x.json", b"{}"))
+
+    def target(data: bytes) -> None:
+        try:
+            for _, reader in open_theme(io.BytesIO(data)):
+                assert len(reader.read()) <= 20 * 2**20
+        except ArchiveRefused:
+            return
+
+    places = st.integers(0, len(good) - 1)
+    patches = st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)
+
+    def patched(changes: list[tuple[int, int]]) -> bytes:
+        data = bytearray(good)
+        for place, value in changes:
+            data[place] = value
+        return bytes(data)
+
+    try_all(how, st.binary(max_size=300) | patches.map(patched) | places.map(lambda place: good[:place]), target)
+
+
+@BOTH
+def test_a_link_header_is_one_line_that_says_what_was_asked(how: settings) -> None:
+    def target(fields: str) -> None:
+        header = paging.link_header("/admin/api/2026-07/x.json", {"next": a_token()}, limit=5, fields=fields)
+
+        assert header.isascii()
+        assert header.isprintable()
+        found = re.fullmatch(r'<([^<>\s,]+)>; rel="next"', header)
+        assert found is not None, header
+        asked = parse_qs(urlsplit(found[1]).query, keep_blank_values=True)
+        assert asked["fields"] == [fields]
+        assert asked["limit"] == ["5"]
+
+    try_all(how, TEXTS.filter(lambda text: text.isprintable()), target)
+
+
+@BOTH
+def test_an_amount_is_exact_or_refused(how: settings, shop: Shop) -> None:
+    field = PriceField()
+    field.field_name = "price"
+
+    def target(value: object) -> None:
+        try:
+            amount = field.run_validation(value)
+        except ValidationError:
+            return
+        assert isinstance(amount, Decimal)
+        assert amount.is_finite()
+        assert amount == Decimal(str(value))
+
+    digits = st.from_regex(r"[+-]?[0-9٠-٩]{0,20}[.,]?[0-9]{0,6}(e[0-9]{1,3})?", fullmatch=True)
+    numbers = st.decimals(allow_nan=True) | st.integers() | st.booleans() | st.lists(st.integers(), max_size=2)
+    with shop_scope(shop):
+        try_all(how, TEXTS | digits | numbers, target)
+
+
+@BOTH
+def test_a_moment_is_read_or_refused(how: settings) -> None:
+    def target(text: str) -> None:
+        try:
+            moment = parse_moment(text, ZONE)
+        except NotADate:
+            pass
+        else:
+            assert moment.tzinfo is not None
+        try:
+            start, end = interval(text, ZONE)
+        except ValueError:
+            pass
+        else:
+            assert start < end
+
+    shaped = st.from_regex(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+        r"|(Thu )?(Mar|Foo) [0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} (UTC |[+-][0-9]{4} )?[0-9]{4}"
+        r"|(March|Mar) [0-9]{1,2}, [0-9]{4}"
+        r"|[0-9]{1,2} Mar [0-9]{4} [0-9:]{5,8} (GMT|-0000|[+-][0-9]{4})",
+        fullmatch=True,
+    )
+    try_all(how, TEXTS | shaped, target)

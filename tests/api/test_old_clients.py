@@ -1,0 +1,198 @@
+"""What existing clients do, in the words and forms in which they do it."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.catalog.models import Collection
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests.catalog.factories import make_image, make_product, make_smart
+from tests.conftest import VERSION, ApiClient
+
+
+def test_products_of_a_smart_collection_are_listed_below_either_name(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",))
+        smart = make_smart("Cheap", ("variant_price", "less_than", "5"))
+        custom = Collection.objects.exclude(pk=smart.pk).first()
+
+    below = [api.get(f"{name}/{smart.pk}/products.json").json() for name in ("collections", "smart_collections")]
+
+    assert below[0] == below[1]
+    assert [row["id"] for row in below[0]["products"]] == [product.pk]
+    assert custom is not None
+    assert api.get(f"smart_collections/{custom.pk}/products.json").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/admin/shop.json", "/admin/articles/tags.json", "/admin/products/count.json"])
+def test_an_address_without_a_version_is_served_by_the_oldest(api: ApiClient, path: str) -> None:
+    response = api.http.get(path)
+
+    assert response.status_code == 200
+    assert response["X-Platform-API-Version"] == "2024-10"
+
+
+def test_without_a_version_objects_are_made_found_and_paged(api: ApiClient) -> None:
+    made = [
+        api.http.post("/admin/products.json", {"product": {"title": title}}, content_type="application/json")
+        for title in ("A", "B")
+    ]
+
+    assert [answer.status_code for answer in made] == [201, 201]
+    assert api.http.get(made[0]["Location"].removeprefix("http://127.0.0.1:8000")).json() == made[0].json()
+    first = api.http.get("/admin/products.json?limit=1")
+    link = first["Link"].partition(">")[0].removeprefix("<http://127.0.0.1:8000")
+    assert api.http.get(link).json()["products"][0]["title"] == "B"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/admin/nothing.json", "/admin/login.json", "/admin/.json", "/admin/shops/1/change.json", "/admin/x/y.json"],
+)
+@pytest.mark.parametrize("method", ["get", "post", "put", "delete", "patch"])
+def test_no_json_address_below_admin_answers_html(db: None, path: str, method: str) -> None:
+    response = getattr(Client(), method)(path)
+
+    assert (response.status_code, response["Content-Type"]) == (404, "application/json; charset=utf-8")
+    assert response.json() == {"errors": "Not Found"}
+
+
+@pytest.mark.parametrize(("others", "asked", "counted"), [(True, {}, True), (False, {}, False), (True, None, False)])
+def test_a_variant_that_is_added_to_a_counted_product_is_counted(
+    api: ApiClient, others: bool, asked: dict[str, Any] | None, counted: bool
+) -> None:
+    """Else it would be sold without end; a client may still say otherwise."""
+    management = "platform" if others else None
+    first = {"option1": "S", "inventory_management": management}
+    product = api.post("products.json", {"product": {"title": "Mug", "variants": [first]}}).json()["product"]
+    managed = product["variants"][0]["inventory_management"]
+    said = {"inventory_management": None} if asked is None else {}
+
+    added = api.post(f"products/{product['id']}/variants.json", {"variant": {"option1": "M"} | said}).json()["variant"]
+    variants = [product["variants"][0], {"option1": "L"} | said]
+    whole = api.put(f"products/{product['id']}.json", {"product": {"variants": variants}}).json()["product"]
+
+    wanted = managed if counted else None
+    assert (managed is not None) is others
+    assert added["inventory_management"] == wanted
+    assert whole["variants"][1]["inventory_management"] == wanted
+
+
+def test_customers_of_the_oldest_version_show_whether_they_accept_marketing(api: ApiClient) -> None:
+    consent = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2024-01-01T00:00:00Z"}
+    body = {"customer": {"email": "a@example.com", "email_marketing_consent": consent}}
+    made = api.post("customers.json", body).json()["customer"]
+
+    old = api.at("2024-10").get(f"customers/{made['id']}.json").json()["customer"]
+    plain = api.at("2024-10").post("customers.json", {"customer": {"first_name": "Ann"}}).json()["customer"]
+    names = ("accepts_marketing", "accepts_marketing_updated_at", "marketing_opt_in_level")
+
+    shown_at = made["email_marketing_consent"]["consent_updated_at"]
+    assert [old[name] for name in names] == [True, shown_at, "confirmed_opt_in"]
+    assert [plain[name] for name in names] == [False, None, "single_opt_in"]
+    assert not set(names) & made.keys()
+
+
+@pytest.mark.parametrize(("version", "shown"), [("2024-10", True), (VERSION, False)])
+def test_images_of_a_collections_products_name_their_variants_in_the_oldest_version(
+    api: ApiClient, shop: Shop, version: str, shown: bool
+) -> None:
+    with shop_scope(shop):
+        product = make_product(prices=("1.00",))
+        image = make_image(product)
+        product.variants.update(image=image)
+        variant = product.variants.get()
+        smart = make_smart("Cheap", ("variant_price", "less_than", "5"))
+
+    found = api.at(version).get(f"collections/{smart.pk}/products.json").json()["products"][0]
+
+    for each in (*found["images"], found["image"]):
+        assert each.get("variant_ids") == ([variant.pk] if shown else None)
+
+
+@pytest.mark.parametrize("kind", ["custom_collection", "article"])
+def test_whether_something_is_published_is_shown(api: ApiClient, kind: str) -> None:
+    path = "custom_collections"
+    if kind == "article":
+        path = f"blogs/{api.post('blogs.json', {'blog': {'title': 'News'}}).json()['blog']['id']}/articles"
+
+    made = api.post(f"{path}.json", {kind: {"title": "A", "published": False}}).json()[kind]
+    shown = api.put(f"{path}/{made['id']}.json", {kind: {"published": True}}).json()[kind]
+    hidden = api.put(f"{path}/{made['id']}.json", {kind: shown | {"published": False}}).json()[kind]
+
+    assert [(each["published"], each["published_at"] is None) for each in (made, shown, hidden)] == [
+        (False, True),
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_an_article_that_is_sent_back_with_one_change_is_published_as_that_change_says(api: ApiClient) -> None:
+    blog = api.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
+    path = f"blogs/{blog}/articles"
+    hidden = api.post(f"{path}.json", {"article": {"title": "A", "published": False}}).json()["article"]
+    own = f"{path}/{hidden['id']}.json"
+
+    dated = api.put(own, {"article": hidden | {"published_at": "2024-01-01T00:00:00-05:00"}}).json()["article"]
+    undated = api.put(own, {"article": dated | {"published_at": None}}).json()["article"]
+
+    assert (dated["published"], dated["published_at"]) == (True, "2024-01-01T00:00:00-05:00")
+    assert (undated["published"], undated["published_at"]) == (False, None)
+
+
+def test_a_blank_template_suffix_is_none(api: ApiClient) -> None:
+    blog = api.post("blogs.json", {"blog": {"title": "News", "template_suffix": ""}}).json()["blog"]
+    body = {"article": {"title": "A", "template_suffix": ""}}
+    article = api.post(f"blogs/{blog['id']}/articles.json", body).json()["article"]
+    named = api.put(f"blogs/{blog['id']}.json", {"blog": {"template_suffix": "x"}}).json()["blog"]
+    blank = api.put(f"blogs/{blog['id']}.json", {"blog": {"template_suffix": ""}}).json()["blog"]
+
+    assert [each["template_suffix"] for each in (blog, article, named, blank)] == [None, None, "x", None]
+
+
+def test_https_in_capitals_is_https(api: ApiClient) -> None:
+    body = {"script_tag": {"src": "HTTPS://a.example/A.js", "event": "onload"}}
+
+    made = api.post("script_tags.json", body)
+
+    assert (made.status_code, made.json()["script_tag"]["src"]) == (201, "https://a.example/A.js")
+
+
+def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product()
+
+    def listens(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({VERSION})
+
+    add_audience(listens)
+    try:
+        body = {"custom_collection": {"title": "Bags", "collects": [{"product_id": product.pk}]}}
+        made = api.post("custom_collections.json", body).json()["custom_collection"]
+    finally:
+        remove_audience(listens)
+
+    with shop_scope(shop):
+        payload = Event.objects.get(topic="collections/create").payload
+    assert payload is not None
+    shown = api.get(f"collections/{made['id']}.json").json()["collection"]
+    assert payload[VERSION] == shown
+    assert shown["products_count"] == 1
+
+
+def test_what_is_not_known_is_ignored_in_queries_and_bodies(api: ApiClient) -> None:
+    """Clients name parameters of other versions and of their own; none reaches the database."""
+    body = {"product": {"title": "Mug", "nonsense": {"a": [1]}, "shop_id": 9, "id": 9, "version": 1}, "other": True}
+
+    made = api.post("products.json?nonsense=1&title__startswith=x", body)
+    found = api.get("products.json", nonsense="1", title__startswith="x", shop="9", order="id; DROP TABLE x")
+
+    assert made.status_code == 201
+    assert [row["id"] for row in found.json()["products"]] == [made.json()["product"]["id"]]
+    assert found.json()["products"][0] == made.json()["product"]
+    assert not {"nonsense", "shop_id", "version"} & made.json()["product"].keys()
+    assert made.json()["product"]["id"] != 9

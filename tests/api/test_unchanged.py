@@ -1,0 +1,143 @@
+"""What is sent back as it was read changes nothing: no row, no time stamp, no version, no event.
+
+Apps that react to updates write back what they read; each event would call them again. Rule: decisions, Unchanged
+updates. The cases are generated from the URL conf and the samples.
+"""
+
+from typing import Any
+
+import pytest
+
+from apps.shops.models import Shop
+from tests.api.routes import Route, all_routes
+from tests.catalog.factories import ATTACHMENT
+from tests.conftest import ApiClient
+from tests.each import Each
+from tests.samples import load_all
+from tests.samples.catalog import PRODUCT, SMART
+from tests.samples.content import ARTICLE
+from tests.samples.orders import ORDER
+
+SAMPLES = load_all()
+PUTS = [route for route in all_routes() if route.name.startswith("PUT ")]
+# Actions that change one thing and are asked a second time.
+REPEATED = {
+    "PUT smart_collections/<id>/order.json",
+    "PUT customers/<customer_id>/addresses/<id>/default.json",
+    "PUT themes/<theme_id>/assets.json",
+}
+# Takes away what it names.
+DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}
+READ_BACK = [route for route in PUTS if route.name not in REPEATED | DESTROYS]
+
+
+def ids(route: Route) -> str:
+    return route.name
+
+
+@pytest.mark.parametrize("route", READ_BACK, ids=ids)
+def test_a_resource_sent_back_as_it_was_read_changes_nothing(
+    route: Route, arranged: Any, api: ApiClient, unchanged: Any
+) -> None:
+    case = arranged(SAMPLES[route.name])
+    path = case.sample.path(case.arguments)
+    # Once with the sample's own change, so that what it sets is there to be sent back.
+    assert api.http.put(path, case.sample.body_for(case.arguments), content_type="application/json").status_code == 200
+    read = api.http.get(path).json()
+    ((name, shown),) = read.items()
+    bodies = {"all": read} | {field: {name: {field: value}} for field, value in shown.items()}
+
+    with Each() as each:
+        for field, body in bodies.items():
+            with each(field), unchanged(field):
+                response = api.http.put(path, body, content_type="application/json")
+                assert response.status_code == 200, response.content
+
+
+@pytest.mark.parametrize("route", [route for route in PUTS if route.name in REPEATED], ids=ids)
+def test_an_action_that_is_asked_for_twice_happens_once(route: Route, arranged: Any, unchanged: Any) -> None:
+    case = arranged(SAMPLES[route.name])
+    first = case.send()
+
+    # A content that is brought is held for a while, whether it is new or not.
+    with unchanged(besides={"content.FileContent"}):
+        second = case.send()
+
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert second.content == first.content
+
+
+def filled_bodies() -> list[tuple[str, Any]]:
+    """Objects with all their parts, by the list that makes them."""
+    picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
+    rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
+    return [
+        (
+            "products.json",
+            {
+                "product": PRODUCT["product"]
+                | rows
+                | {
+                    "options": [{"name": "Colour", "values": ["Sand", "Olive"]}],
+                    "variants": [
+                        {"option1": "Sand", "price": "19.90", "weight": 1.5, "weight_unit": "lb", "sku": "a"},
+                        {"option1": "Olive", "price": "9", "grams": 333, "compare_at_price": "10.5"},
+                    ],
+                    "images": [picture, picture],
+                }
+            },
+        ),
+        ("custom_collections.json", {"custom_collection": {"title": "Bags", "image": picture, "published": False}}),
+        ("smart_collections.json", {"smart_collection": SMART["smart_collection"] | {"image": picture}}),
+        ("blogs/{blog}/articles.json", {"article": ARTICLE["article"] | rows | {"image": picture, "tags": "b, a"}}),
+        (
+            "customers.json",
+            {
+                "customer": {
+                    "email": "Ann@Example.com",
+                    "first_name": "Ann Marie",
+                    "last_name": "van Dyke",
+                    "phone": "+16135550135",
+                    "addresses": [
+                        {"address1": "1 Main St", "country": "Canada", "province": "ON", "name": "Ann van Dyke"},
+                        {"address1": "2 Main St", "address2": "", "country_code": "US", "company": "Acme"},
+                    ],
+                    "email_marketing_consent": {"state": "subscribed", "consent_updated_at": "2024-01-01T00:00:00Z"},
+                    "sms_marketing_consent": {"state": "pending"},
+                    "tags": "b, a",
+                    "tax_exemptions": ["CA_BC_RESELLER_EXEMPTION"],
+                }
+            },
+        ),
+        ("orders.json", ORDER),
+    ]
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
+    shop: Shop, api: ApiClient, unchanged: Any, place: int
+) -> None:
+    # The oldest version shows the most.
+    client = api.at("2024-10")
+    blog = client.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
+    path, body = filled_bodies()[place]
+    path = path.format(blog=blog)
+    made = client.post(path, body)
+    assert made.status_code == 201, made.content
+    own = f"{path.removesuffix('.json')}/{next(iter(made.json().values()))['id']}.json"
+    read = client.get(own).json()
+    ((name, shown),) = read.items()
+    bodies = (
+        {"all": read}
+        | {field: {name: {field: value}} for field, value in shown.items()}
+        | {f"sent {field}": {name: {field: value}} for field, value in body[name].items()}
+    )
+    # These make new rows.
+    for field in ("images", "image", "addresses", "variants"):
+        bodies.pop(f"sent {field}", None)
+
+    with Each() as each:
+        for field, change in bodies.items():
+            with each(field), unchanged(field):
+                response = client.put(own, change)
+                assert response.status_code == 200, response.content

@@ -1,0 +1,96 @@
+"""Markup in every text of every row: no page of the panel runs any of it."""
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, models, transaction
+from playwright.sync_api import Dialog, expect
+
+from apps.ground.tenancy import every_shop
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.each import Each
+from tests.panel.pages import TABLE
+from tests.panel.test_access import Things, things_of
+
+__all__ = ["things_of"]
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+RUN = "document.title='run';alert(1)"
+MARKUP = (
+    f'"\'><script>{RUN}</script><img src=x onerror="{RUN}"><svg onload="{RUN}"></title></textarea>'
+    f'<math><mi xlink:href="data:x,<script>{RUN}</script>"></math><a href="javascript:{RUN}">{{{{7*7}}}}</a>'
+)
+# Texts for programs, of which each has its own form: another would break the page and not run on it.
+FORMED = (
+    {"domain", "handle", "timezone", "currency", "email", "password", "task", "topic", "actor", "scope", "key", "kind"}
+    | {"type", "value_type", "subject_type", "owner_resource", "namespace", "format", "screen", "query", "token"}
+    | {"session_key", "src", "digest", "md5", "place", "secret", "prefix", "api_key", "api_secret", "fingerprint"}
+)
+
+
+def texts_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    """The columns that hold what somebody wrote."""
+    return [
+        field
+        for field in model._meta.concrete_fields
+        if isinstance(field, models.CharField | models.TextField)
+        and not field.choices
+        and not field.primary_key
+        and field.name not in FORMED
+        and not field.name.endswith(("_key", "_code", "_digest", "_unit", "_id", "_status"))
+    ]
+
+
+def spoil() -> int:
+    """Put markup into every text of every row of our tables, as far as the database takes it; how many columns did."""
+    done = 0
+    with every_shop():
+        for model in apps.get_models():
+            if not model.__module__.startswith("apps.") or model._meta.proxy:
+                continue
+            for field in texts_of(model):
+                text = MARKUP[: field.max_length] if field.max_length else MARKUP
+                try:
+                    with transaction.atomic():
+                        done += bool(model._base_manager.update(**{field.name: text}))
+                except DatabaseError:
+                    continue
+    return done
+
+
+def test_no_page_runs_what_stands_in_any_text(
+    open_window: Open, live_shop: Shop, owner: User, things_of: Things
+) -> None:
+    things = things_of(live_shop)
+    spoiled = spoil()
+    live_shop.refresh_from_db()
+    window = open_window(owner, live_shop)
+    dialogs: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    window.page.on("dialog", dismiss)
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            if (
+                row.status != 200
+                or not row.lets
+                or name.endswith(("_download", "_report", "_report_file", "_progress", "_sample"))
+            ):
+                continue
+            with each(name):
+                page = window.go(name, *things[row.about])
+                if page.locator("main, [role=main]").count():
+                    expect(page.get_by_role("main")).to_be_visible()
+                assert page.title() != "run"
+
+    assert spoiled > 80
+    assert dialogs == []
+    assert sorted({problem for problem in window.problems if "404" not in problem}) == []

@@ -1,0 +1,112 @@
+"""A product as staff make it: chips for the values, a sheet for the variants, pictures by drop."""
+
+import base64
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.catalog.factories import PNG
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+DROP = """([box, data, names]) => {
+    const transfer = new DataTransfer();
+    const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
+    names.forEach(name => transfer.items.add(new File([bytes], name, {type: 'image/png'})));
+    for (const kind of ['dragenter', 'dragover', 'drop'])
+        box.dispatchEvent(new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true}));
+}"""
+PASTE = """([cell, text]) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', text);
+    cell.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+}"""
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> Path:
+    """Uploads go to a folder of the test's own."""
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": storage}
+    return tmp_path
+
+
+def chips(page: Page, option: int, name: str, *values: str) -> None:
+    """Type an option and its values."""
+    page.get_by_label(f"Name of option {option}", exact=True).fill(name)
+    page.get_by_label(f"Name of option {option}", exact=True).press("Enter")
+    for value in values:
+        page.keyboard.type(value)
+        page.keyboard.press("Enter")
+
+
+def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_add")
+    page.get_by_label("Title", exact=False).first.fill("Shirt")
+
+    chips(page, 1, "Size", "S", "M")
+    page.get_by_role("button", name="Add another option").press("Enter")
+    chips(page, 2, "Colour", "Red", "Blue", "Green")
+    expect(page.get_by_text("6 variants", exact=True)).to_be_visible()
+    prices = page.locator("tbody [data-cell=price]")
+    prices.first.fill("9,90")
+    prices.first.press("Control+d")
+    expect(prices.nth(5)).to_have_value("9,90")
+    prices.first.press("Enter")
+    expect(prices.nth(1)).to_be_focused()
+    page.evaluate(PASTE, [page.locator("tbody [data-cell=sku]").nth(4).element_handle(), "A-5\t111\nA-6\t222\nlost"])
+    expect(page.get_by_text("4 cells pasted. 1 did not fit into the table and were left out.")).to_be_visible()
+    page.get_by_role("button", name="Rename Red").press("Enter")
+    page.keyboard.type("Ruby")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Earlier: M").press("Enter")
+    page.get_by_role("button", name="Remove Green").press("Enter")
+    expect(page.get_by_text("Without “Green” go: M / Green, S / Green.")).to_be_visible()
+    assert window.barriers() == []
+    assert window.unreachable() == []
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
+    page.wait_for_url("**/catalog/product/")
+
+    assert window.problems == []
+    with shop_scope(live_shop):
+        rows = list(Variant.objects.order_by("position").values_list("title", "price"))
+        assert rows == [(title, Decimal("9.9")) for title in ("M / Ruby", "M / Blue", "S / Ruby", "S / Blue")]
+        assert [option.values for option in Product.objects.get().options.all()] == [["M", "S"], ["Ruby", "Blue"]]
+
+
+def test_pictures_are_dropped_on_the_page_that_adds_a_product(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+    page = window.go("catalog_product_add")
+    page.get_by_label("Title", exact=False).first.fill("Shirt")
+    chips(page, 1, "Colour", "Red", "Blue")
+
+    box = page.locator("[data-pictures]")
+    page.evaluate(DROP, [box.element_handle(), base64.b64encode(PNG).decode(), ["red.png", "blue.png"]])
+    expect(page.get_by_role("button", name="Remove blue.png")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
+    chosen = page.locator("tbody select[data-cell=picture]")
+    chosen.nth(1).select_option(label="Image 2")
+    assert window.barriers() == []
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
+    page.wait_for_url("**/catalog/product/")
+
+    assert window.problems == []
+    with shop_scope(live_shop):
+        second = ProductImage.objects.get(position=2)
+        assert list(Variant.objects.order_by("position").values_list("title", "image_id")) == [
+            ("Red", None),
+            ("Blue", second.pk),
+        ]

@@ -1,0 +1,79 @@
+"""The reference for apps in a browser: its search by keyboard, and a request with a token that stays in the page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.api.versions import newest
+from apps.content.models import ScriptTag
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories
+from tests.browser.conftest import Open
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_the_search_is_used_by_keyboard(open_window: Open, live_shop: Shop) -> None:
+    window = open_window(None, live_shop)
+    page = window.open(f"/docs/api/{newest()}/")
+    search = page.get_by_role("combobox", name="Search resources, routes and fields")
+
+    page.keyboard.press("/")
+    page.keyboard.type("compare at price")
+    expect(page.get_by_role("option").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("option").first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(search).to_have_attribute("aria-expanded", "false")
+    search.fill("create a script tag")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Create a script tag")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/script_tags/#post_script_tags")
+    expect(page.get_by_role("heading", name="Create a script tag")).to_be_in_viewport()
+    assert window.problems == []
+
+
+def test_a_route_is_tried_with_a_token_that_stays_in_the_page(open_window: Open, live_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(live_shop))
+    window = open_window(None, live_shop)
+    page = window.open(f"/docs/api/{newest()}/script_tags/")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if token in str(request.headers) else None)
+    form = page.locator("form[data-method=POST]")
+    form.get_by_text("Try it").click()
+
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_text("Enter an access token first.")).to_be_visible()
+    expect(page.get_by_label("Access token")).to_be_focused()
+    page.get_by_label("Access token").fill(token)
+    form.get_by_label("Body").fill("{")
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_text("The body is no JSON")).to_be_visible()
+    form.get_by_label("Body").fill('{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}')
+    form.get_by_role("button", name="Send").click()
+    with shop_scope(live_shop):
+        assert not ScriptTag.objects.exists()
+    form.get_by_role("button", name="Send, and change the shop").click()
+    expect(form.get_by_text("201 Created")).to_be_visible()
+
+    with shop_scope(live_shop):
+        assert ScriptTag.objects.get().src == "https://a.example/a.js"
+    assert sent == [f"{window.server}/admin/api/{newest()}/script_tags.json"]
+    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")
+    assert token not in kept
+    page.goto(f"{window.server}/docs/api/errors/")
+    page.go_back()
+    expect(page.get_by_label("Access token")).to_have_value("")
+    assert window.problems == []
+
+
+@pytest.mark.usefixtures("axe")
+def test_the_pages_keep_nobody_out(open_window: Open, live_shop: Shop) -> None:
+    for width in (1400, 390):
+        window = open_window(None, live_shop, viewport={"width": width, "height": 900})
+        for path in (f"{newest()}/", f"{newest()}/products/", "errors/", "deprecations/"):
+            window.open(f"/docs/api/{path}")
+            assert window.barriers() == [], (width, path)
+        assert window.problems == []

@@ -1,0 +1,73 @@
+"""A refund as staff make it: by keyboard, worked out as they type, looked at twice, pressed twice."""
+
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.ground.tenancy import shop_scope
+from apps.refunds.models import Refund
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.orders.factories import make_order
+from tests.refunds.factories import movement_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_refund_is_worked_out_while_somebody_types_and_made_once(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    sale = {"kind": "sale", "amount": Decimal("20.00")}
+    order = make_order(live_shop, transactions=[sale], email="ada@example.com")
+    window = open_window(owner, live_shop)
+
+    page = window.go("orders_order_change", order.pk)
+    page.get_by_role("link", name="Refund…").press("Enter")
+    page.get_by_label("Units of Mug").fill("1")
+    amount = page.get_by_label("Amount in USD")
+    expect(amount).to_have_attribute("placeholder", "10.00")
+    amount.fill("7.50")
+    expect(page.get_by_text("2.50 USD less goes back than was worked out.")).to_be_visible()
+    page.get_by_role("button", name="Look once more").press("Enter")
+    expect(page.get_by_text("7.50 USD of the payment of 20.00 USD is noted")).to_be_visible()
+    barriers = window.barriers()
+    page.get_by_role("button", name="Refund 7.50 USD").dblclick()
+    page.wait_for_url("**/change/")
+
+    expect(page.get_by_role("heading", name="Refunds")).to_be_visible()
+    with shop_scope(live_shop):
+        made = Refund.objects.get()
+    assert movement_of(made).amount == Decimal("7.50")
+    assert barriers == []
+    assert window.problems == []
+
+
+def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    tax = {"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}
+    duty = {"shop_money": {"amount": Decimal("6.00")}, "tax_lines": [tax], "country_code_of_origin": "PT"}
+    line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "duties": [duty]}
+    order = make_order(live_shop, lines=[line], financial_status="paid")
+    window = open_window(owner, live_shop)
+
+    page = window.go("refunds_refund_new", order.pk)
+    page.get_by_label("Units of Mug").fill("1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    choice = page.get_by_label("What goes back of the duty on Mug (from Portugal)")
+    expect(choice).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    amount = page.get_by_label("Amount in USD")
+    expect(amount).to_have_attribute("placeholder", "13.50")
+    form = window.barriers()
+    page.set_viewport_size({"width": 390, "height": 844})
+    narrow = window.barriers()
+    page.get_by_role("button", name="Look once more").press("Enter")
+    expect(page.get_by_text("3.50 USD of the duty on Mug (from Portugal), 0.50 USD of which are taxes")).to_be_visible()
+    look = window.barriers()
+
+    assert (form, narrow, look) == ([], [], [])
+    assert window.problems == []

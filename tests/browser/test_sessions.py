@@ -1,0 +1,204 @@
+"""A session that ends while somebody is typing: nothing is lost, and nobody else sees it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from apps.catalog.models import Product
+from apps.content.domain import articles, blogs, contents, themes
+from apps.content.models import Article, Asset, Theme
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests import factories
+from tests.browser.conftest import Open, Window
+from tests.catalog.factories import make_product
+from tests.content.conftest import LAYOUT
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PASSWORD = "correct horse battery"
+TYPED = "Typed before the session ended"
+
+
+@dataclass
+class Edit:
+    """Something that is being edited: how its text is typed and saved, and what is stored of it."""
+
+    page: tuple[object, ...]
+    query: str
+    field: str
+    button: str
+    stored: Callable[[], str]
+
+
+def _product(shop: Shop) -> Edit:
+    product = make_product()
+    return Edit(
+        ("catalog_product_change", product.pk),
+        "",
+        "Title",
+        "Save",
+        lambda: Product.objects.get(pk=product.pk).title,
+    )
+
+
+def _article(shop: Shop) -> Edit:
+    blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+    article = articles.create_article(blog.pk, {"title": "Hello"}, actor="system", at=timezone.now())
+    return Edit(
+        ("content_article_change", article.pk),
+        "",
+        "Title",
+        "Save",
+        lambda: Article.objects.get(pk=article.pk).title,
+    )
+
+
+def _file(shop: Shop) -> Edit:
+    draft = themes.duplicate(Theme.objects.get(role="main"), name="Draft", actor="system", at=timezone.now())
+
+    def stored() -> str:
+        return contents.read(Asset.objects.select_related("content").get(theme=draft, key=LAYOUT).content).decode()
+
+    return Edit(("content_theme_code", draft.pk), f"?key={LAYOUT}", f"Content of {LAYOUT}", "Save", stored)
+
+
+EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_product, _article, _file)]
+
+
+@pytest.fixture
+def known(owner: User) -> User:
+    """The owner, with a password."""
+    owner.set_password(PASSWORD)
+    owner.save()
+    return owner
+
+
+def begin(window: Window, edit: Edit) -> Page:
+    """Open the page and type."""
+    page = window.go(*edit.page)  # type: ignore[arg-type]
+    if edit.query:
+        page.goto(page.url + edit.query)
+    page.get_by_role("textbox", name=edit.field).first.fill(TYPED)
+    return page
+
+
+def save(page: Page, edit: Edit) -> None:
+    page.get_by_role("button", name=edit.button, exact=True).first.click()
+
+
+def log_in_beside(page: Page, email: str) -> None:
+    """Follow the link that the page offers, log in there, and come back."""
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Log in in a new tab").click()
+    beside = opened.value
+    beside.get_by_label("Email").fill(email)
+    beside.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    beside.get_by_role("button", name="Log in").click()
+    expect(beside.get_by_role("heading", name="You are logged in again")).to_be_visible()
+    beside.close()
+    page.bring_to_front()
+
+
+@pytest.mark.parametrize("make", EDITS)
+def test_what_was_typed_is_saved_after_a_login_in_another_tab(
+    open_window: Open, live_shop: Shop, known: User, make: Callable[[Shop], Edit]
+) -> None:
+    with shop_scope(live_shop):
+        edit = make(live_shop)
+        before = edit.stored()
+    window = open_window(known, live_shop)
+    page = begin(window, edit)
+    Session.objects.all().delete()
+
+    save(page, edit)
+    expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
+    with shop_scope(live_shop):
+        assert edit.stored() == before
+    with page.expect_navigation():
+        log_in_beside(page, known.email)
+        page.get_by_role("button", name="I am logged in again").click(force=True, no_wait_after=True)
+
+    expect(page.get_by_role("main")).to_be_visible()
+    with shop_scope(live_shop):
+        assert edit.stored() == TYPED
+    assert window.problems == []
+
+
+@pytest.mark.parametrize("make", EDITS)
+def test_what_was_typed_is_not_for_whoever_logs_in_instead(
+    open_window: Open, live_shop: Shop, known: User, make: Callable[[Shop], Edit]
+) -> None:
+    colleague = factories.make_member(live_shop, owner=True, email="sam@example.com")
+    colleague.set_password(PASSWORD)
+    colleague.save()
+    with shop_scope(live_shop):
+        edit = make(live_shop)
+        before = edit.stored()
+    page = begin(open_window(known, live_shop), edit)
+    Session.objects.all().delete()
+
+    save(page, edit)
+    log_in_beside(page, colleague.email)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.get_by_role("dialog", name="Somebody else is logged in now")).to_be_visible()
+    shown = page.content() + page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Load the page anew").click()
+    expect(page.get_by_role("textbox", name=edit.field).first).to_be_visible()
+
+    again = page.evaluate("[...document.querySelectorAll('input, textarea')].map(e => e.value).join()")
+    kept = page.evaluate("JSON.stringify(sessionStorage)")
+    assert TYPED not in shown + again + kept
+    with shop_scope(live_shop):
+        assert edit.stored() == before
+
+
+def test_a_login_that_changed_the_token_of_an_open_page_does_not_stop_it(
+    open_window: Open, live_shop: Shop, known: User
+) -> None:
+    with shop_scope(live_shop):
+        edit = _product(live_shop)
+    window = open_window(known, live_shop)
+    page = begin(window, edit)
+    page.evaluate("document.querySelectorAll('[name=csrfmiddlewaretoken]').forEach(e => { e.value = 'x'.repeat(64); })")
+
+    with page.expect_navigation():
+        save(page, edit)
+
+    with shop_scope(live_shop):
+        assert edit.stored() == TYPED
+
+
+def test_a_server_that_is_away_loses_nothing(open_window: Open, live_shop: Shop, known: User) -> None:
+    with shop_scope(live_shop):
+        edit = _product(live_shop)
+    page = begin(open_window(known, live_shop), edit)
+    page.context.set_offline(True)
+
+    save(page, edit)
+    expect(page.get_by_role("dialog", name="The server does not answer")).to_be_visible()
+    page.context.set_offline(False)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Try again").click()
+
+    with shop_scope(live_shop):
+        assert edit.stored() == TYPED
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_dialog_keeps_nobody_out(open_window: Open, live_shop: Shop, known: User, width: int, axe: None) -> None:
+    with shop_scope(live_shop):
+        edit = _product(live_shop)
+    window = open_window(known, live_shop, viewport={"width": width, "height": 800})
+    page = begin(window, edit)
+    Session.objects.all().delete()
+
+    save(page, edit)
+    expect(page.get_by_role("dialog", name="You are no longer logged in")).to_be_visible()
+
+    assert window.barriers() == []

@@ -1,0 +1,199 @@
+"""``make run`` as a new user sees it: what it prints, how heavy a page is, how it stops."""
+
+import html
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, Page, Response
+
+from tests.client.conftest import free_port
+from tests.machine import patience
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
+
+COLD_BYTES, WARM_BYTES = 350_000, 40_000
+OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL", "EMAIL_URL")
+
+
+class Product:
+    """The product, as ``make run`` starts it once its environment is there."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        self.folder, self.port = folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        paths = {"BACKOFFICE_DATA_DIR": str(folder / "data"), "BACKOFFICE_STATIC_DIR": str(folder / "static")}
+        self.env = {**clean, **paths, "PORT": str(self.port), "WORKERS": "1", "WEB_PROCESSES": "1", **variables}
+        self.output = ""
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        with (self.folder / "output").open("w") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "backoffice.run"],
+                cwd=settings.BASE_DIR,
+                env=self.env,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        for _ in range(1200):
+            assert self.process.poll() is None, (self.folder / "output").read_text()
+            try:
+                urllib.request.urlopen(f"{self.url}/healthz", timeout=5)
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+            else:
+                return
+        raise AssertionError("the product did not start")
+
+    def stop(self) -> float:
+        """Press Ctrl-C; seconds until it has ended."""
+        before = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(60) == 0
+        self.output = (self.folder / "output").read_text()
+        return time.monotonic() - before
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    running = Product(tmp_path_factory.mktemp("product"))
+    running.start()
+    yield running
+    running.stop()
+
+
+def printed(output: str, label: str) -> list[str]:
+    found = re.search(rf"^  {label}\s+(.*)$", output, re.MULTILINE)
+    assert found, output
+    return found[1].split()
+
+
+@pytest.fixture(scope="module")
+def owner(product: Product, browser: Browser) -> Iterator[Page]:
+    """The home page of the shop, as the owner sees it who was printed."""
+    email, password = printed((product.folder / "output").read_text(), "Login")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{product.url}/accounts/login/")
+    page.locator("input[name=login]").fill(email)
+    page.locator("input[name=password]").fill(password)
+    page.locator("input[name=password]").press("Enter")
+    page.wait_for_url("**/s/*/admin/")
+    yield page
+    context.close()
+
+
+def test_every_screen_opens_with_files_that_were_collected(owner: Page) -> None:
+    """With the files as ``make run`` collects them; other tests take them from where they lie."""
+    home = owner.url
+
+    def opened(address: str) -> tuple[str, set[str]]:
+        answer = owner.request.get(address)
+        text = answer.text()
+        assert answer.status == 200, f"{address}: {answer.status} {text[:200]}"
+        files = re.findall(r'(?:src|href)="([^"]*/static/[^"]*)"', text)
+        return text, {urljoin(address, html.unescape(file)) for file in files}
+
+    text, files = opened(home)
+    lists = {urljoin(home, link) for link in re.findall(r'href="(/s/[^"?#]+/admin/\w+/\w+/)"', text)}
+    assert len(lists) > 20
+    for address in sorted(lists):
+        text, more = opened(address)
+        files |= more
+        rows = re.findall(r'<th class="[^"]*"[^>]*><a href="([^"]+)"', text)
+        adds = re.findall(r'href="([^"]+/add/)"', text)
+        for link in [*rows[:1], *adds[:1]]:
+            files |= opened(urljoin(address, html.unescape(link)))[1]
+    assert len(files) > 20
+    assert {file for file in files if owner.request.get(file).status != 200} == set()
+
+
+def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, browser: Browser) -> None:
+    address = f"{owner.url.rstrip('/')}/orders/order/"
+    cookies = owner.context.cookies()
+
+    def weigh(page_address: str, again: bool) -> tuple[int, list[Response]]:
+        answers: list[Response] = []
+        total = 0
+        fresh = browser.new_context()
+        fresh.add_cookies(cookies)  # type: ignore[arg-type]
+        tab = fresh.new_page()
+        # Twice: a browser that is busy has not put everything away after the first time.
+        for _ in range(2 * again):
+            tab.goto(page_address, wait_until="networkidle")
+        tab.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - Playwright marks what it is given
+        tab.goto(page_address, wait_until="networkidle")
+        for answer in answers:
+            sizes = answer.request.sizes()
+            total += sizes["responseBodySize"] + sizes["responseHeadersSize"]
+        fresh.close()
+        return total, answers
+
+    cold, answers = weigh(address, again=False)
+    warm, _ = weigh(address, again=True)
+
+    heads = {answer.url: answer.headers for answer in answers}
+    static = {url: head for url, head in heads.items() if "/static/" in url}
+    assert {answer.status for answer in answers} == {200}
+    assert heads[address]["content-encoding"] == "gzip"
+    assert static
+    assert all("immutable" in head["cache-control"] for head in static.values()), static.keys()
+    assert all(re.search(r"\.[0-9a-f]{12}\.\w+$", url) for url in static)
+    texts = [head for url, head in static.items() if url.endswith((".css", ".js"))]
+    assert all(head.get("content-encoding") in {"br", "gzip"} for head in texts if int(head["content-length"]) > 1000)
+    assert cold <= COLD_BYTES, f"{cold:,} bytes: {sorted(heads)}"
+    assert warm <= WARM_BYTES, f"{warm:,} bytes"
+
+
+def test_the_login_page_goes_out_as_it_is(product: Product) -> None:
+    request = urllib.request.Request(f"{product.url}/accounts/login/", headers={"Accept-Encoding": "gzip, br"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.headers.get("Content-Encoding") is None
+
+
+def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(product: Product) -> None:
+    """The only test that stops it; it leaves it running."""
+    seconds = product.stop()
+    first = product.output
+    product.start()
+    product.stop()
+    second = product.output
+    product.start()
+
+    lines = [line for line in first.splitlines() if line]
+    assert seconds < patience(3), f"{seconds:.1f} s"
+    assert [line.split("  ")[0] for line in lines if not line.startswith(" ")] == [
+        "Preparing the database …",
+        "Collecting static files …",
+        "Making the demo store …",
+        "Running until Ctrl-C.",
+        "Stopping …",
+    ], first
+    assert printed(first, "Access token")[0].startswith("bko_")
+    assert "{" not in first
+    assert "bko_" not in second
+    assert "shown at the first start" in second
+
+
+def test_on_a_database_of_ones_own_no_demo_is_made(tmp_path: Path) -> None:
+    own = Product(tmp_path, DATABASE_URL=f"sqlite:///{tmp_path / 'own.sqlite3'}")
+
+    own.start()
+    own.stop()
+
+    assert "createsuperuser" in own.output
+    assert "bko_" not in own.output
+    assert "demo" not in own.output.lower()

@@ -1,0 +1,80 @@
+"""What bulk operations do to values."""
+
+from typing import Any
+
+import pytest
+
+from apps.bulk.domain.operations import ValueRefused, in_words, wanted
+from apps.ground.tags import MAX_TAGS
+
+
+def price(how: str, value: str = "", rounding: str = "") -> dict[str, Any]:
+    return {"price": {"how": how, "value": value, "round": rounding}}
+
+
+@pytest.mark.parametrize(
+    ("present", "operation", "currency", "after"),
+    [
+        ("10.00", price("percent", "-10"), "USD", "9.00"),
+        ("9.99", price("percent", "7.5"), "USD", "10.74"),
+        ("0.05", price("percent", "10"), "USD", "0.06"),
+        ("999", price("percent", "10"), "JPY", "1099"),
+        ("1.005", price("percent", "50"), "KWD", "1.508"),
+        ("10.00", price("amount", "-2.5"), "USD", "7.50"),
+        ("10.00", price("set", "12"), "USD", "12.00"),
+        ("10.00", price("percent", "3", "0.99"), "USD", "10.99"),
+        ("10.99", price("percent", "0", "0.99"), "USD", "10.99"),
+        ("10.00", price("percent", "3", "0.05"), "USD", "10.30"),
+        ("10.00", price("percent", "-100", "0.99"), "USD", "0.00"),
+        ("14", price("percent", "10", "10"), "JPY", "20"),
+    ],
+)
+def test_amounts_are_exact_and_rounded_once(present: str, operation: dict[str, Any], currency: str, after: str) -> None:
+    assert {"price": {"1": present}, **wanted({"price": {"1": present}}, operation, currency)} == {
+        "price": {"1": after}
+    }
+
+
+@pytest.mark.parametrize("operation", [price("amount", "-10.01"), price("percent", "99999999999999")])
+def test_an_amount_that_no_price_can_be_is_refused(operation: dict[str, Any]) -> None:
+    with pytest.raises(ValueRefused):
+        wanted({"price": {"1": "10.00"}}, operation, "USD")
+
+
+def test_prices_are_copied_from_what_stood_there_before() -> None:
+    values = {"price": {"1": "10.00", "2": "5.00"}, "compare_at_price": {"1": None, "2": "8.00"}}
+    sale = {"price": price("percent", "-20")["price"], "compare_at_price": {"how": "copy"}}
+
+    assert wanted(values, sale, "USD") == {
+        "price": {"1": "8.00", "2": "4.00"},
+        "compare_at_price": {"1": "10.00", "2": "5.00"},
+    }
+    over = {"price": {"how": "copy"}, "compare_at_price": {"how": "clear"}}
+    assert wanted(values, over, "USD") == {
+        "price": {"1": "10.00", "2": "8.00"},
+        "compare_at_price": {"1": None, "2": None},
+    }
+
+
+def test_a_missing_compare_at_price_is_neither_raised_nor_lowered() -> None:
+    operation = {"compare_at_price": {"how": "percent", "value": "10"}}
+
+    assert wanted({"compare_at_price": {"1": None}}, operation, "USD") == {}
+
+
+def test_tags_come_and_go_whatever_their_case() -> None:
+    operation = {"tags": {"add": ["new", "Sale"], "remove": ["OLD"]}}
+
+    assert wanted({"tags": "old, SALE"}, operation, "USD") == {"tags": "new, SALE"}
+    assert wanted({"tags": "new, sale"}, operation, "USD") == {}
+
+
+def test_more_tags_than_a_row_can_have_are_refused() -> None:
+    full = ", ".join(f"t{number:03}" for number in range(MAX_TAGS))
+
+    with pytest.raises(ValueRefused, match="too many tags"):
+        wanted({"tags": full}, {"tags": {"add": ["one more"], "remove": []}}, "USD")
+
+
+def test_prices_of_many_variants_are_told_as_a_span() -> None:
+    assert in_words({"1": "9.00", "2": "10.00", "3": "9.50"}) == "9.00 – 10.00"

@@ -1,0 +1,235 @@
+"""Prices in further currencies: converted and rounded by the shop's rules, or fixed at a variant; orders in them."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.catalog.models import Variant
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain.presentment import Presentment
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.wire_tables import misfits
+
+RATES: list[dict[str, Any]] = [
+    {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
+    {"currency": "GBP", "rate": None, "rounding": ""},
+    {"currency": "JPY", "rate": "150", "rounding": ""},
+]
+
+
+@pytest.fixture
+def priced(shop: Shop) -> Variant:
+    """A variant for 10.00, compared with 12.50, of a shop that shows prices in EUR, GBP and JPY."""
+    shop.presentment_currencies = RATES
+    shop.save()
+    with shop_scope(shop):
+        variant: Variant = make_product(prices=("10.00",)).variants.get()
+        Variant.objects.filter(pk=variant.pk).update(compare_at_price="12.50")
+    return variant
+
+
+def prices(api: ApiClient, variant: Variant) -> dict[str, tuple[str, str | None]]:
+    shown = api.get(f"variants/{variant.pk}.json").json()["variant"]["presentment_prices"]
+    return in_short(shown)
+
+
+def in_short(shown: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
+    for row in shown:
+        compared = row["compare_at_price"]
+        assert compared is None or compared["currency_code"] == row["price"]["currency_code"]
+    return {
+        row["price"]["currency_code"]: (
+            row["price"]["amount"],
+            row["compare_at_price"] and row["compare_at_price"]["amount"],
+        )
+        for row in shown
+    }
+
+
+def fix(api: ApiClient, variant: Variant, *rows: dict[str, Any]) -> Any:
+    return api.put(f"variants/{variant.pk}.json", {"variant": {"fixed_prices": list(rows)}})
+
+
+@pytest.mark.parametrize(
+    ("amount", "rate", "rounding", "currency", "outcome"),
+    [
+        ("10.00", "0.92", "", "EUR", "9.20"),
+        ("10.01", "0.925", "", "EUR", "9.26"),
+        ("10.00", "0.92", "0.05", "EUR", "9.20"),
+        ("10.03", "0.92", "0.05", "EUR", "9.25"),
+        ("0.01", "0.92", "0.05", "EUR", "0.05"),
+        ("10.00", "0.92", "0.90", "EUR", "9.90"),
+        ("10.00", "0.99", "0.90", "EUR", "9.90"),
+        ("10.00", "0.991", "0.90", "EUR", "10.90"),
+        ("10.00", "0.92", "0.95", "EUR", "9.95"),
+        ("10.00", "0.99", "0.99", "EUR", "9.99"),
+        ("0.01", "0.92", "0.99", "EUR", "0.99"),
+        ("10.00", "150.05", "1", "JPY", "1501"),
+        ("10.00", "150.05", "100", "JPY", "1600"),
+        ("0.00", "150", "100", "JPY", "0"),
+    ],
+)
+def test_rounding_rules(amount: str, rate: str, rounding: str, currency: str, outcome: str) -> None:
+    each = Presentment(currency, Decimal(rate), rounding)
+
+    assert each.price(Decimal(amount)) == Decimal(outcome)
+
+
+def test_prices_are_converted_and_rounded(api: ApiClient, priced: Variant) -> None:
+    product = f"products/{priced.product_id}"
+    one, many = api.get(f"{product}.json").json(), api.get("products.json").json()
+    listed = api.get(f"{product}/variants.json").json()
+
+    # Without a rate there is no price in GBP.
+    expected = {"USD": ("10.00", "12.50"), "EUR": ("9.99", "11.99"), "JPY": ("1500", "1875")}
+    assert prices(api, priced) == expected
+    assert list(prices(api, priced)) == ["USD", "EUR", "JPY"]
+    for shown in (one["product"], many["products"][0]):
+        assert in_short(shown["variants"][0]["presentment_prices"]) == expected
+    assert in_short(listed["variants"][0]["presentment_prices"]) == expected
+    wrong = misfits("product", "GET /products.json", many)
+    wrong += misfits("variant", "GET /products/{id}/variants.json", listed)
+    assert [place for place in wrong if "presentment_prices" in place] == []
+
+
+def test_prices_are_fixed_and_let_go(api: ApiClient, priced: Variant) -> None:
+    pounds = {"currency_code": "GBP", "price": "8.50"}
+    euros = {"currency_code": "EUR", "price": "9.00", "compare_at_price": "11.00"}
+
+    made = fix(api, priced, euros, pounds)
+    assert made.status_code == 200, made.content
+    assert "fixed_prices" not in made.json()["variant"]
+    fixed = {"USD": ("10.00", "12.50"), "EUR": ("9.00", "11.00"), "GBP": ("8.50", None), "JPY": ("1500", "1875")}
+    assert prices(api, priced) == fixed
+    whole = api.get(f"products/{priced.product_id}.json").json()
+    api.put(f"products/{priced.product_id}.json", whole)
+    assert prices(api, priced) == fixed
+    api.put(f"variants/{priced.pk}.json", {"variant": {"price": "20.00"}})
+    assert prices(api, priced)["EUR"] == ("9.00", "11.00")
+    assert prices(api, priced)["JPY"] == ("3000", "1875")
+
+    fix(api, priced, {"currency_code": "EUR", "price": None})
+
+    assert prices(api, priced)["EUR"] == ("18.99", "11.99")
+    assert prices(api, priced)["GBP"] == ("8.50", None)
+
+
+def test_a_product_brings_its_fixed_prices(api: ApiClient, priced: Variant) -> None:
+    variant = {"price": "5.00", "fixed_prices": [{"currency_code": "GBP", "price": "4.20"}]}
+
+    made = api.post("products.json", {"product": {"title": "Cup", "variants": [variant]}}).json()["product"]
+
+    shown = in_short(made["variants"][0]["presentment_prices"])
+    assert shown == {"USD": ("5.00", None), "EUR": ("4.99", None), "GBP": ("4.20", None), "JPY": ("750", None)}
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "message"),
+    [
+        ({"price": "1.00"}, "currency_code", "can't be blank"),
+        ({"currency_code": "SEK", "price": "1.00"}, "currency_code", "is not included in the list"),
+        ({"currency_code": "USD", "price": "1.00"}, "currency_code", "is not included in the list"),
+        ({"currency_code": "EUR"}, "price", "can't be blank"),
+        ({"currency_code": "EUR", "price": "-1"}, "price", "must be greater than or equal to 0"),
+        ({"currency_code": "JPY", "price": "1.5"}, "price", "is invalid"),
+        ({"currency_code": "EUR", "price": "1.555"}, "price", "is invalid"),
+        ({"currency_code": "EUR", "price": "1.00", "compare_at_price": "x"}, "compare_at_price", "is invalid"),
+    ],
+)
+def test_prices_that_cannot_be_are_refused(
+    api: ApiClient, priced: Variant, row: dict[str, Any], field: str, message: str
+) -> None:
+    before = prices(api, priced)
+
+    refused = fix(api, priced, row)
+
+    assert refused.status_code == 422
+    assert refused.json() == {"errors": {f"fixed_prices.0.{field}": [message]}}
+    assert prices(api, priced) == before
+
+
+@pytest.mark.parametrize("wanted", [{}, "EUR", [1], [{"currency_code": "EUR", "price": "1"}] * 2])
+def test_fixed_prices_are_a_list_with_each_currency_once(api: ApiClient, priced: Variant, wanted: Any) -> None:
+    refused = api.put(f"variants/{priced.pk}.json", {"variant": {"fixed_prices": wanted}})
+
+    assert refused.status_code == 422
+    assert all(name.startswith("fixed_prices") for name in refused.json()["errors"])
+
+
+def test_lists_show_the_currencies_that_are_asked_for(api: ApiClient, priced: Variant, shop: Shop) -> None:
+    with shop_scope(shop):
+        for number in range(2):
+            make_product(f"Cup {number}", prices=("1.00",))
+    plain = api.get("products.json")
+    asked = api.get("products.json", presentment_currencies="eur, JPY,GBP", limit="1")
+    variants = api.get(f"products/{priced.product_id}/variants.json", presentment_currencies="USD")
+    path = asked["Link"].split(">")[0].strip("<").partition("/admin")[2]
+    following = api.http.get(f"/admin{path}").json()
+
+    def codes(answer: Any) -> list[list[str]]:
+        return [list(in_short(row["variants"][0]["presentment_prices"])) for row in answer["products"]]
+
+    assert codes(plain.json()) == [["USD", "EUR", "JPY"]] * 3
+    assert codes(asked.json()) == [["EUR", "JPY"]]
+    assert codes(following) == [["EUR", "JPY"]]
+    assert codes(api.get("products.json").json()) == [["USD", "EUR", "JPY"]] * 3
+    assert list(in_short(variants.json()["variants"][0]["presentment_prices"])) == ["USD"]
+    assert plain["ETag"] != api.get("products.json", presentment_currencies="USD")["ETag"]
+    assert api.get("products/count.json", presentment_currencies="EUR").json() == {"count": 3}
+    nonsense = api.get("products.json", presentment_currencies="euro")
+    assert (nonsense.status_code, list(nonsense.json()["errors"])) == (400, ["presentment_currencies"])
+
+
+def test_new_rates_are_shown_at_once(api: ApiClient, priced: Variant, shop: Shop) -> None:
+    assert prices(api, priced)["JPY"] == ("1500", "1875")
+    shop.presentment_currencies = [{"currency": "JPY", "rate": "200", "rounding": ""}]
+    shop.save()
+
+    assert prices(api, priced) == {"USD": ("10.00", "12.50"), "JPY": ("2000", "2500")}
+
+
+def test_currencies_are_listed_with_their_rates(api: ApiClient, priced: Variant) -> None:
+    assert api.get("currencies.json").json() == {
+        "currencies": [
+            {"currency": "USD", "enabled": True, "rate": "1", "rounding": ""},
+            *({"enabled": True, **row} for row in RATES),
+        ]
+    }
+    assert api.get("shop.json").json()["shop"]["enabled_presentment_currencies"] == ["USD", "EUR", "GBP", "JPY"]
+
+
+def place(api: ApiClient, variant: Variant, **fields: Any) -> Any:
+    lines = [{"variant_id": variant.pk, "quantity": 2}]
+    return api.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines, **fields}})
+
+
+def test_an_order_in_a_further_currency_takes_the_shops_rate(api: ApiClient, priced: Variant) -> None:
+    order = place(api, priced, presentment_currency="JPY").json()["order"]
+
+    assert (order["currency"], order["presentment_currency"]) == ("USD", "JPY")
+    assert order["total_price_set"] == {
+        "shop_money": {"amount": "20.00", "currency_code": "USD"},
+        "presentment_money": {"amount": "3000", "currency_code": "JPY"},
+    }
+    assert [place for place in misfits("order", "POST /orders.json", {"order": order}) if "_set" in place] == []
+
+
+def test_the_buyer_pays_the_price_that_was_shown(api: ApiClient, priced: Variant) -> None:
+    fix(api, priced, {"currency_code": "EUR", "price": "8.00"}, {"currency_code": "GBP", "price": "7.50"})
+
+    seen = place(api, priced, presentment_currency="EUR").json()["order"]
+    whole = place(api, priced, currency="GBP").json()["order"]
+    no_rate = place(api, priced, presentment_currency="GBP")
+    given = place(api, priced, presentment_currency="GBP", exchange_rate="0.75").json()["order"]
+
+    assert seen["line_items"][0]["price_set"] == {
+        "shop_money": {"amount": "8.70", "currency_code": "USD"},
+        "presentment_money": {"amount": "8.00", "currency_code": "EUR"},
+    }
+    assert (whole["currency"], whole["total_price"]) == ("GBP", "15.00")
+    assert no_rate.json() == {"errors": {"exchange_rate": ["can't be blank"]}}
+    assert given["line_items"][0]["price_set"]["shop_money"]["amount"] == "10.00"
+    assert given["line_items"][0]["price_set"]["presentment_money"]["amount"] == "7.50"

@@ -1,0 +1,154 @@
+"""Our OpenAPI document, told what only a shop knows: which ids exist, and what a valid date or address looks like.
+
+A generator of requests that knows types alone is refused by every rule, and then proves little more than refusals.
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from django.conf import settings
+
+from apps.api.shapes import Schema
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import App, Shop
+from tests.catalog.factories import make_custom, make_product, make_smart
+from tests.content.factories import make_article
+from tests.customers.factories import make_address, make_customer
+from tests.fulfillment.factories import make_event, make_fulfillment, make_service, route
+from tests.inventory.factories import first_location
+from tests.orders.factories import make_order
+from tests.refunds.factories import give_back
+
+Ids = Mapping[str, list[int]]
+
+MOMENTS = ["2026-01-02T03:04:05Z", "2026-10-25T02:30:00+02:00"]
+# By a field's name: values that its rules let through.
+KNOWN: Mapping[str, Schema] = {
+    "email": {"pattern": r"^[a-z]{8,12}@shop\.example$"},
+    "phone": {"pattern": r"^\+4930[1-9][0-9]{6}$"},
+    "password": {"enum": ["correct horse battery"]},
+    "password_confirmation": {"enum": ["correct horse battery"]},
+    "src": {"enum": ["https://shop.example/script.js"]},
+    "namespace": {"pattern": "^[a-z]{3,20}$"},
+    "key": {"pattern": "^[a-z]{3,20}$"},
+    "value": {"type": "string", "pattern": "^[a-z]{1,20}$"},
+    "type": {"enum": ["single_line_text_field"]},
+    "fulfillment_service": {"enum": ["manual"]},
+    "amount": {"enum": ["1.00", "2.50"]},
+    "callback_url": {"enum": ["https://warehouse.example/"]},
+    "restock_type": {"enum": ["no_restock", "cancel", "return"]},
+    "line_items": {"minItems": 1},
+    "rules": {"minItems": 1},
+}
+
+
+def make_rows(shop: Shop, app: App) -> Ids:
+    """Some rows of each kind in a shop: their ids by the word of the path, those within others of the first of them.
+
+    Args:
+        shop: Where.
+        app: Whose they are where only their app may write them.
+    """
+    with shop_scope(shop):
+        products = [make_product(f"Mug {number}", prices=("5.00", "7.00", "9.00")) for number in range(4)]
+        articles = [make_article() for _ in range(4)]
+        customers = [make_customer(email=f"{number}@shop.example") for number in range(4)]
+        addresses = [make_address(customers[0], address1=f"Street {number}", city="Berlin") for number in range(3)]
+        customs = [make_custom(f"Kitchen {number}", products[0]).pk for number in range(4)]
+        return {
+            "products": [product.pk for product in products],
+            "variants": [variant.pk for variant in products[0].variants.order_by("pk")],
+            "collections": customs,
+            "custom_collections": customs,
+            "smart_collections": [make_smart(f"Cheap {n}", ("title", "contains", "Mug")).pk for n in range(4)],
+            "blogs": [article.blog_id for article in articles],
+            "articles": [articles[0].pk],
+            "customers": [customer.pk for customer in customers],
+            "addresses": [address.pk for address in addresses],
+            "locations": [first_location(shop).pk],
+            "inventory_items": [variant.inventory_item_id for variant in products[0].variants.order_by("pk")],
+            **_orders(),
+            "fulfillment_services": [make_service(app).pk for _ in range(4)],
+        }
+
+
+def _orders() -> dict[str, list[int]]:
+    """Paid orders with fulfillment orders; of the first, units were sent, followed and given back."""
+    paid = {"kind": "sale", "amount": Decimal("50.00")}
+    line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 5}
+    orders = [make_order(lines=[line], transactions=[paid]) for _ in range(4)]
+    work = [route(order)[0] for order in orders]
+    units = [{"id": work[0].lines.get().pk, "quantity": 1}]
+    sent = [make_fulfillment(work[0], lines=units) for _ in range(3)]
+    refunds = [give_back(orders[0], "1.00") for _ in range(3)]
+    return {
+        "orders": [order.pk for order in orders],
+        "line_items": [line.pk for line in orders[0].line_items.order_by("pk")],
+        "fulfillment_orders": [row.pk for row in work],
+        "fulfillments": [row.pk for row in sent],
+        "events": [make_event(sent[0]).pk for _ in range(3)],
+        "transactions": list(orders[0].transactions.order_by("pk").values_list("pk", flat=True)),
+        "refunds": [refund.pk for refund in refunds],
+    }
+
+
+def describe(ids: Ids, path: Path) -> Path:
+    """The document with these ids, written to a file: what is sent is narrowed, what is answered stays as it is."""
+    document: Schema = json.loads((Path(settings.BASE_DIR) / "docs" / "openapi.json").read_text())
+    schemas = document["components"]["schemas"]
+    for name in schemas:
+        if name.endswith(("Create", "Update")):
+            _narrow(schemas[name], ids)
+    for address, operations in document["paths"].items():
+        for operation in operations.values():
+            operation["parameters"] = [
+                {**parameter, "schema": _parameter(address, parameter, ids)}
+                for parameter in operation["parameters"]
+                if parameter["name"] != "page_info"
+            ]
+            if "requestBody" in operation:
+                _narrow(operation["requestBody"]["content"]["application/json"]["schema"], ids)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def _parameter(address: str, parameter: Schema, ids: Ids) -> Schema:
+    """What a parameter may be; the first row of each kind is what others hang on, so it is no operation's target."""
+    name, schema = parameter["name"], parameter["schema"]
+    if parameter["in"] == "path":
+        known = ids.get(address.split(f"/{{{name}}}", maxsplit=1)[0].rsplit("/", 1)[-1], [])
+        target = address.endswith(f"{{{name}}}.json") and len(known) > 1
+        return {**schema, "enum": known[1:] if target else known[:1]} if known else dict(schema)
+    if name.endswith(("_at_min", "_at_max")):
+        return {**schema, "enum": MOMENTS}
+    if name == "ids":
+        return {**schema, "pattern": "^[1-9][0-9]{0,6}(,[1-9][0-9]{0,6}){0,3}$"}
+    return {**schema, "minimum": 1} if schema.get("type") == "integer" else dict(schema)
+
+
+def _narrow(schema: Schema, ids: Ids) -> None:
+    """Narrow the members of the objects that a schema describes, at any depth."""
+    members: Schema = schema.get("properties", {})
+    for name, member in members.items():
+        members[name] = _member(name, member, ids, required=name in schema.get("required", ()))
+    for inner in (*members.values(), *schema.get("oneOf", ()), schema.get("items")):
+        if inner:
+            _narrow(inner, ids)
+
+
+def _member(name: str, schema: Schema, ids: Ids, *, required: bool) -> Schema:
+    types = schema.get("type", [])
+    null = [None] if "null" in types else []
+    if name in KNOWN and (name == "value" or "string" in types or "array" in types):
+        return {**schema, **KNOWN[name]}
+    if (known := ids.get(f"{name.removesuffix('_id')}s")) and name.endswith("_id"):
+        return {**schema, "enum": [*known, *null]}
+    if schema.get("format") == "date-time":
+        return {**schema, "enum": [*MOMENTS, *null]}
+    if schema.get("format") == "decimal":
+        return {**schema, "enum": ["0.00", "12.50", *null]}
+    if "integer" in types:
+        return {"minimum": 1, "maximum": 1_000_000, **schema}
+    return {**schema, "minLength": 1} if required and "string" in types else schema

@@ -1,0 +1,196 @@
+"""The pages for app developers do what they say: each snippet runs against a real server."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import shopify
+from django.conf import settings
+
+from apps.catalog.models import Variant
+from apps.content.models import Asset, Theme
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryLevel
+from apps.shops.models import Shop
+from apps.webhooks.catcher import Catcher
+from tests import factories
+from tests.catalog.factories import make_product
+from tests.client.conftest import Server, end
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
+DOCS = settings.BASE_DIR / "docs"
+MODULES = settings.BASE_DIR / "node_modules"
+CALL = 'curl -sS -H "X-Shopify-Access-Token: $TOKEN" "$BACKOFFICE/admin/api/2026-07'
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The snippets of a page in a language, for an installation under the brand that the tests' server has."""
+    text = (DOCS / page).read_text().replace("X-Platform-", "X-Shopify-")
+    return [body for kind, body in BLOCK.findall(text) if kind == language]
+
+
+@pytest.fixture
+def app_token(client_shop: Shop) -> str:
+    return factories.make_token(factories.make_installation(client_shop))
+
+
+@pytest.fixture
+def environment(server: Server, app_token: str) -> dict[str, str]:
+    return {**os.environ, "BACKOFFICE": server.url, "TOKEN": app_token}
+
+
+def run(environment: dict[str, str], *command: str) -> Any:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(done.stdout)
+
+
+def test_the_first_call_works_in_every_language(environment: dict[str, str], client_shop: Shop) -> None:
+    if shutil.which("node") is None or shutil.which("curl") is None:
+        pytest.skip("node or curl is not on this machine")
+    with shop_scope(client_shop):
+        product = make_product("Teapot")
+    python, node = blocks("first-app.md", "python")[0], blocks("first-app.md", "js")[0]
+    shell = blocks("first-app.md", "sh")[0]
+
+    found = [
+        run(environment, "sh", "-c", shell),
+        run(environment, sys.executable, "-c", python),
+        run(environment, "node", "-e", node),
+    ]
+
+    assert found == [{"products": [{"id": product.pk, "title": "Teapot"}]}] * 3
+
+
+def test_the_public_client_is_pointed_here_by_its_own_settings(
+    server: Server, app_token: str, client_shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with shop_scope(client_shop):
+        product = make_product("Teapot")
+    (snippet,) = blocks("first-app.md", "py")
+
+    try:
+        exec(snippet.replace("port=8000", f"port={server.port}"), {"shopify": shopify, "token": app_token})
+    finally:
+        shopify.ShopifyResource.clear_session()
+
+    assert capsys.readouterr().out == f"[product({product.pk})]\n"
+
+
+def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
+    environment: dict[str, str], server: Server, client_shop: Shop
+) -> None:
+    if shutil.which("node") is None or not MODULES.is_dir():
+        pytest.skip("node or its packages are not on this machine")
+    with shop_scope(client_shop):
+        product = make_product("Teapot")
+    (snippet,) = blocks("first-app.md", "cjs")
+
+    found = run(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
+
+    # It reads numbers as text, so that none is rounded.
+    assert found == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
+
+
+def test_the_first_write_and_the_first_webhook_work_in_every_language(
+    environment: dict[str, str], server: Server, client_shop: Shop
+) -> None:
+    if shutil.which("node") is None or shutil.which("curl") is None:
+        pytest.skip("node or curl is not on this machine")
+    _, write, subscribe = blocks("first-app.md", "sh")
+    ways = [
+        [("sh", "-c", subscribe), ("sh", "-c", write)],
+        [(sys.executable, "-c", blocks("first-app.md", "python")[1])],
+        [("node", "-e", blocks("first-app.md", "js")[1])],
+    ]
+    dispatcher = server.start("backoffice.webhooks")
+    try:
+        for way in ways:
+            with Catcher() as catcher:
+                # Each has a receiver of its own, at an address of its own.
+                told = [[part.replace("http://127.0.0.1:8099/", catcher.url) for part in command] for command in way]
+                made = [run(environment, *command) for command in told][-1]
+                catcher.wait_for(1, seconds=60)
+
+            assert json.loads(catcher.caught[0].body)["id"] == made["product"]["id"], way
+            (subscribed,) = run(environment, "sh", "-c", f'{CALL}/webhooks.json"')["webhooks"]
+            run(environment, "sh", "-c", f'{CALL}/webhooks/{subscribed["id"]}.json" -X DELETE')
+    finally:
+        end(dispatcher)
+
+
+@pytest.fixture
+def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the page of recipes defines."""
+    for name in ("BACKOFFICE", "TOKEN"):
+        monkeypatch.setenv(name, environment[name])
+    found: dict[str, Any] = {}
+    for block in blocks("recipes.md", "python"):
+        exec(block, found)
+    return found
+
+
+def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], client_shop: Shop) -> None:
+    with shop_scope(client_shop):
+        ids = {make_product(title).pk for title in ("Teapot", "Mug")}
+    mine: dict[int, Any] = {}
+
+    since = recipes["sync_products"](mine)
+    first = set(mine)
+    with shop_scope(client_shop):
+        third = make_product("Bowl").pk
+    recipes["sync_products"](mine, since)
+    second = set(mine)
+    recipes["hear"](mine, "products/update", {**mine[third], "title": "Old", "updated_at": "2020-01-01T00:00:00+00:00"})
+    recipes["hear"](mine, "products/delete", {"id": min(ids)})
+
+    assert (first, second) == (ids, ids | {third})
+    assert mine[third]["title"] == "Bowl"
+    assert set(mine) == {max(ids), third}
+
+
+def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], client_shop: Shop) -> None:
+    variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
+    made = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0]["product"]
+
+    unknown = recipes["set_stock"]({"MUG": 7, "NONE": 1})
+
+    with shop_scope(client_shop):
+        assert InventoryLevel.objects.get(item=made["variants"][0]["inventory_item_id"]).available == 7
+    assert unknown == ["NONE"]
+
+
+def test_an_order_is_placed_and_followed(recipes: dict[str, Any], client_shop: Shop) -> None:
+    with shop_scope(client_shop):
+        variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
+
+    order = recipes["place_order"](variant.pk, "ada@example.com")
+    shown = recipes["follow_order"](order)
+
+    assert (shown["name"], shown["financial_status"], shown["fulfillment_status"]) == ("#1001", "paid", None)
+    assert shown["order_status_url"].startswith("http")
+
+
+def test_customers_are_imported_once(recipes: dict[str, Any], client_shop: Shop) -> None:
+    first = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Ada"})
+    second = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Augusta"})
+
+    with shop_scope(client_shop):
+        assert (first, Customer.objects.get().first_name) == (second, "Augusta")
+
+
+def test_a_theme_is_copied(recipes: dict[str, Any], client_shop: Shop, worker: None) -> None:
+    with shop_scope(client_shop):
+        source = Theme.objects.get(role="main")
+
+    made = recipes["copy_theme"](source.pk, "Second")
+
+    with shop_scope(client_shop):
+        files = [set(Asset.objects.filter(theme_id=pk).values_list("key", "content_id")) for pk in (source.pk, made)]
+    assert files[0] == files[1]

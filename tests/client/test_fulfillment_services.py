@@ -1,0 +1,96 @@
+"""The real client: fulfillment services, and what they report of their stock, over HTTP."""
+
+from typing import Any
+
+import pytest
+import shopify
+from django.utils import timezone
+from pyactiveresource.connection import ResourceNotFound
+
+from apps.fulfillment.domain import pulling
+from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.fulfillment.warehouse import Interface, Warehouse
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.shops.models import Shop
+from tests import factories
+from tests.client.conftest import Connect, Server, end
+from tests.inventory.factories import level_of, make_item, put
+from tests.webhooks.worlds import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+VALUES = {"name": "North Depot", "callback_url": "https://depot.example/callbacks", "inventory_management": True}
+
+
+def test_services_are_made_listed_changed_and_removed(connect: Connect) -> None:
+    connect()
+    made = shopify.FulfillmentService.create(VALUES)
+
+    found = shopify.FulfillmentService.find(made.id)
+    found.name = "South Depot"
+    saved = found.save()
+
+    assert saved
+    assert [(row.name, row.handle) for row in shopify.FulfillmentService.find()] == [("South Depot", "north-depot")]
+    assert shopify.Location.find(made.location_id).name == "South Depot"
+    assert (found.callback_url, found.service_name) == ("https://depot.example/callbacks/", "South Depot")
+    found.destroy()
+    with pytest.raises(ResourceNotFound):
+        shopify.FulfillmentService.find(made.id)
+
+
+def test_refusals_stand_at_their_fields(connect: Connect) -> None:
+    connect()
+    shopify.FulfillmentService.create(VALUES)
+
+    again = shopify.FulfillmentService.create(VALUES)
+    nowhere = shopify.FulfillmentService.create({"name": "West Depot", "callback_url": "https://10.0.0.1/"})
+
+    assert again.errors.full_messages() == ["name has already been taken"]
+    assert nowhere.errors.full_messages() == ["callback_url is not an allowed address"]
+
+
+def test_another_apps_services_are_seen_on_request_and_not_written(connect: Connect) -> None:
+    connect()
+    theirs = shopify.FulfillmentService.create(VALUES)
+    connect()
+
+    assert shopify.FulfillmentService.find() == []
+    assert [row.id for row in shopify.FulfillmentService.find(scope="all")] == [theirs.id]
+    with pytest.raises(ResourceNotFound):
+        shopify.FulfillmentService.find(theirs.id).destroy()
+
+
+def test_a_warehouse_registers_itself_and_tells_its_stock(server: Server, client_shop: Shop, settings: Any) -> None:
+    settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
+    installation = factories.make_installation(client_shop)
+    interface = Interface(server.url, factories.make_token(installation))
+    with shop_scope(client_shop), Warehouse(interface, [installation.app.api_secret], stock={"MUG": 12}) as warehouse:
+        service = FulfillmentService.objects.get(pk=warehouse.service["id"])
+        mug = make_item(client_shop, sku="MUG")
+        put(mug, service.location, 1)
+
+        assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+        assert level_of(mug, service.location) == 12
+        warehouse.manners.bad_answer, warehouse.stock = "html", {"MUG": 13}
+        assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+
+        assert level_of(mug, service.location) == 12
+        assert [row.outcome for row in PullAttempt.objects.order_by("id")] == ["ok", "bad_answer"]
+        assert all(call.startswith("GET /fetch_stock?shop=") for call in warehouse.calls)
+    with Warehouse(interface, [installation.app.api_secret]) as again:
+        assert again.service["id"] == service.pk
+        assert again.service["callback_url"] == again.url
+
+
+def test_the_command_makes_its_app_and_works_until_it_is_stopped(server: Server, client_shop: Shop) -> None:
+    options = ("--shop", client_shop.domain, "--port", "0", "--stock", "MUG=3")
+    running = server.start("manage", "demo_warehouse", *options)
+    try:
+        with shop_scope(client_shop):
+            service = until(FulfillmentService.objects.first, lambda found: found is not None, seconds=60)
+        assert (service.name, service.callback_url.startswith("http://127.0.0.1:")) == ("Demo warehouse", True)
+    finally:
+        end(running)
+    assert running.returncode == 0

@@ -1,0 +1,108 @@
+"""Clients that fall silent: they hold sockets, and nothing that others need.
+
+Rule: reliability, B7, L7.
+"""
+
+import http.client
+import socket
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from apps.shops.models import Shop
+from tests import factories
+from tests.client.conftest import Server
+from tests.machine import soaked
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
+
+HOST = b"Host: 127.0.0.1\r\n"
+# Half of a body, a whole anonymous form, half of a head, nothing at all; and what a formula by length would wait for.
+KINDS = {
+    "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
+    "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
+    "large": b"POST /admin/api/2026-07/products.json HTTP/1.1\r\nX-Shopify-Access-Token: bko_x\r\n"
+    + HOST
+    + b"Content-Length: 59000000\r\n\r\n{",
+    "head": b"GET /healthz HTTP/1.1\r\nHos",
+    "nothing": b"",
+}
+
+
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def ask(server: Server, path: str, token: str = "") -> float:
+    """Seconds that an answer took, over a connection of its own.
+
+    Raises:
+        AssertionError: It was none of 200.
+    """
+    began = time.monotonic()
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    client.request("GET", path, headers={"X-Shopify-Access-Token": token})
+    assert client.getresponse().status == 200
+    client.close()
+    return time.monotonic() - began
+
+
+def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: float) -> None:
+    """Open sockets that fall silent, and ask for other things until the time is over."""
+    before = children(server.process.pid)
+    silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
+    for number in range(sockets):
+        kind = list(KINDS)[number % len(KINDS)]
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        connection.sendall(KINDS[kind])
+        silent[kind].append(connection)
+
+    alive: list[float] = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        alive.append(ask(server, "/healthz"))
+        ask(server, "/admin/api/2026-07/shop.json", token)
+        time.sleep(0.1)
+
+    told = {kind: {connection.recv(12) for connection in opened} for kind, opened in silent.items()}
+    timeout = {b"HTTP/1.1 408"}
+    assert told == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
+    assert statistics.median(alive) < 0.1
+    assert statistics.quantiles(alive, n=20)[-1] < 0.5
+    assert children(server.process.pid) == before
+    for opened in silent.values():
+        for connection in opened:
+            connection.close()
+
+
+def test_silent_clients_hold_nobody_up(server: Server, client_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(client_shop))
+
+    everybody_else_is_served(server, token, sockets=60, seconds=13)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+def test_five_hundred_silent_clients_hold_nobody_up_for_five_minutes(server: Server, client_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(client_shop))
+
+    everybody_else_is_served(server, token, sockets=500, seconds=soaked(300))
+
+
+@pytest.mark.soak
+def test_a_body_that_drips_ends_within_half_a_minute(server: Server, client_shop: Shop) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=1) as connection:
+        connection.sendall(KINDS["large"])
+        began = time.monotonic()
+        answer = b""
+        while not answer and time.monotonic() - began < 60:
+            connection.sendall(b" ")
+            try:
+                answer = connection.recv(1000)
+            except TimeoutError:
+                continue
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert 28 < time.monotonic() - began < 33

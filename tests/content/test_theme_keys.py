@@ -1,0 +1,103 @@
+"""One rule for the keys of theme files: what is saved alone leaves in an archive and comes back from it."""
+
+import io
+from typing import BinaryIO, cast
+
+import pytest
+from django.utils import timezone
+
+from apps.content.domain import assets, contents, extraction
+from apps.content.domain.archive import DEFAULT, ArchiveRefused
+from apps.content.models import Asset, Theme
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.content.conftest import LAYOUT, SMALL_THEME, zipped
+from tests.content.test_themes import main_theme
+from tests.each import Each
+
+REFUSED = {
+    "layout/theme.liquid/x": "key and layout/theme.liquid would make a folder of a file",
+    "Layout/theme.liquid": "key is invalid",
+    "layout/Theme.liquid": "key differs from layout/theme.liquid only in capitals",
+    "assets/con.txt": "key is invalid",
+    "assets/COM1": "key is invalid",
+    "assets/nul/x.css": "key is invalid",
+    "assets/a./b.css": None,
+    "assets/./b.css": "key is invalid",
+    "assets//b.css": "key is invalid",
+    "assets/b.css/": "key is invalid",
+}
+
+
+def test_a_key_that_no_archive_may_have_is_refused(api: ApiClient, shop: Shop) -> None:
+    theme = main_theme(api)
+    with Each() as each:
+        for key, reason in REFUSED.items():
+            with each(key):
+                answer = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": key, "value": "x"}})
+                if reason is None:
+                    assert answer.status_code == 200
+                else:
+                    assert (answer.status_code, answer.json()) == (422, {"errors": {"asset": [reason]}})
+
+
+def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
+    path = f"themes/{main_theme(api)['id']}/assets.json"
+    assert api.put(path, {"asset": {"key": "assets/icons/a.svg", "value": "x"}}).status_code == 200
+
+    file = api.put(path, {"asset": {"key": "assets/icons", "value": "x"}})
+    other_case = api.put(path, {"asset": {"key": "assets/Icons/b.svg", "value": "x"}})
+
+    assert file.json() == {"errors": {"asset": ["key and assets/icons/a.svg would make a folder of a file"]}}
+    assert other_case.status_code == 200
+
+
+def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(api: ApiClient, shop: Shop) -> None:
+    """Each key is tried by PUT; the theme of all that were taken is downloaded, and taken in again whole."""
+    path = f"themes/{main_theme(api)['id']}/assets.json"
+    keys = [
+        *REFUSED,
+        "assets/a.b.c",
+        "assets/-_.css",
+        "snippets/x.liquid",
+        "templates/customers/login.json",
+        "a",
+        "x/y",
+    ]
+    taken = [key for key in keys if api.put(path, {"asset": {"key": key, "value": "{}"}}).status_code == 200]
+
+    with shop_scope(shop):
+        theme = Theme.objects.get(role="main")
+        with extraction.archived(theme) as file:
+            again = extraction.stage(cast("BinaryIO", file), lambda done, total: None)
+        assert again.keys() == set(Asset.objects.filter(theme=theme).values_list("key", flat=True))
+    assert set(taken) <= again.keys()
+    assert len(taken) >= 5
+
+
+def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = DEFAULT.__class__(entries=5, unpacked_bytes=10_000)
+    monkeypatch.setattr(assets, "DEFAULT", small)
+    with shop_scope(shop):
+        theme = Theme.objects.get(role="main")
+        Asset.objects.filter(theme=theme).exclude(key=LAYOUT).delete()
+
+        def save(key: str, size: int) -> None:
+            assets.save_asset(theme, key, contents.store(bytes(size)), actor="system", at=timezone.now())
+
+        with pytest.raises(assets.AssetRefused, match="with this file the theme would be larger than"):
+            save("assets/a.png", 10_000)
+        for number in range(4):
+            save(f"assets/{number}.png", number)
+        with pytest.raises(assets.AssetRefused, match="the theme has 5 files already"):
+            save("assets/5.png", 1)
+        save("assets/3.png", 2)
+
+        assert Asset.objects.filter(theme=theme).count() == 5
+
+
+def test_an_archive_without_a_layout_is_no_theme(shop: Shop) -> None:
+    files = {key: data for key, data in SMALL_THEME.items() if key != LAYOUT}
+    with shop_scope(shop), pytest.raises(ArchiveRefused, match=r"no layout/theme\.liquid"):
+        extraction.stage(io.BytesIO(zipped(files)), lambda done, total: None)

@@ -1,0 +1,375 @@
+"""An erasure reaches every place where words of a person lie: tables, the database's files, stored files, logs."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import connection, models
+from django.db.models import Field
+from django.test import Client
+from django.utils import timezone
+
+from apps.bulk.models import BulkEdit, EditedRow
+from apps.customers.domain import full_text, personal_data
+from apps.customers.models import Customer
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.exchange.domain import exports, imports
+from apps.exchange.models import Import, ImportedRow
+from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
+from apps.ground.personal import impersonal_columns, personal_columns
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.domain import editing
+from apps.orders.models import Order
+from apps.shops.models import App, Shop
+from apps.staff.models import SavedView
+from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
+from tests.conftest import ApiClient, ClientWith
+from tests.customers.test_accounts import link
+from tests.factories import ALL_SCOPES, make_member
+from tests.fulfillment.factories import make_service, route
+
+# In every place the person is named by this word, in whatever spelling the place needs.
+WORD = "zaphodine"
+PHONE = "+14155550199"
+TELLING = (
+    models.CharField,
+    models.TextField,
+    models.JSONField,
+    models.BinaryField,
+    models.FileField,
+    models.GenericIPAddressField,
+)
+METAFIELD = {
+    "namespace": "global",
+    "key": "size",
+    "type": "single_line_text_field",
+    "value": f"{WORD}-value",
+    "description": WORD,
+}
+ADDRESS = {
+    "first_name": WORD.title(),
+    "last_name": f"{WORD}-last",
+    "company": f"{WORD} Ltd",
+    "address1": f"{WORD} Street 5",
+    "address2": f"{WORD} House",
+    "city": f"{WORD}ville",
+    "zip": "10013",
+    "country": "United States",
+    "province": "New York",
+    "phone": PHONE,
+}
+ORDER = {
+    "email": f"{WORD}@example.com",
+    "phone": PHONE,
+    "billing_address": ADDRESS,
+    "shipping_address": ADDRESS,
+    "browser_ip": "203.0.113.77",
+    "note": f"for {WORD}",
+    "note_attributes": [{"name": "for", "value": WORD}],
+    "tags": f"{WORD}-tag",
+    "po_number": f"po-{WORD}",
+    "source_identifier": f"source-{WORD}",
+    "source_url": f"https://source.example/{WORD}",
+    "reference": f"ref-{WORD}",
+    "landing_site": f"/for/{WORD}",
+    "referring_site": f"https://refers.example/{WORD}",
+    "metafields": [METAFIELD],
+    "line_items": [{"title": "Mug", "price": "5.00", "quantity": 2, "properties": [{"name": "to", "value": WORD}]}],
+    "shipping_lines": [{"title": "Post", "price": "0.00", "phone": PHONE}],
+    "transactions": [
+        {
+            "kind": "sale",
+            "status": "success",
+            "amount": "10.00",
+            "authorization": f"auth-{WORD}",
+            "message": f"paid by {WORD}",
+            "error_code": f"{WORD}-code",
+            "receipt": {"payer": WORD},
+        }
+    ],
+}
+
+
+def telling_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
+    """The columns of a model that can hold words of anybody: neither choices nor numbers nor times."""
+    return [field for field in model._meta.local_concrete_fields if isinstance(field, TELLING) and not field.choices]
+
+
+def own_tables() -> list[type[models.Model]]:
+    return [model for model in apps.get_models() if not model._meta.proxy]
+
+
+def test_every_column_that_can_hold_words_is_declared_personal_or_impersonal() -> None:
+    undeclared = [
+        f"{model._meta.label}.{field.name}"
+        for model in own_tables()
+        for field in telling_fields(model)
+        if field.name not in personal_columns(model._meta.label) | impersonal_columns(model._meta.label)
+    ]
+
+    assert undeclared == [], "declare each in its app's ready(): see apps.ground.personal"
+
+
+def test_no_column_is_declared_twice_and_every_declared_one_is_there() -> None:
+    for model in own_tables():
+        label, names = model._meta.label, {field.name for field in model._meta.local_concrete_fields}
+        assert personal_columns(label) & impersonal_columns(label) == set(), label
+        assert personal_columns(label) | impersonal_columns(label) <= names, label
+
+
+@pytest.fixture
+def listener() -> Iterator[None]:
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(audience)
+    yield
+    remove_audience(audience)
+
+
+def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
+    """Make the person and an order by requests that are kept for a replay; gives their ids."""
+    given = {
+        "first_name": WORD.title(),
+        "last_name": f"{WORD}-last",
+        "email": f"{WORD}@example.com",
+        "phone": PHONE,
+        "note": f"{WORD} note",
+        "tags": f"{WORD}-tag",
+        "multipass_identifier": f"{WORD}-pass",
+        "addresses": [ADDRESS],
+        "metafields": [METAFIELD],
+    }
+    customer = api.post("customers.json", {"customer": given}, Idempotency_Key=f"customer-{WORD}").json()["customer"]
+    path = f"customers/{customer['id']}"
+    api.put(f"{path}.json", {"customer": {"note": f"another {WORD} note", "tags": f"{WORD}-tag, {WORD}-more"}})
+    email = f"{WORD}@example.com"
+    invite = {"to": email, "from": email, "subject": f"Hello {WORD}", "custom_message": WORD, "bcc": [email]}
+    assert api.post(f"{path}/send_invite.json", {"customer_invite": invite}, Idempotency_Key="i").status_code == 201
+    body = {"order": {**ORDER, "customer": {"id": customer["id"]}}}
+    answer = api.post("orders.json", body, Idempotency_Key=f"order-{WORD}")
+    assert answer.status_code == 201, answer.content
+    order = answer.json()["order"]
+    api.put(f"orders/{order['id']}.json", {"order": {"tags": f"{WORD}-changed", "po_number": f"po2-{WORD}"}})
+    with shop_scope(api.installation.shop):
+        fill_fulfillment(api, order["id"])
+    api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c1")
+    # Nothing happens any more, so no event tells of it; the answer is kept all the same.
+    api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c2")
+    # The address that the person's own request came from.
+    url = link(api, Customer(pk=customer["id"]))
+    password = {"password": "correct horse", "password_confirmation": "correct horse"}
+    assert Client(REMOTE_ADDR="203.0.113.78").post(url, password).status_code == 200
+    return customer["id"], order["id"]
+
+
+def fill_fulfillment(api: ApiClient, order_id: int) -> None:
+    """Send a part of the order, hold another, and let a service and a carrier speak of the person."""
+    row = route(Order.objects.get(pk=order_id))[0]
+    one = [{"id": row.lines.get().pk, "quantity": 1}]
+    path = f"fulfillment_orders/{row.pk}"
+    hold = {"reason": "other", "reason_notes": f"{WORD} is away", "fulfillment_order_line_items": one}
+    held = api.post(f"{path}/hold.json", {"fulfillment_hold": hold}, Idempotency_Key="h")
+    assert held.status_code == 200, held.content
+    MerchantRequest.objects.create(
+        shop_id=row.shop_id,
+        fulfillment_order=row,
+        kind="fulfillment_request",
+        message=f"for {WORD}",
+        sent_at=timezone.now(),
+        answer_message=f"{WORD}?",
+        answer_reason=WORD,
+        line_messages=[{"id": 1, "message": WORD}],
+    )
+    left = FulfillmentOrder.objects.filter(order=order_id, status="open").get()
+    body = {
+        "line_items_by_fulfillment_order": [{"fulfillment_order_id": left.pk}],
+        "tracking_info": {"number": f"{WORD}-1", "url": f"https://track.example/{WORD}"},
+        "message": f"to {WORD}",
+        "origin_address": {"city": f"{WORD}ville"},
+    }
+    sent = api.post("fulfillments.json", {"fulfillment": body}, Idempotency_Key="f")
+    assert sent.status_code == 201, sent.content
+    where = {name: f"{WORD} {name}" for name in ("message", "address1", "city", "province", "country", "zip")}
+    events = f"orders/{order_id}/fulfillments/{sent.json()['fulfillment']['id']}/events.json"
+    noted = api.post(events, {"event": {"status": "in_transit", **where}}, Idempotency_Key="e")
+    assert noted.status_code == 201, noted.content
+    refund = {"note": f"for {WORD}", "transactions": [{"kind": "refund", "amount": "0.01", "gateway": "manual"}]}
+    refunded = api.post(f"orders/{order_id}/refunds.json", {"refund": refund}, Idempotency_Key="r")
+    assert refunded.status_code == 201, refunded.content
+
+
+def fill_files(shop: Shop) -> None:
+    """Files that go out and come in, and what is noted of their rows."""
+    user, at = make_member(shop, owner=True), timezone.now()
+    for kind in ("customers", "orders", "events"):
+        export = exports.start(kind=kind, format="jsonl", filters={}, user=user, actor=f"staff:{user.pk}", at=at)
+        job = Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
+        assert queue.run(job.key)
+    searched = {"subject_label__icontains": WORD}
+    exports.start(kind="events", format="csv", filters=searched, user=user, actor=f"staff:{user.pk}", at=at)
+    table = f"first_name,email,note\n{WORD},new-{WORD}@example.com,{WORD}\n{WORD},not {WORD},\n".encode()
+    kept = imports.keep(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
+    list(imports.check(kept))
+    done = Import.objects.create(
+        shop=shop,
+        name=f"{WORD}.csv",
+        format="csv",
+        digest="x" * 64,
+        actor="system",
+        state="done",
+        problem=f"The row of {WORD} could not be read",
+        unknown=[f"{WORD}@example.com"],
+        finished_at=at,
+    )
+    ImportedRow.objects.create(
+        shop=shop, file=done, line=1, kind="orders", fate="failed", label=f"{WORD} order", reason=f"{WORD} is unknown"
+    )
+    order = Order.objects.get()
+    ImportedRow.objects.create(
+        shop=shop, file=done, line=2, kind="orders", fate="new", label=order.name, source_key=f"order:source-{WORD}"
+    )
+    operations = {"tags": {"add": [WORD], "remove": []}}
+    edit = BulkEdit.objects.create(shop=shop, kind="customers", operations=operations, actor="system", state="done")
+    EditedRow.objects.create(
+        shop=shop,
+        edit=edit,
+        row_id=Customer.objects.order_by("pk")[0].pk,
+        fate="changed",
+        label=f"{WORD} {WORD}",
+        reason=f"{WORD} was refused",
+        changes=[["Tags", WORD, ""]],
+        before={"tags": WORD},
+    )
+    SavedView.objects.create(shop=shop, user=user, screen="customers.customer", name=f"The {WORD}s", query="q=x")
+    SavedView.objects.create(shop=shop, user=user, screen="orders.order", name="x", query=f"q={WORD}%40example.com")
+    failed = Job.objects.filter(task="customers.send_invite").get()
+    Job.objects.filter(pk=failed.pk).update(error=f"{{'{WORD}@example.com': (550, b'No such user')}}")
+
+
+def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
+    """What today's code no longer writes: values in the trail's changes; and comments of staff."""
+    Customer.objects.filter(pk=customer.pk).update(activation_nonce=WORD)
+    Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
+    editing.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
+    for row, changes in ((order, {"tags": ["", WORD]}), (customer, {"note": [WORD, ""]})):
+        Event.objects.create(
+            shop=shop,
+            topic="orders/updated",
+            subject_type=row._meta.label_lower,
+            subject_id=row.pk,
+            actor="staff:1",
+            changes=changes,
+            group="00000000-0000-0000-0000-000000000000",
+            created_at=timezone.now(),
+        )
+
+
+def fill_deliveries(shop: Shop, app: App) -> None:
+    """What was told, and is about to be told, of the person, and what a receiver answered."""
+    told, waiting = Event.objects.filter(subject_type="customers.customer", payload__isnull=False).order_by("id")[:2]
+    endpoint = Endpoint.objects.create(shop=shop, uri="https://app.example/", uri_digest="x", host="app.example")
+    for event in (told, waiting):
+        payload = Payload.objects.create(shop=shop, event=event, digest="x", body=f'{{"name": "{WORD}"}}'.encode())
+        delivery = Delivery.objects.create(
+            shop=shop, app=app, event=event, endpoint=endpoint, payload=payload, triggered_at=event.created_at,
+            state="done" if event == told else "due",
+        )  # fmt: skip
+    Attempt.objects.create(
+        shop=shop, delivery=delivery, number=1, response_headers={"set-cookie": WORD}, excerpt=f"Thanks, {WORD}"
+    )
+    Pending.objects.create(shop=shop, event=waiting, metafields={"2026-07": [{"value": WORD}]})
+    PullAttempt.objects.create(
+        shop=shop, service=make_service(app), kind="stock", number=1, outcome="bad_answer",
+        url=f"https://app.example/?sku={WORD}", message=f"{WORD} is no quantity", excerpt=f'{{"{WORD}": "{WORD}"}}',
+    )  # fmt: skip
+
+
+def tables_with(words: tuple[str, ...]) -> list[str]:
+    """The columns of all tables that hold any of the words, search indexes included."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            columns = [column[0] for column in cursor.description or ()]
+            for row in cursor.fetchall():
+                for column, value in zip(columns, row, strict=True):
+                    text = bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
+                    if any(word in text.lower() for word in words):
+                        found.append(f"{table}.{column}: {text[:100]}")
+    return found
+
+
+def files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
+    """The files below some folders, or named themselves, whose bytes hold any of the words."""
+    found = []
+    for folder in folders:
+        for path in [folder] if folder.is_file() else folder.rglob("*"):
+            text = path.read_bytes().lower() if path.is_file() else b""
+            found += [f"{path}: {word}" for word in words if word.encode() in text]
+    return found
+
+
+def stored_files() -> Path:
+    return Path(default_storage.path(""))
+
+
+def database_files() -> list[Path]:
+    if connection.vendor != "sqlite":
+        return []
+    return [path for end in ("", "-wal") if (path := Path(f"{connection.settings_dict['NAME']}{end}")).exists()]
+
+
+WORDS = (WORD, "4155550199", "203.0.113.77", "203.0.113.78")
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_nothing_of_a_person_is_left_after_an_erasure(
+    client_with: ClientWith, shop: Shop, listener: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    api = client_with(*ALL_SCOPES)
+    customer_id, order_id = fill_through_the_interface(api)
+    with shop_scope(shop):
+        customer, order = Customer.objects.get(pk=customer_id), Order.objects.get(pk=order_id)
+        fill_the_past(shop, customer, order)
+        fill_files(shop)
+        fill_deliveries(shop, api.installation.app)
+        filled = {
+            f"{model._meta.label}.{field.name}"
+            for model in own_tables()
+            for field in telling_fields(model)
+            if field.name in personal_columns(model._meta.label) and _holds(model, field.name)
+        }
+    assert files_with(WORDS, stored_files())
+    everywhere = {f"{m._meta.label}.{n}" for m in own_tables() for n in personal_columns(m._meta.label)}
+    assert everywhere - filled == set(), "fill these places here, too"
+
+    with shop_scope(shop):
+        personal_data.redact(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
+        # What goes on after the commit.
+        for job in Job.objects.filter(task__in=("exchange.delete_files", full_text.SHRED)):
+            assert queue.run(job.key)
+            job.refresh_from_db()
+            assert (job.state, job.error) == (Job.State.DONE, "")
+
+        assert {*Delivery.objects.values_list("state", flat=True)} == {"done", "cancelled"}
+
+    assert tables_with(WORDS) == []
+    assert files_with(WORDS, stored_files(), *database_files()) == []
+    assert not any(word in caplog.text.lower() for word in WORDS)
+
+
+def _holds(model: type[models.Model], column: str) -> bool:
+    """Whether any row holds something in a column."""
+    values = model._base_manager.values_list(column, flat=True)
+    return any(value not in (None, "", {}, [], b"") for value in values)

@@ -1,0 +1,70 @@
+"""A PostgreSQL of a test's own, which it may stop as often as it likes."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests import parts
+from tests.client.conftest import free_port
+
+
+def programs() -> Path | None:
+    """The folder of the server's programs, which Debian keeps out of the path."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    folders.append(Path(shutil.which("initdb") or "/nowhere/initdb").parent)
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+class Cluster:
+    """An empty one below ``folder``, on a port of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._bin = Path(parts.need("the programs of a PostgreSQL server", str(programs() or "") or None))
+        self._data = folder / "data"
+        self.port = free_port()
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/restored"
+        # The server refuses to run as root.
+        self._as: dict[str, str] = {}
+        if os.getuid() == 0:
+            parts.need(
+                "a user called postgres", next((u.pw_name for u in pwd.getpwall() if u.pw_name == "postgres"), None)
+            )
+            shutil.chown(folder, "postgres", "postgres")
+            self._as = {"user": "postgres", "group": "postgres"}
+        self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8")
+        self.start()
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "restored", data=False)
+
+    def _run(self, program: str, *arguments: str, data: bool = True) -> None:
+        where = ["-D", str(self._data)] if data else []
+        subprocess.run(
+            [str(self._bin / program), *where, *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self._data.parent,
+            **self._as,  # type: ignore[call-overload]
+        )
+
+    def start(self) -> None:
+        settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=30"
+        self._run("pg_ctl", "-w", "-l", str(self._data.parent / "log"), "-o", settings, "start")
+
+    def stop(self, how: str) -> None:
+        """``fast`` lets nobody finish, ``immediate`` is as a crash."""
+        self._run("pg_ctl", "-w", "-m", how, "stop")
+
+
+@contextmanager
+def own_cluster() -> Iterator[Cluster]:
+    """A running one, which is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="cluster") as folder:
+        cluster = Cluster(Path(folder))
+        try:
+            yield cluster
+        finally:
+            cluster.stop("immediate")

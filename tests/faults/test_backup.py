@@ -1,0 +1,235 @@
+"""A backup that is made and restored by the commands of docs/operators.md holds the same, and works.
+
+Rule: reliability, F13.
+"""
+
+import base64
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import override_settings
+
+from apps.api.rows import rendering
+from apps.content.domain import contents
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from backoffice.storages import file_storages
+from tests import factories, parts
+from tests.client.conftest import database_url
+from tests.conftest import ApiClient
+from tests.faults.conftest import another_connection
+from tests.media.pictures import plain
+
+pytestmark = pytest.mark.slow
+
+PAGE = (Path(settings.BASE_DIR) / "docs" / "operators.md").read_text()
+TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
+
+
+def command(section: str, folder: Path) -> list[str]:
+    """The shell command below a heading of the page, with this folder for the page's."""
+    found = re.search(r"# " + section + r"\n.*?```sh\n\.venv/bin/python (.*?) /var/backups/\S+\n```", PAGE, re.DOTALL)
+    assert found
+    return [sys.executable, *found[1].split(), str(folder)]
+
+
+def run(arguments: list[str], place: "Place", *, fails: bool = False) -> str:
+    """What it said; with ``fails``, why it ended with an error."""
+    for program in () if connection.vendor == "sqlite" else ("pg_dump", "pg_restore"):
+        parts.need(program, shutil.which(program))
+    left = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
+    env = {**left, "DATABASE_URL": place.url, "BACKOFFICE_DATA_DIR": str(place.data)}
+    ended = subprocess.run(arguments, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
+    assert bool(ended.returncode) is fails, ended.stderr
+    return ended.stderr if fails else ended.stdout
+
+
+class Place:
+    """A machine: a data folder, and a database that is named as one names it."""
+
+    def __init__(self, data: Path, url: str) -> None:
+        data.mkdir(exist_ok=True)
+        self.data, self.url = data, url
+
+    def connect(self) -> Any:
+        """A connection that Django knows nothing of."""
+        if connection.vendor == "sqlite":
+            return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None)
+        return psycopg.connect(self.url, autocommit=True)
+
+    def rows(self) -> dict[str, list[str]]:
+        """Every row of every table as text, and what else the database is: keys, triggers, sequences."""
+        if connection.vendor == "sqlite":
+            tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            row, besides = "SELECT * FROM {}", _SQLITE
+        else:
+            tables = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'"
+            row, besides = "SELECT one::text FROM {} AS one", _POSTGRESQL
+        with self.connect() as other:
+            names = [name for (name,) in other.execute(tables).fetchall()]
+            asked = {name: row.format(name) for name in names} | besides
+            return {name: sorted(map(repr, other.execute(sql).fetchall())) for name, sql in asked.items()}
+
+    def files(self) -> dict[str, bytes]:
+        """Each file below the folder, but for the database's."""
+        found = [path for path in self.data.rglob("*") if path.is_file() and "sqlite3" not in path.name]
+        return {str(path.relative_to(self.data)): path.read_bytes() for path in found}
+
+
+_SQLITE = {"keys and triggers": "SELECT type, name, sql FROM sqlite_master"}
+_POSTGRESQL = {
+    # Types and brackets are spelt in other ways once they were read back.
+    "keys": "SELECT conrelid::regclass::text, conname,"
+    r" regexp_replace(pg_get_constraintdef(oid), '::(text|character varying)(\[\])?|[()]', '', 'g') FROM pg_constraint"
+    " WHERE connamespace = 'public'::regnamespace",
+    # So are whole definitions of these.
+    "indexes": "SELECT indexrelid::regclass::text, indisunique, indisvalid, indpred IS NOT NULL FROM pg_index i"
+    " JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = 'public'::regnamespace",
+    "triggers": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
+    "functions": "SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace"
+    " AND prokind = 'f' AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = p.oid AND deptype = 'e')",
+    "sequences": "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public'",
+}
+
+
+@pytest.fixture
+def source(db: None, tmp_path: Path) -> Iterator[Place]:
+    """The test's database, with the files of a folder of its own."""
+    data = tmp_path / "data"
+    place = Place(data, database_url())
+    (data / "secret_key").write_text(settings.SECRET_KEY)
+    if connection.vendor == "sqlite":
+        (data / "backoffice.sqlite3").symlink_to(connection.settings_dict["NAME"])
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", data / "media")}):
+        yield place
+
+
+@pytest.fixture
+def restored(source: Place, tmp_path: Path) -> Iterator[Place]:
+    """Another place with an empty database and an empty folder."""
+    data = tmp_path / "elsewhere"
+    if connection.vendor == "sqlite":
+        yield Place(data, f"sqlite:///{data / 'backoffice.sqlite3'}")
+        return
+    name = f"{connection.settings_dict['NAME']}_restored"
+    with another_connection() as other:
+        other.execute(f"DROP DATABASE IF EXISTS {name}")
+        other.execute(f"CREATE DATABASE {name}")
+        yield Place(data, f"{source.url.rpartition('/')[0]}/{name}")
+        other.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def fill(shop: Shop, api: ApiClient) -> int:
+    """Something of all kinds of things.
+
+    Returns:
+        The id of a product, which has a picture.
+    """
+    picture = base64.b64encode(plain("PNG", (40, 30))).decode()
+    factories.make_member(shop, owner=True)
+    bodies: dict[str, Any] = {
+        "products.json": {"product": {"title": "Mug ☕ \\ \t'", "images": [{"attachment": picture}]}},
+        "customers.json": {"customer": {"email": "ada@example.com", "note": "a\nb"}},
+        "orders.json": {"order": {"email": "ada@example.com", "line_items": [{"title": "Mug", "price": "9.95"}]}},
+        "blogs.json": {"blog": {"title": "News"}},
+        "metafields.json": {
+            "metafield": {"namespace": "n", "key": "k", "value": "v", "type": "single_line_text_field"}
+        },
+        "script_tags.json": TAG,
+    }
+    made = {path: api.post(path, body, idempotency_key=path) for path, body in bodies.items()}
+    assert {path: answer.status_code for path, answer in made.items()} == dict.fromkeys(bodies, 201)
+    with shop_scope(shop):
+        contents.store(b"a file of a theme")
+    return int(made["products.json"].json()["product"]["id"])
+
+
+def refused(place: Place, sql: str) -> bool:
+    with place.connect() as other:
+        try:
+            other.execute(sql)
+        except (sqlite3.Error, psycopg.Error) as error:
+            return "never changed or deleted" in str(error)
+    return False
+
+
+@contextmanager
+def moved_to(place: Place) -> Iterator[None]:
+    """Within it, this process works there."""
+    connection.close()
+    name = place.url.removeprefix("sqlite:///") if connection.vendor == "sqlite" else place.url.rpartition("/")[2]
+    files = {**settings.STORAGES, **file_storages("", place.data / "media")}
+    with pytest.MonkeyPatch.context() as patch, override_settings(STORAGES=files):
+        patch.setitem(connection.settings_dict, "NAME", name)
+        rendering.cache.clear()
+        yield
+        connection.close()
+
+
+def test_a_backup_that_is_restored_elsewhere_holds_the_same(
+    source: Place, restored: Place, shop: Shop, tmp_path: Path
+) -> None:
+    installation = factories.make_installation(shop)
+    api = ApiClient(factories.make_token(installation), installation)
+    product = fill(shop, api)
+    gone = api.post("script_tags.json", TAG).json()["script_tag"]["id"]
+    api.delete(f"script_tags/{gone}.json")
+    connection.close()
+
+    backup = tmp_path / "backups" / "today"
+    made = run(command("Backups", backup), source)
+    before = source.rows()
+    back = run(command("Restoring", backup), restored)
+
+    assert made.startswith("The backup of ")
+    assert back.endswith("Everything agrees.\n") or "Everything agrees." in back
+    assert len([name for name, rows in before.items() if rows]) > 30
+    assert restored.rows() == before
+    assert len(source.files()) > 2
+    assert restored.files() == source.files()
+    for sql in ("DELETE FROM events_event", "UPDATE events_event SET topic = 'x'"):
+        assert refused(restored, sql)
+    assert restored.rows() == before
+
+    with moved_to(restored):
+        assert api.get("shop.json").json()["shop"]["id"] == shop.pk
+        image = api.get(f"products/{product}.json").json()["product"]["image"]["src"]
+        shown = api.http.get(image.removeprefix(settings.BASE_URL)).content
+        assert api.post("script_tags.json", TAG).json()["script_tag"]["id"] > gone
+        call_command("check_contents", stdout=StringIO())
+        call_command("reconcile", stdout=StringIO())
+
+    assert shown in source.files().values()
+    # The comparison notices what differs.
+    differing = {name for name, rows in restored.rows().items() if rows != before[name]}
+    assert {"content_scripttag", "events_event"} <= differing
+
+    # What cannot be made or restored is refused, and changes nothing.
+    make, put_back, here = command("Backups", backup), command("Restoring", backup), restored.rows()
+    archive = backup / "files.tar"
+    assert oct(backup.stat().st_mode)[-3:] == "700"
+    assert run(make, source, fails=True) == f"CommandError: {backup} is there already.\n"
+    assert "The database is not empty" in run(put_back, restored, fails=True)
+    assert "is undamaged" in run([*make, "--check"], source)
+    archive.write_bytes(archive.read_bytes()[:-1] + b"x")
+    assert "is damaged" in run([*make, "--check"], source, fails=True)
+    assert "is damaged" in run(put_back, restored, fails=True)
+    archive.unlink()
+    assert f"{archive} is missing" in run(put_back, restored, fails=True)
+    (backup / "manifest.json").write_text("{}")
+    assert "cannot be read" in run(put_back, restored, fails=True)
+    assert restored.rows() == here

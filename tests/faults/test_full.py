@@ -1,0 +1,119 @@
+"""No room below the database, and none for the log.
+
+Rule: reliability, F5.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from apps.content.models import Blog
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories
+from tests.client.conftest import Server, database_url
+from tests.conftest import ApiClient
+from tests.faults.conftest import Sql
+from tests.faults.test_processes import TAG, Caller
+
+BLOG = {"blog": {"title": "News", "metafields": [{"namespace": "n", "key": "k", "type": "json", "value": "{}"}]}}
+LARGE = {"product": {"title": "x", "body_html": "x" * 400_000}}
+
+
+@pytest.fixture
+def full(db: None, from_elsewhere: Sql) -> Iterator[Callable[[], None]]:
+    """The database has no room from now on; what it answers gives the room back.
+
+    SQLite is held to the pages that it has. Of PostgreSQL the refusal is that of a full disk, at the first event: a
+    real one would be the disk of all who use the server.
+    """
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            # What was deleted before left room in the file.
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA page_count")
+            cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0]}")
+
+        def free() -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA max_page_count = 1073741823")
+    else:
+        from_elsewhere(
+            """
+            CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+            CREATE TRIGGER no_room BEFORE INSERT ON events_event FOR EACH ROW EXECUTE FUNCTION no_room();
+            """
+        )
+
+        def free() -> None:
+            from_elsewhere("DROP FUNCTION IF EXISTS no_room CASCADE")
+
+    yield free
+    free()
+
+
+def counted(shop: Shop) -> tuple[int, ...]:
+    with connection.cursor() as cursor:
+        tables = ("catalog_product", "content_blog", "metafields_metafield", "events_event", "api_idempotencykey")
+        return tuple(cursor.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
+
+
+def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
+    shop: Shop, request: pytest.FixtureRequest
+) -> None:
+    installation = factories.make_installation(shop)
+    api = ApiClient(factories.make_token(installation), installation)
+    assert api.get("shop.json").status_code == 200
+    before = counted(shop)
+    free = request.getfixturevalue("full")
+
+    answers = [api.post("products.json", LARGE, idempotency_key="k") for _ in range(2)]
+    if connection.vendor == "postgresql":
+        answers.append(api.post("blogs.json", BLOG))
+
+    for answer in answers:
+        assert (answer.status_code, answer.json()) == (503, {"errors": "Service Unavailable"})
+        assert float(answer["Retry-After"]) > 0
+    assert counted(shop) == before
+    assert api.get("products.json").status_code == 200
+    free()
+    again = api.post("products.json", LARGE, idempotency_key="k")
+    assert (again.status_code, "Idempotent-Replayed" in again) == (201, False)
+    assert api.post("blogs.json", BLOG).status_code == 201
+    with shop_scope(shop):
+        assert Blog.objects.count() == 1
+        assert Event.objects.filter(topic="products/create").count() == 1
+
+
+class Mute(Server):
+    """Web processes whose log goes to a disk without room."""
+
+    def start(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        with Path("/dev/full").open("w") as full:
+            return subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                cwd=settings.BASE_DIR,
+                env={**self.env, "BACKOFFICE_LOG_LEVEL": "DEBUG"},
+                stdout=full,
+                stderr=full,
+            )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_log_that_cannot_be_written_takes_no_request_down(shop: Shop, tmp_path: Path) -> None:
+    server = Mute(database_url(), tmp_path)
+    try:
+        server.wait()
+        call = Caller(server, shop)
+        asked = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/1x.json", None)] * 2
+        assert [call(path, body).status for path, body in asked] == [200, 201, 404] * 2
+    finally:
+        server.stop()

@@ -1,0 +1,211 @@
+"""A migration of many rows, as CONTRIBUTING prescribes it, while processes of the release before serve.
+
+Rule: reliability, F14. A few thousand rows on every run, a hundred thousand with ``make soak``; ``SOAK_ROWS`` says
+otherwise.
+"""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, migrations, models, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from apps.customers.models import Customer
+from apps.ground.indexes import AddIndexBeside
+from apps.ground.tenancy import every_shop
+from apps.shops.models import Shop
+from benchmarks.data import fill_customers
+from tests import factories
+from tests.client.conftest import Server, database_url
+from tests.machine import soaked
+from tests.schema_changes import unsafe
+from tests.soak.calls import Call, Caller, Fates
+
+pytestmark = pytest.mark.slow
+
+TABLE = "customers_customer"
+SOAK_ROWS = int(os.environ.get("SOAK_ROWS") or soaked(100_000))
+BATCH = 1_000
+CALLERS = 3
+HELD_SECONDS = 5
+FILL = f"UPDATE {TABLE} SET points = id %% 7 WHERE id > %s AND id <= %s AND points IS NULL"
+
+Operations = list[Any]
+
+
+def fill_by_batches(apps: Any, schema_editor: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT max(id) FROM {TABLE}")
+        (newest,) = cursor.fetchone()
+        for after in range(0, newest, BATCH):
+            with transaction.atomic():
+                cursor.execute(FILL, [after, after + BATCH])
+
+
+def fill_at_once(apps: Any, schema_editor: Any) -> None:
+    """All rows, in the transaction that changed their table; as long as it takes where there are very many."""
+    with connection.cursor() as cursor:
+        cursor.execute(FILL, [0, 2**62])
+    time.sleep(HELD_SECONDS)
+
+
+ADD = migrations.AddField("customer", "points", models.IntegerField(null=True))
+INDEX = AddIndexBeside("customer", models.Index(fields=["shop", "points"], name="tests_customer_points"))
+AS_PRESCRIBED: list[tuple[Operations, bool]] = [
+    ([ADD], True),
+    ([migrations.RunPython(fill_by_batches, migrations.RunPython.noop)], False),
+    ([INDEX], False),
+]
+ALL_AT_ONCE: list[tuple[Operations, bool]] = [
+    ([ADD, migrations.RunPython(fill_at_once, migrations.RunPython.noop)], True)
+]
+
+
+@contextmanager
+def release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Migration]]:
+    """The next release: it has these migrations besides. Behind the block the database is that of ours again."""
+    newest = max(name for app, name in MigrationLoader(None).disk_migrations if app == "customers")
+    made, before = [], newest
+    with pytest.MonkeyPatch.context() as patch:
+        for number, (operations, atomic) in enumerate(steps, start=9001):
+            name = f"{number}_step"
+            body = {"dependencies": [("customers", before)], "operations": operations, "atomic": atomic}
+            kind = type("Migration", (migrations.Migration,), body)
+            made.append(kind(name, "customers"))
+            before = name
+        build = MigrationLoader.load_disk
+
+        def load(loader: MigrationLoader) -> None:
+            build(loader)
+            for migration in made:
+                loader.disk_migrations["customers", migration.name] = migration
+
+        patch.setattr(MigrationLoader, "load_disk", load)
+        try:
+            yield made
+        finally:
+            call_command("migrate", "customers", newest, verbosity=0, interactive=False)
+
+
+class Traffic:
+    """Callers who read and write customers without a pause, until they are told to stop."""
+
+    def __init__(self, server: Server, token: str, ids: range) -> None:
+        self.fates = Fates()
+        self.notes: dict[int, str] = {}
+        self._server, self._token, self._ids = server, token, ids
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._call, args=(place,)) for place in range(CALLERS)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _call(self, place: int) -> None:
+        """Each changes customers of its own, so that it knows what they must say in the end."""
+        caller, chance = Caller(self._server.port, self._token, self.fates), random.Random(place)
+        while not self._over.is_set():
+            pk = chance.choice(self._ids[place::CALLERS])
+            note = f"{chance.getrandbits(60):x}"
+            caller.call(Call("GET", f"customers.json?since_id={pk}&limit=20"))
+            caller.call(Call("POST", "customers.json", {"customer": {"email": f"{note}@example.com"}}))
+            if caller.call(Call("PUT", f"customers/{pk}.json", {"customer": {"note": note}})) == 200:
+                self.notes[pk] = note
+        caller.close()
+
+
+@pytest.fixture
+def server(db: None, tmp_path: Path) -> Iterator[Server]:
+    """Web processes of the release before, on the test's database."""
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform")
+    server.wait()
+    yield server
+    server.stop()
+
+
+def filled(shop: Shop, rows: int) -> range:
+    """The ids of the customers, so many, that the shop has now."""
+    with every_shop():
+        first = (Customer.objects.order_by("pk").values_list("pk", flat=True).last() or 0) + 1
+        fill_customers(shop.pk, first, first + rows - 1)
+    return range(first, first + rows)
+
+
+def points() -> dict[int, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, points FROM {TABLE}")
+        return dict(cursor.fetchall())
+
+
+@pytest.mark.django_db
+def test_the_migrations_of_these_tests_are_as_they_say() -> None:
+    def judged(steps: list[tuple[Operations, bool]]) -> list[str]:
+        with release(steps) as made:
+            loader = MigrationLoader(None)
+            return [
+                reason
+                for each in made
+                for reason in unsafe(each, loader.project_state((each.app_label, each.name), at_end=False))
+            ]
+
+    assert (judged(AS_PRESCRIBED), len(judged(ALL_AT_ONCE))) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(3_000, id="small"),
+        pytest.param(SOAK_ROWS, id="large", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
+    ],
+)
+def test_a_migration_as_prescribed_fails_no_request(
+    server: Server, shop: Shop, capsys: pytest.CaptureFixture[str], rows: int
+) -> None:
+    token = factories.make_token(factories.make_installation(shop))
+    ids = filled(shop, rows)
+    with release(AS_PRESCRIBED), Traffic(server, token, ids) as traffic:
+        time.sleep(0.5)
+        before = sum(traffic.fates.statuses.values())
+        began = time.monotonic()
+        call_command("migrate", "customers", verbosity=0, interactive=False)
+        took = time.monotonic() - began
+        during = sum(traffic.fates.statuses.values()) - before
+        time.sleep(0.5)
+        found = points()
+
+    with capsys.disabled():
+        slowest = max(traffic.fates.seconds)
+        print(f"\n{rows} rows in {took:.1f} s, {during} answers meanwhile, the slowest {slowest:.2f} s")  # noqa: T201
+    assert during > 5
+    assert set(traffic.fates.statuses) == {200, 201}
+    assert {pk: found[pk] for pk in ids} == {pk: pk % 7 for pk in ids}
+    with every_shop():
+        stored = dict(Customer.objects.filter(pk__in=traffic.notes).values_list("pk", "note"))
+    assert stored == traffic.notes
+    with every_shop():
+        made = Customer.objects.filter(shop=shop, pk__gte=ids.stop).count()
+    assert made == traffic.fates.statuses[201]
+
+
+@pytest.mark.postgres
+def test_rows_that_are_filled_while_the_table_is_locked_fail_requests(server: Server, shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(shop))
+    with release(ALL_AT_ONCE), Traffic(server, token, filled(shop, 100)) as traffic:
+        time.sleep(0.3)
+        call_command("migrate", "customers", verbosity=0, interactive=False)
+
+    assert traffic.fates.statuses[503] > 0

@@ -1,0 +1,157 @@
+"""The network between a web process and its database, cache and broker: late, cut, silent, narrow.
+
+Rule: reliability, F7.
+"""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from django.db import connection
+
+from apps.ground.deadlines import GRACE_SECONDS
+from apps.shops.models import Shop
+from tests import parts
+from tests.client.conftest import Server, database_url
+from tests.faults.proxy import Fault, Proxy
+from tests.faults.test_processes import TAG, Answer, Caller, Start, start  # noqa: F401 - a fixture
+from tests.machine import patience
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+THREADS = 2
+STATEMENT_SECONDS = 3
+# A request asks the database a handful of things, and waits for one of them at most; then comes what the machine needs.
+LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
+
+
+@pytest.fixture
+def database() -> Iterator[Proxy]:
+    """The way to the test's database."""
+    with Proxy(int(connection.settings_dict["PORT"] or 5432)).running() as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def redis() -> Iterator[Proxy]:
+    """The way to Redis."""
+    url = parts.need("Redis", parts.redis_url())
+    with Proxy(urlsplit(url).port or 6379).running() as proxy:
+        yield proxy
+
+
+def through(proxy: Proxy, url: str) -> str:
+    """The address of a service behind a proxy."""
+    whole = urlsplit(url)
+    login = f"{whole.netloc.rpartition('@')[0]}@" if "@" in whole.netloc else ""
+    return whole._replace(netloc=f"{login}127.0.0.1:{proxy.port}").geturl()
+
+
+def probe(server: Server, path: str) -> Answer:
+    began = time.monotonic()
+    try:
+        with urlopen(f"{server.url}{path}", timeout=60) as response:
+            return Answer(response.status, time.monotonic() - began, response.headers)
+    except HTTPError as error:
+        return Answer(error.code, time.monotonic() - began, error.headers)
+
+
+def recovers(call: Caller) -> bool:
+    """Whether a read and a write are served again within some seconds."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if (call("script_tags.json").status, call("script_tags.json", TAG).status) == (200, 201):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
+def test_no_thread_waits_for_a_database_beyond_its_limit(
+    start: Start,  # noqa: F811
+    shop: Shop,
+    database: Proxy,
+    fault: Fault,
+) -> None:
+    server = start(
+        through(database, database_url()),
+        WEB_THREADS=str(THREADS),
+        BACKOFFICE_STATEMENT_TIMEOUT_MS=str(STATEMENT_SECONDS * 1000),
+    )
+    call = Caller(server, shop)
+    assert {call("script_tags.json").status for _ in range(4)} == {200}
+    database.suffer(fault)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        asked = [pool.submit(call, "script_tags.json") for _ in range(THREADS)]
+        time.sleep(0.5)
+        alive = probe(server, "/healthz")
+        answers = [each.result() for each in asked]
+    ready = probe(server, "/readyz")
+    database.heal()
+
+    assert alive.status == 200
+    assert alive.seconds < patience(2)
+    if fault in {Fault.RESET, Fault.SILENT}:
+        assert {answer.status for answer in answers} == {503}
+        assert all(answer.headers["Retry-After"] for answer in answers)
+        assert ready.status == 503
+    else:
+        assert {answer.status for answer in answers} <= {200, 503}
+    assert max(answer.seconds for answer in [*answers, ready]) < LIMIT_SECONDS
+    assert recovers(call)
+
+
+def test_without_the_limit_a_thread_waits_for_a_silent_database(
+    start: Start,  # noqa: F811
+    shop: Shop,
+    database: Proxy,
+) -> None:
+    """The control: the thread is held until the network itself says that the connection has gone."""
+    server = start(through(database, database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0")
+    call = Caller(server, shop)
+    assert call("script_tags.json").status == 200
+    database.suffer(Fault.SILENT)
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(call, "script_tags.json")
+        time.sleep(STATEMENT_SECONDS + GRACE_SECONDS + 3)
+        waits = not asked.done()
+        database.heal()
+        status = asked.result().status
+
+    assert waits
+    # The statement is tried once more, over a new connection.
+    assert status in {200, 503}
+    assert recovers(call)
+
+
+@pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
+def test_requests_are_served_whatever_becomes_of_cache_and_broker(
+    start: Start,  # noqa: F811
+    shop: Shop,
+    redis: Proxy,
+    fault: Fault,
+) -> None:
+    url = through(redis, parts.redis_url() or "")
+    server = start(WEB_THREADS=str(THREADS), CACHE_URL=url, BROKER_URL=url, BACKOFFICE_RATE_LIMIT="on")
+    call = Caller(server, shop)
+    assert call("script_tags.json", TAG).status == 201
+    redis.suffer(fault)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        asked = [pool.submit(call, "script_tags.json", body) for body in (None, TAG)]
+        time.sleep(0.2)
+        alive = probe(server, "/healthz")
+        answers = [each.result() for each in asked]
+    ready = probe(server, "/readyz")
+    redis.heal()
+
+    assert (alive.status, alive.seconds < patience(2)) == (200, True)
+    assert [answer.status for answer in answers] == [200, 201]
+    assert max(answer.seconds for answer in [*answers, ready]) < LIMIT_SECONDS
+    assert recovers(call)

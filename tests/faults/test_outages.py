@@ -1,0 +1,304 @@
+"""While the database does not serve, everybody is told to come again: 503 with Retry-After, never 500.
+
+Rule: reliability, F3, F4, M16.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from apps.api.requests import views
+from apps.content.models import Blog, ScriptTag
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import AccessToken, Shop
+from tests import factories
+from tests.conftest import ApiClient, ClientWith, Response
+from tests.faults.conftest import Sql, another_connection
+from tests.machine import patience
+from tests.panel.conftest import Panel
+from tests.panel.test_content import NO_METAFIELDS
+
+
+def tag(name: str = "a") -> dict[str, Any]:
+    return {"script_tag": {"src": f"https://a.example/{name}.js", "event": "onload"}}
+
+
+def tags(shop: Shop) -> list[int]:
+    with shop_scope(shop):
+        return list(ScriptTag.objects.values_list("pk", flat=True))
+
+
+def assert_comes_again(answer: Response) -> None:
+    assert answer.status_code == 503
+    assert float(answer["Retry-After"]) > 0
+
+
+@pytest.fixture
+def staff(shop: Shop) -> Panel:
+    """An account owner whose client takes the page of an error as a browser does."""
+    return Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
+
+
+def test_interface_tells_clients_to_come_again_where_the_database_refuses(
+    api: ApiClient, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue("refusing")
+
+    strange = api.http.get(api.path("script_tags.json"), headers={"Host": "unheard-of.example"})
+    answers = [api.get("script_tags.json"), api.post("script_tags.json", tag()), strange]
+    answers.append(api.post("script_tags.json", tag(), idempotency_key="k"))
+
+    for answer in answers:
+        assert_comes_again(answer)
+        assert answer.json() == {"errors": "Service Unavailable"}
+
+
+def test_pages_say_that_the_database_is_away(staff: Panel, shop: Shop, request: pytest.FixtureRequest) -> None:
+    public = Client(raise_request_exception=False)
+    home, blogs = staff.url(), staff.url("content_blog_changelist")
+    request.getfixturevalue("refusing")
+
+    answers = [staff.http.get(home), staff.http.get(blogs), staff.http.post(blogs, {})]
+    answers += [public.get(f"/storefront/{shop.handle}/theme.css"), staff.http.get("/accounts/profile/")]
+
+    for answer in answers[:3]:
+        assert_comes_again(answer)
+        assert "does not answer at the moment" in answer.text
+    assert all(answer.status_code in {404, 503} for answer in answers[3:])
+
+
+def test_a_database_that_came_back_is_used_at_once(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.close()
+    with monkeypatch.context() as patch:
+        patch.setitem(
+            connection.settings_dict, *{"sqlite": ("NAME", "/no/db"), "postgresql": ("PORT", "1")}[connection.vendor]
+        )
+        assert_comes_again(api.get("script_tags.json"))
+        connection.close()
+
+    assert api.get("script_tags.json").status_code == 200
+
+
+@pytest.mark.postgres
+def test_standby_that_may_only_be_read_takes_no_writes_and_serves_reads(api: ApiClient, staff: Panel) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    try:
+        assert_comes_again(api.post("script_tags.json", tag()))
+        assert_comes_again(staff.post("content_blog_add", title="x", commentable="no", **NO_METAFIELDS))
+        assert api.get("script_tags.json").status_code == 200
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever connects waits for a fifth of a second at most."""
+    connection.close()
+    with monkeypatch.context() as patch:
+        patch.setitem(connection.settings_dict["OPTIONS"], "options", "-c lock_timeout=200")
+        yield
+        connection.close()
+
+
+@pytest.mark.postgres
+def test_request_that_waits_too_long_for_a_lock_is_503(
+    api: ApiClient, staff: Panel, shop: Shop, request: pytest.FixtureRequest
+) -> None:
+    api.get("shop.json")
+    request.getfixturevalue("impatient")
+    with another_connection() as other:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE content_scripttag, content_blog IN ACCESS EXCLUSIVE MODE")
+        answers = [api.get("script_tags.json"), api.post("script_tags.json", tag(), idempotency_key="k")]
+        answers += [staff.get("content_blog_changelist"), api.get("blogs/count.json")]
+        served = [api.get("products.json"), staff.get("catalog_product_changelist")]
+
+    for answer in answers:
+        assert_comes_again(answer)
+    assert [answer.status_code for answer in served] == [200] * 2
+
+
+# --- readers ---
+
+
+@pytest.fixture
+def written_elsewhere(api: ApiClient, staff: Panel) -> Iterator[None]:
+    """Another process is in the middle of a write: of a row of each thing that requests keep of their own."""
+    with another_connection() as other:
+        other.execute("BEGIN" if connection.vendor == "postgresql" else "BEGIN IMMEDIATE")
+        for table in ("shops_accesstoken", "shops_shop", "staff_user", "usersessions_usersession"):
+            other.execute(f"UPDATE {table} SET id = id")
+        yield
+        other.execute("ROLLBACK")
+
+
+def test_readers_never_wait_for_a_writer(
+    api: ApiClient, staff: Panel, shop: Shop, request: pytest.FixtureRequest
+) -> None:
+    with every_shop():
+        AccessToken.objects.update(last_used_at=None)
+    home = staff.url()
+    request.getfixturevalue("written_elsewhere")
+    began = time.monotonic()
+
+    answers = [api.get("shop.json"), api.get("products.json"), staff.http.get(home)]
+
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert time.monotonic() - began < patience(2)
+    with every_shop():
+        assert AccessToken.objects.get(installation=api.installation).last_used_at is None
+
+
+def test_use_of_a_token_is_noted(api: ApiClient) -> None:
+    api.get("shop.json")
+
+    with every_shop():
+        assert AccessToken.objects.get(installation=api.installation).last_used_at is not None
+
+
+# --- what the database undoes ---
+
+
+@pytest.fixture
+def undoes(from_elsewhere: Sql) -> Iterator[None]:
+    """The first commit that holds a new script tag or blog fails as a serialization does; ``gone`` says how many do."""
+    from_elsewhere(
+        """
+        CREATE SEQUENCE undone;
+        CREATE TABLE undone_times (count int);
+        INSERT INTO undone_times VALUES (1);
+        CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('undone') <= (SELECT count FROM undone_times) THEN
+                RAISE EXCEPTION 'could not serialize access' USING ERRCODE = '40001';
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON content_scripttag DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION undo();
+        CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON content_blog DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION undo();
+        """
+    )
+    yield
+    from_elsewhere("DROP FUNCTION undo CASCADE; DROP SEQUENCE undone; DROP TABLE undone_times;")
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("undoes")
+@pytest.mark.parametrize("headers", [{}, {"idempotency_key": "k"}], ids=["plain", "with a key"])
+def test_commit_that_fails_once_is_done_again(api: ApiClient, shop: Shop, headers: dict[str, str]) -> None:
+    answer = api.post("script_tags.json", tag(), **headers)
+
+    assert answer.status_code == 201
+    assert tags(shop) == [answer.json()["script_tag"]["id"]]
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("undoes")
+def test_commit_that_fails_again_and_again_is_503_and_leaves_nothing(
+    api: ApiClient, staff: Panel, shop: Shop, from_elsewhere: Sql
+) -> None:
+    from_elsewhere("UPDATE undone_times SET count = 100")
+
+    assert_comes_again(api.post("script_tags.json", tag(), idempotency_key="k"))
+    page = staff.post("content_blog_add", title="x", commentable="no", handle="", template_suffix="", **NO_METAFIELDS)
+    assert_comes_again(page)
+    from_elsewhere("UPDATE undone_times SET count = 0")
+    later = api.post("script_tags.json", tag(), idempotency_key="k")
+
+    assert later.status_code == 201
+    assert "Idempotent-Replayed" not in later
+    assert len(tags(shop)) == 1
+    with shop_scope(shop):
+        assert not Blog.objects.exists()
+
+
+@pytest.fixture
+def bait(from_elsewhere: Sql) -> Iterator[None]:
+    """A script tag called ``a`` takes two locks in one order, any other in the opposite one."""
+    from_elsewhere(
+        """
+        CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM pg_advisory_xact_lock(CASE WHEN NEW.src LIKE '%/a.js' THEN 1 ELSE 2 END);
+            PERFORM pg_sleep(0.5);
+            PERFORM pg_advisory_xact_lock(CASE WHEN NEW.src LIKE '%/a.js' THEN 2 ELSE 1 END);
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER bait BEFORE INSERT ON content_scripttag FOR EACH ROW EXECUTE FUNCTION bait();
+        """
+    )
+    yield
+    from_elsewhere("DROP FUNCTION bait CASCADE")
+
+
+@pytest.mark.postgres
+@pytest.mark.deadlocks(1)
+@pytest.mark.usefixtures("bait")
+@pytest.mark.race(control="test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again")
+def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: Shop) -> None:
+    assert posted_at_once(client_with) == [201, 201]
+    assert len(tags(shop)) == 2
+
+
+@pytest.mark.postgres
+@pytest.mark.deadlocks(1)
+@pytest.mark.usefixtures("bait")
+def test_without_another_attempt_one_of_two_in_a_deadlock_is_told_to_come_again(
+    client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control."""
+    monkeypatch.setattr(views, "is_undone", lambda _: False)
+
+    assert posted_at_once(client_with) == [201, 503]
+    assert len(tags(shop)) == 1
+
+
+def posted_at_once(client_with: ClientWith) -> list[int]:
+    """The statuses of two requests that take the bait's locks in opposite orders."""
+    api = client_with("write_script_tags")
+    answers: list[Response] = []
+
+    def post(name: str) -> None:
+        client = Client(headers={"X-Platform-Access-Token": api.token})
+        answers.append(
+            client.post(api.path("script_tags.json"), json.dumps(tag(name)), content_type="application/json")
+        )
+        connection.close()
+
+    threads = [threading.Thread(target=post, args=name) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    return sorted(answer.status_code for answer in answers)
+
+
+# --- a table that changes under running processes ---
+
+
+@pytest.mark.postgres
+def test_requests_survive_that_a_columns_type_changes(api: ApiClient, retype: Callable[[str], None]) -> None:
+    made = api.post("script_tags.json", tag()).json()["script_tag"]
+    path = f"script_tags/{made['id']}.json"
+    before = [api.get("script_tags.json"), api.get(path), api.put(path, tag("b"))]
+
+    retype("text")
+    after = [
+        api.get("script_tags.json", limit=250),
+        api.get(path),
+        api.put(path, tag("c")),
+        api.post("script_tags.json", tag("d")),
+    ]
+
+    assert [answer.status_code for answer in before] == [200] * 3
+    assert [answer.status_code for answer in after] == [200] * 3 + [201]

@@ -1,0 +1,234 @@
+"""Real web processes on a database that is locked, pooled, or changed under them; and processes that are killed.
+
+Rule: reliability, F4, M5.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from django.db import connection
+
+from apps.content.models import ScriptTag
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories, parts
+from tests.client.conftest import Server, database_url, free_port
+from tests.faults.conftest import Sql, another_connection
+
+pytestmark = pytest.mark.slow
+
+TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
+LOCKED_SECONDS = 12
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server said, and after how many seconds."""
+
+    status: int
+    seconds: float
+    headers: Any
+
+
+class Caller:
+    """Calls the interface of a running server with one token."""
+
+    def __init__(self, server: Server, shop: Shop) -> None:
+        self.server, self.shop = server, shop
+        self.token = factories.make_token(factories.make_installation(shop))
+
+    def __call__(self, path: str, body: Any = None, **headers: str) -> Answer:
+        request = Request(
+            f"{self.server.url}/admin/api/2026-07/{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"X-Shopify-Access-Token": self.token, "Content-Type": "application/json", **headers},
+        )
+        began = time.monotonic()
+        try:
+            with urlopen(request, timeout=60) as response:
+                response.read()
+                return Answer(response.status, time.monotonic() - began, response.headers)
+        except HTTPError as error:
+            return Answer(error.code, time.monotonic() - began, error.headers)
+
+
+Start = Callable[..., Server]
+
+
+@pytest.fixture
+def start(db: None, tmp_path: Path) -> Iterator[Start]:
+    """Starts web processes on the test's database."""
+    running: list[Server] = []
+
+    def make(url: str = "", **env: str) -> Server:
+        server = Server(url or database_url(), tmp_path, **env)
+        running.append(server)
+        server.wait()
+        return server
+
+    yield make
+    for server in running:
+        server.stop()
+
+
+def tags(shop: Shop) -> int:
+    with shop_scope(shop):
+        return ScriptTag.objects.count()
+
+
+def lock_for_a_while(statement: str, ready: threading.Event) -> None:
+    with another_connection() as other:
+        other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
+        other.execute(statement)
+        ready.set()
+        time.sleep(LOCKED_SECONDS)
+        other.execute("ROLLBACK")
+
+
+def test_one_locked_table_holds_no_other_route(start: Start, shop: Shop) -> None:
+    """Eight clients keep asking for what is locked, by two processes of four threads; two ask for something else."""
+    call = Caller(start(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
+    wanted = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
+    assert [call(path).status for path in wanted for _ in range(4)] == [200] * 8
+    ready, over = threading.Event(), threading.Event()
+    statement = "SELECT 1" if connection.vendor == "sqlite" else "LOCK TABLE content_scripttag IN ACCESS EXCLUSIVE MODE"
+    locker = threading.Thread(target=lock_for_a_while, args=(statement, ready))
+
+    def ask(path: str) -> list[Answer]:
+        answers = []
+        while not over.is_set():
+            answers.append(call(path, wanted[path]))
+            time.sleep(0.05)
+        return answers
+
+    locker.start()
+    ready.wait(30)
+    with ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(ask, path) for path in ["script_tags.json"] * 8 + ["products.json"] * 2]
+        time.sleep(LOCKED_SECONDS - 1)
+        over.set()
+        locked = [answer for future in asked[:8] for answer in future.result()]
+        served = [answer for future in asked[8:] for answer in future.result()]
+    locker.join()
+
+    refused = [answer for answer in locked if answer.status == 503]
+    assert {answer.status for answer in locked} <= {503, 200, 201}
+    assert len(refused) >= 8
+    assert all(answer.headers["Retry-After"] for answer in refused)
+    assert max(answer.seconds for answer in refused) < LOCKED_SECONDS - 1
+    assert {answer.status for answer in served} == {200}
+    assert max(answer.seconds for answer in served) < LOCKED_SECONDS - 1
+    assert call("script_tags.json").status == 200
+
+
+@pytest.fixture
+def slow_inserts(from_elsewhere: Sql) -> Iterator[None]:
+    """The insert of a script tag takes two seconds."""
+    from_elsewhere(
+        """
+        CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
+        CREATE TRIGGER slow AFTER INSERT ON content_scripttag FOR EACH ROW EXECUTE FUNCTION slow();
+        """
+    )
+    yield
+    from_elsewhere("DROP FUNCTION slow CASCADE")
+
+
+def kill(server: Server) -> None:
+    """End the web processes as a crash would, in the middle of whatever they do."""
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    for pid in (server.process.pid, *map(int, children)):
+        os.kill(pid, signal.SIGKILL)
+    server.process.wait(30)
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("slow_inserts")
+def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, shop: Shop) -> None:
+    server = start()
+    call = Caller(server, shop)
+    headers = {"Idempotency-Key": "order-7"}
+    lost: list[Any] = []
+
+    def post() -> None:
+        try:
+            lost.append(call("script_tags.json", TAG, **headers))
+        except OSError as error:
+            lost.append(error)
+
+    thread = threading.Thread(target=post)
+    thread.start()
+    time.sleep(1)
+    kill(server)
+    thread.join()
+    call.server = start()
+    again = call("script_tags.json", TAG, **headers)
+    replayed = call("script_tags.json", TAG, **headers)
+
+    assert isinstance(lost[0], OSError)
+    assert (again.status, again.headers["Idempotent-Replayed"]) == (201, None)
+    assert (replayed.status, replayed.headers["Idempotent-Replayed"]) == (201, "true")
+    assert tags(shop) == 1
+
+
+@pytest.fixture
+def pooled(tmp_path: Path) -> Iterator[str]:
+    """The URL of the test's database behind PgBouncer in transaction mode, with two sessions for everybody."""
+    program = parts.need("PgBouncer", parts.pgbouncer())
+    values, port = connection.settings_dict, free_port()
+    login = f"user={values['USER']}" + (f" password={values['PASSWORD']}" if values["PASSWORD"] else "")
+    (tmp_path / "pgbouncer.ini").write_text(
+        f"""
+        [databases]
+        pooled = host={values["HOST"]} port={values["PORT"] or 5432} dbname={values["NAME"]} {login}
+        [pgbouncer]
+        listen_addr = 127.0.0.1
+        listen_port = {port}
+        unix_socket_dir =
+        auth_type = any
+        pool_mode = transaction
+        default_pool_size = 2
+        """
+    )
+    # It does not run as root.
+    user = ["-u", "nobody"] if os.getuid() == 0 else []
+    process = subprocess.Popen([program, "-q", *user, str(tmp_path / "pgbouncer.ini")])
+    time.sleep(1)
+    yield f"postgres://x@127.0.0.1:{port}/pooled"
+    process.terminate()
+    process.wait(30)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("pooler", [False, True], ids=["direct", "pooled"])
+def test_requests_survive_a_changed_column_with_and_without_a_pooler(
+    start: Start, shop: Shop, retype: Callable[[str], None], request: pytest.FixtureRequest, pooler: bool
+) -> None:
+    url = request.getfixturevalue("pooled") if pooler else ""
+    call = Caller(start(url, BACKOFFICE_DATABASE_POOLER="on" if pooler else "off"), shop)
+
+    def many() -> set[int]:
+        works = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/count.json", None)] * 8
+        with ThreadPoolExecutor(6) as pool:
+            return {answer.status for answer in pool.map(lambda work: call(*work), works)}
+
+    before = many()
+    retype("text")
+    after = many()
+    retype("varchar(255)")
+
+    assert before == after == many() == {200, 201}
+    assert tags(shop) == 24

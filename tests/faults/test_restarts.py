@@ -1,0 +1,107 @@
+"""The database restarts under load: who comes meanwhile is told to come again, and what was answered is there.
+
+Rule: reliability, F3.
+"""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from apps.shops.models import Shop
+from tests.client.conftest import database_url
+from tests.faults.clusters import Cluster, own_cluster
+from tests.faults.test_processes import Answer, Caller, Start, start  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+RECOVERED_SECONDS = 10
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with own_cluster() as cluster:
+        yield cluster
+
+
+def copy(source: str, target: str) -> None:
+    """All that a database holds, into an empty one."""
+    dump = subprocess.run(["pg_dump", "--no-owner", source], check=True, stdout=subprocess.PIPE)
+    subprocess.run(
+        ["psql", "-q", "-v", "ON_ERROR_STOP=1", target], input=dump.stdout, check=True, stdout=subprocess.DEVNULL
+    )
+
+
+class Writers:
+    """Callers who write one script tag after the other, and note what they were answered."""
+
+    def __init__(self, call: Caller, count: int) -> None:
+        self.answers: list[tuple[str, Answer]] = []
+        self._call = call
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _write(self, number: int) -> None:
+        written = 0
+        while not self._over.is_set():
+            written += 1
+            src = f"https://a.example/{number}-{written}.js"
+            tag = {"script_tag": {"src": src, "event": "onload"}}
+            self.answers.append((src, self._call("script_tags.json", tag)))
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def statuses(self, since: int = 0) -> list[int]:
+        return [answer.status for _, answer in self.answers[since:]]
+
+
+def wait_for_success(writers: Writers, since: int) -> float:
+    began = time.monotonic()
+    while 201 not in writers.statuses(since):
+        assert time.monotonic() - began < RECOVERED_SECONDS
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def test_a_restart_under_load_refuses_some_and_loses_nothing(
+    start: Start,  # noqa: F811
+    shop: Shop,
+    cluster: Cluster,
+) -> None:
+    token = Caller(None, shop).token  # type: ignore[arg-type]
+    copy(database_url(), cluster.url)
+    call = Caller(start(cluster.url, WEB_THREADS="4"), shop)
+    call.token = token
+    writers = Writers(call, 4)
+    try:
+        wait_for_success(writers, 0)
+        for how in ("fast", "immediate"):
+            cluster.stop(how)
+            refused = len(writers.answers)
+            time.sleep(1)
+            cluster.start()
+            wait_for_success(writers, len(writers.answers))
+            assert 503 in writers.statuses(refused)
+    finally:
+        writers.stop()
+
+    refusals = [answer for _, answer in writers.answers if answer.status != 201]
+    assert {answer.status for answer in refusals} == {503}
+    assert all(answer.headers["Retry-After"] for answer in refusals)
+    with psycopg.connect(cluster.url) as other:
+        stored = {src for (src,) in other.execute("SELECT src FROM content_scripttag")}
+        events = other.execute("SELECT count(*) FROM events_event WHERE topic = 'script_tags/create'").fetchone()
+    acknowledged = {src for src, answer in writers.answers if answer.status == 201}
+    assert len(acknowledged) > 20
+    assert acknowledged <= stored
+    # A write whose answer was lost on its way is whole, too.
+    assert events == (len(stored),)

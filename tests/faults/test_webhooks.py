@@ -1,0 +1,253 @@
+"""Real dispatchers that are killed, stopped, cut off and told to end: nothing is lost, what comes twice is the same.
+
+Rule: reliability, W10, W12; design of webhooks, "Targets and faults". ``WEBHOOK_EVENTS`` says how many events the long
+one has.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.conf import settings as project
+from django.db import connection
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.catcher import Behaviour, Catcher
+from apps.webhooks.models import Attempt, Delivery, Pending
+from tests import factories
+from tests.client.conftest import database_url
+from tests.faults.conftest import Sql
+from tests.faults.proxy import Fault, Proxy
+from tests.machine import patience, soaked
+from tests.webhooks.worlds import happen, subscribe, until
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+Process = subprocess.Popen[bytes]
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def installation(shop: Shop, settings: Any) -> Installation:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+@pytest.fixture
+def start(db: None, tmp_path: Path) -> Iterator[Start]:
+    """Starts dispatchers on the test's database, or on what stands in front of it."""
+    running: list[Process] = []
+
+    def make(url: str = "") -> Process:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": url or database_url(),
+            "BACKOFFICE_DATA_DIR": str(tmp_path),
+            "BACKOFFICE_SECRET_KEY": project.SECRET_KEY,
+            "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
+        }
+        running.append(
+            subprocess.Popen([sys.executable, "manage.py", "run_webhooks"], cwd=project.BASE_DIR, env=environment)
+        )
+        return running[-1]
+
+    yield make
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+        process.wait()
+
+
+def states(shop: Shop) -> Counter[str]:
+    with shop_scope(shop):
+        return Counter(Delivery.objects.values_list("state", flat=True))
+
+
+def let_leases_end(shop: Shop) -> None:
+    """Half a minute later, as far as the database can tell."""
+    with shop_scope(shop):
+        Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def keys(shop: Shop) -> set[str]:
+    with shop_scope(shop):
+        return {str(key) for key in Delivery.objects.values_list("key", flat=True)}
+
+
+def assert_all_arrived(shop: Shop, catcher: Catcher, *, twice: int) -> None:
+    """Each delivery came, what came more often is byte for byte the same, and no more did than were under way."""
+    bodies: dict[str, set[bytes]] = {}
+    for each in catcher.caught:
+        bodies.setdefault(each.header("-Webhook-Id"), set()).add(each.body)
+    assert bodies.keys() == keys(shop)
+    assert all(len(found) == 1 for found in bodies.values())
+    assert len(catcher.caught) - len(bodies) <= twice
+    with shop_scope(shop):
+        assert not Pending.objects.exists()
+
+
+def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
+    shop: Shop, installation: Installation, start: Start
+) -> None:
+    """The receiver has read the bodies; the dispatcher dies before it can write that down."""
+    with Catcher(behaviour=Behaviour(hang=1.5)) as catcher:
+        subscribe(installation, catcher.url)
+        first = start()
+        happen(shop, 10)
+        catcher.wait_for(2, seconds=30)
+        first.kill()
+        first.wait()
+        assert states(shop)["leased"] >= 2
+        catcher.behaviour = Behaviour()
+        let_leases_end(shop)
+        start()
+        until(lambda: states(shop), lambda found: found == {"done": 10}, seconds=40)
+        assert_all_arrived(shop, catcher, twice=10)
+
+
+def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing(
+    shop: Shop, installation: Installation, start: Start
+) -> None:
+    with Catcher(behaviour=Behaviour(hang=2)) as catcher:
+        subscribe(installation, catcher.url)
+        frozen = start()
+        happen(shop, 2)
+        catcher.wait_for(2, seconds=30)
+        frozen.send_signal(signal.SIGSTOP)
+        catcher.behaviour = Behaviour()
+        let_leases_end(shop)
+        start()
+        until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
+        with shop_scope(shop):
+            before = list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at"))
+        frozen.send_signal(signal.SIGCONT)
+        with every_shop():
+            fenced = until(lambda: Attempt.objects.filter(shop=shop, fenced=True).count(), lambda n: n == 2, seconds=20)
+        with shop_scope(shop):
+            assert list(Delivery.objects.order_by("pk").values_list("state", "attempts", "finished_at")) == before
+        assert fenced == 2
+        assert_all_arrived(shop, catcher, twice=2)
+
+
+def test_a_dispatcher_that_is_told_to_end_finishes_what_is_under_way(
+    shop: Shop, installation: Installation, start: Start
+) -> None:
+    with Catcher(behaviour=Behaviour(hang=2)) as catcher:
+        subscribe(installation, catcher.url)
+        process = start()
+        happen(shop, 20)
+        catcher.wait_for(2, seconds=30)
+        began = time.monotonic()
+        process.terminate()
+        assert process.wait(timeout=15) == 0
+        assert time.monotonic() - began < patience(11)
+        found = states(shop)
+
+    assert found["leased"] == 0
+    assert found["done"] >= 2
+    assert found["done"] + found["due"] == 20 or found["due"] == 0
+
+
+def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_only(
+    shop: Shop, installation: Installation, start: Start
+) -> None:
+    port = int(connection.settings_dict["PORT"] or 5432)
+    with Proxy(port).running() as proxy, Catcher(behaviour=Behaviour(hang=2)) as catcher:
+        parts = urlsplit(database_url())
+        at_proxy = parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}"))
+        subscribe(installation, catcher.url)
+        start(urlunsplit(at_proxy))
+        happen(shop, 2)
+        catcher.wait_for(2, seconds=30)
+        proxy.suffer(Fault.RESET)
+        time.sleep(4)
+        proxy.suffer(Fault.NONE)
+        until(lambda: states(shop), lambda found: found == {"done": 2}, seconds=40)
+        happen(shop, 20)
+        catcher.behaviour = Behaviour()
+        until(lambda: states(shop), lambda found: found == {"done": 22}, seconds=40)
+        assert_all_arrived(shop, catcher, twice=2)
+
+
+def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installation, start: Start) -> None:
+    with Catcher(behaviour=Behaviour(hang=60)) as dead, Catcher() as well:
+        subscribe(installation, dead.url)
+        subscribe(installation, well.url)
+        start()
+        happen(shop, 200)
+        with every_shop():
+            healthy = Delivery.objects.filter(shop=shop, endpoint__uri=well.url)
+            until(lambda: healthy.filter(state="done").count(), lambda count: count == 200, seconds=60)
+            delays = sorted(
+                (first - made).total_seconds()
+                for made, first in healthy.values_list("created_at", "first_attempt_at")
+                if first
+            )
+            tried = Attempt.objects.filter(shop=shop, delivery__endpoint__uri=dead.url).count()
+
+    assert delays[int(0.95 * len(delays))] < 5
+    # The breaker opened after the first few, and uses up no attempts.
+    assert tried <= 15
+
+
+def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, start: Start) -> None:
+    with Catcher() as catcher:
+        subscribe(installation, catcher.url)
+        start()
+        start()
+        happen(shop, 300)
+        until(lambda: states(shop), lambda found: found == {"done": 300}, seconds=60)
+        assert_all_arrived(shop, catcher, twice=0)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_ten_thousand_events_arrive_whatever_is_killed_meanwhile(
+    shop: Shop, installation: Installation, start: Start, from_elsewhere: Sql
+) -> None:
+    """Dispatchers are killed, their sessions ended by the database, the network reset; the two sets are equal."""
+    total = int(os.environ.get("WEBHOOK_EVENTS") or soaked(10_000))
+    port = int(connection.settings_dict["PORT"] or 5432)
+    with Proxy(port).running() as proxy, Catcher([installation.app.api_secret]) as catcher:
+        parts = urlsplit(database_url())
+        url = urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}")))
+        subscribe(installation, catcher.url)
+        running = [start(url), start(url)]
+        rounds = 20
+        for number in range(rounds):
+            happen(shop, total // rounds, title=f"Round {number}")
+            if number % 4 == 1:
+                running[0].kill()
+                running[0].wait()
+                let_leases_end(shop)
+                running = [running[1], start(url)]
+            if number % 4 == 2:
+                from_elsewhere(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                    " AND pid <> pg_backend_pid() AND client_port IN (SELECT client_port FROM pg_stat_activity"
+                    " WHERE query LIKE '%webhooks_%' OR query LIKE 'LISTEN%')"
+                )
+                connection.close()
+            if number % 4 == 3:
+                proxy.suffer(Fault.RESET)
+                time.sleep(1)
+                proxy.suffer(Fault.NONE)
+        deadline = time.monotonic() + 600
+        while (found := states(shop)) != {"done": total} and time.monotonic() < deadline:
+            let_leases_end(shop) if found["leased"] > 100 else None
+            time.sleep(2)
+        assert states(shop) == {"done": total}
+        assert all(all(each.verified.values()) for each in catcher.caught)
+        assert_all_arrived(shop, catcher, twice=200 * rounds)

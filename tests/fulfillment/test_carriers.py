@@ -1,0 +1,54 @@
+"""Carriers, told by the numbers of their parcels."""
+
+import pytest
+
+from apps.fulfillment.domain import carriers
+from apps.fulfillment.domain.tracking import Tracking, completed
+
+
+@pytest.mark.parametrize(
+    ("number", "company"),
+    [
+        ("1Z5R89390357567127", "UPS"),
+        ("1z5r 8939 0357 5671 27", "UPS"),
+        ("9361289878700317633795", "USPS"),
+        ("RB123456785US", "USPS"),
+        ("986578788855", "FedEx"),
+        ("9611020987654312345672", "FedEx"),
+        ("0073938000549297", "Canada Post"),
+        ("RB123456785CA", "Canada Post"),
+        ("3318810025", "DHL"),
+        ("JJD0099999999123456", "DHL"),
+        ("1Z5R89390357567128", None),
+        ("9361289878700317633796", None),
+        ("RB123456786US", None),
+        ("986578788856", None),
+        ("3318810026", None),
+        ("hello", None),
+        ("", None),
+        ("١٢٣٤٥٦٧٨٩٠", None),
+    ],
+)
+def test_a_number_tells_its_carrier(number: str, company: str | None) -> None:
+    found = carriers.recognise(number)
+
+    assert (found and found.name) == company
+
+
+def test_every_changed_digit_is_noticed() -> None:
+    for number in ("1Z5R89390357567127", "9361289878700317633795", "986578788855", "3318810025"):
+        for place in range(len(number) - 6, len(number)):
+            other = number[:place] + str((int(number[place]) + 1) % 10) + number[place + 1 :]
+            assert carriers.recognise(other) is None, other
+
+
+def test_what_is_known_is_completed_and_what_is_said_stays() -> None:
+    ups = "https://www.ups.com/track?tracknum=1Z5R89390357567127"
+
+    assert completed({"number": "1Z5R89390357567127"}) == Tracking(("1Z5R89390357567127",), (ups,), "UPS")
+    assert completed({"number": "A 1", "company": "ups"}).urls == ("https://www.ups.com/track?tracknum=A%201",)
+    assert completed({"numbers": ["1", "2", "1"], "url": "https://x.example/", "company": "Van"}) == Tracking(
+        ("1", "2"), ("https://x.example/",), "Van"
+    )
+    assert completed({"number": "unknown"}) == Tracking(("unknown",), (), "")
+    assert completed({}) == Tracking()

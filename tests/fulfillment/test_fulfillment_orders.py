@@ -1,0 +1,349 @@
+"""Fulfillment orders over REST: each action with its answer, what it refuses, and what the tables of the wire say."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.domain import moving, reconciliation
+from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
+from apps.inventory.domain import stock
+from apps.inventory.models import Location
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.fulfillment.factories import make_fulfillment_order, make_service, put_into, route
+from tests.inventory.factories import make_location
+from tests.orders.factories import make_order, make_variant
+from tests.wire_tables import assert_fits
+
+ADDRESS = {
+    "first_name": "Ada",
+    "last_name": "Lovelace",
+    "address1": "1 Main Street",
+    "address2": "",
+    "city": "Ottawa",
+    "province": "Ontario",
+    "country": "Canada",
+    "zip": "K1A 0B1",
+    "phone": "555-0100",
+}
+PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 3}
+
+
+def do(api: ApiClient, row: FulfillmentOrder | int, action: str, body: Any = None, status: int = 200) -> dict[str, Any]:
+    pk = row if isinstance(row, int) else row.pk
+    answer = api.post(f"fulfillment_orders/{pk}/{action}.json", body)
+    assert answer.status_code == status, answer.content
+    return dict(answer.json())
+
+
+def units(shown: dict[str, Any] | None) -> list[int]:
+    return [line["fulfillable_quantity"] for line in shown["line_items"]] if shown else []
+
+
+def some(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
+    return {"fulfillment_order_line_items": [{"id": row.lines.get().pk, "quantity": quantity}]}
+
+
+def conserved() -> bool:
+    return [*reconciliation.units(), *reconciliation.sent()] == []
+
+
+@pytest.fixture
+def service_row(api: ApiClient, in_shop: Shop) -> FulfillmentOrder:
+    """Three mugs that the calling app's own service is to send."""
+    service = make_service(api.installation.app)
+    return make_fulfillment_order(service, lines=[PLAIN], shipping_address=ADDRESS, email="ada@example.com")
+
+
+def test_a_request_is_accepted_and_asked_back(api: ApiClient, service_row: FulfillmentOrder) -> None:
+    sent = do(
+        api, service_row, "fulfillment_request", {"fulfillment_request": {"message": "Soon", **some(service_row, 2)}}
+    )
+    assert units(sent["submitted_fulfillment_order"]) == [2]
+    assert units(sent["unsubmitted_fulfillment_order"]) == [1]
+    assert sent["original_fulfillment_order"]["id"] == sent["submitted_fulfillment_order"]["id"] == service_row.pk
+    said = sent["submitted_fulfillment_order"]["outgoing_requests"]
+    assert [(each["kind"], each["message"]) for each in said] == [("fulfillment_request", "Soon")]
+    accepted = do(api, service_row, "fulfillment_request/accept", {"fulfillment_request": {"message": "Yes"}})
+    assert accepted["fulfillment_order"]["status"] == "in_progress"
+
+    do(api, service_row, "cancellation_request", {"cancellation_request": {"message": "Wait"}})
+    ended = do(api, service_row, "cancellation_request/accept")["fulfillment_order"]
+
+    assert (ended["status"], ended["request_status"], units(ended)) == ("cancelled", "cancellation_accepted", [])
+    replacement = FulfillmentOrder.objects.order_by("pk").last()
+    assert replacement is not None
+    assert (replacement.status, replacement.request_status) == ("open", "unsubmitted")
+    assert replacement.lines.get().fulfillable_quantity == 2
+    answers = MerchantRequest.objects.order_by("pk").values_list("kind", "answer", "answer_message")
+    assert list(answers) == [("fulfillment_request", "accepted", "Yes"), ("cancellation_request", "accepted", "")]
+    topics = [name.split("/")[1] for name in Event.objects.order_by("pk").values_list("topic", flat=True)]
+    for name in ("split", "fulfillment_request_submitted", "cancellation_request_accepted"):
+        assert topics.count(name) == 1
+    assert conserved()
+
+
+def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: FulfillmentOrder) -> None:
+    do(api, service_row, "fulfillment_request")
+    line = service_row.lines.get().pk
+    foreign = {"fulfillment_request": {"line_items": [{"fulfillment_order_line_item_id": line + 1, "message": "?"}]}}
+    refused = do(api, service_row, "fulfillment_request/reject", foreign, status=422)
+    assert refused == {"errors": {"line_items.0.fulfillment_order_line_item_id": ["is invalid"]}}
+
+    body = {"reason": "other", "line_items": [{"fulfillment_order_line_item_id": line, "message": "None left"}]}
+    shown = do(api, service_row, "fulfillment_request/reject", {"fulfillment_request": body})["fulfillment_order"]
+
+    assert (shown["status"], shown["request_status"]) == ("open", "rejected")
+    assert MerchantRequest.objects.get().line_messages == [{"id": line, "message": "None left"}]
+    do(api, service_row, "fulfillment_request")
+
+
+def test_the_merchants_own_location_takes_no_requests(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+
+    said = do(api, row, "fulfillment_request", status=422)
+
+    expected = "request_fulfillment is not possible: the fulfillment order is open and its request unsubmitted, "
+    assert said == {"errors": {"base": [f"{expected}at a location of the merchant's"]}}
+
+
+def test_a_cancelled_one_is_replaced(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+
+    said = do(api, row, "cancel")
+
+    assert (said["fulfillment_order"]["status"], units(said["fulfillment_order"])) == ("closed", [])
+    replacement = said["replacement_fulfillment_order"]
+    assert (replacement["status"], units(replacement)) == ("open", [2])
+    assert do(api, row, "cancel", status=422)["errors"]["base"]
+    assert conserved()
+
+
+def test_what_a_service_does_not_finish_is_to_be_sent_by_somebody(
+    api: ApiClient, service_row: FulfillmentOrder
+) -> None:
+    put_into(service_row, "in_progress", "accepted")
+
+    shown = do(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})["fulfillment_order"]
+
+    assert (shown["status"], shown["request_status"]) == ("incomplete", "closed")
+    others = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()
+    assert (others.status, others.lines.get().fulfillable_quantity) == ("open", 3)
+    assert conserved()
+
+
+def test_units_wait_for_several_reasons(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order(lines=[PLAIN])
+    hold = {"reason": "incorrect_address", "reason_notes": "No street", **some(row, 1)}
+
+    shown = do(api, row, "hold", {"fulfillment_hold": hold})["fulfillment_order"]
+    do(api, row, "hold", {"fulfillment_hold": {"reason": "awaiting_payment"}})
+
+    assert (shown["status"], units(shown)) == ("on_hold", [1])
+    assert shown["fulfillment_holds"] == [{"reason": "incorrect_address", "reason_notes": "No street"}]
+    other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
+    assert (other.status, other.lines.get().fulfillable_quantity) == ("open", 2)
+    assert FulfillmentHold.objects.filter(fulfillment_order=row).count() == 2
+    released = do(api, row, "release_hold")["fulfillment_order"]
+    assert (released["status"], released["fulfillment_holds"]) == ("open", [])
+    assert conserved()
+
+
+def test_a_hold_needs_a_reason_of_the_list(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+
+    unknown = do(api, row, "hold", {"fulfillment_hold": {"reason": "mood"}}, status=422)
+    none = do(api, row, "hold", {"fulfillment_hold": {}}, status=422)
+    bare = do(api, row, "hold", {"reason": "other"}, status=400)
+
+    assert unknown == {"errors": {"reason": ["is not included in the list"]}}
+    assert none == {"errors": {"reason": ["can't be blank"]}}
+    assert bare == {"errors": {"fulfillment_hold": "Required parameter missing or invalid"}}
+
+
+def test_what_was_held_while_it_was_scheduled_is_scheduled_again(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order(status="scheduled")
+    do(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
+    assert do(api, row, "release_hold")["fulfillment_order"]["status"] == "scheduled"
+    do(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
+    FulfillmentOrder.objects.update(fulfill_at=timezone.now() - timedelta(hours=1))
+
+    assert do(api, row, "release_hold")["fulfillment_order"]["status"] == "open"
+
+
+def test_a_scheduled_one_is_rescheduled_and_opened(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order(status="scheduled")
+    past = {"fulfillment_order": {"new_fulfill_at": "2020-01-01"}}
+    assert do(api, row, "reschedule", past, status=422) == {"errors": {"new_fulfill_at": ["must be in the future"]}}
+
+    moved = do(api, row, "reschedule", {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}})
+    opened = do(api, row, "open")["fulfillment_order"]
+
+    assert moved["fulfillment_order"]["fulfill_at"].startswith("2031-03-02T")
+    assert opened["status"] == "open"
+    row.refresh_from_db()
+    assert row.fulfill_at is not None
+    assert row.fulfill_at <= timezone.now()
+
+
+def test_a_deadline_is_set_for_all_or_none(api: ApiClient, in_shop: Shop) -> None:
+    one, done = make_fulfillment_order(), make_fulfillment_order(status="closed")
+    path = "fulfillment_orders/set_fulfillment_orders_deadline.json"
+
+    def ask(*pks: int) -> Any:
+        body = {"fulfillment_order_ids": list(pks), "fulfillment_deadline": "2031-03-02T12:00:00Z"}
+        return api.post(path, body)
+
+    closed, unknown = ask(one.pk, done.pk), ask(one.pk, 1)
+    one.refresh_from_db()
+    before = one.fulfill_by
+    good = ask(one.pk)
+
+    assert (closed.status_code, unknown.status_code, good.status_code, good.json()) == (422, 422, 200, {})
+    assert unknown.json() == {"errors": {"fulfillment_order_ids": ["is invalid"]}}
+    one.refresh_from_db()
+    assert (before, str(one.fulfill_by)) == (None, "2031-03-02 12:00:00+00:00")
+
+
+def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_shop: Shop) -> None:
+    variant, cellar = make_variant(in_shop, stock=5), make_location(in_shop, name="Cellar")
+    stock.set_available(variant.inventory_item, cellar, 1, actor="system", at=timezone.now())
+    line = {"variant_id": variant.pk, "quantity": 3}
+    row = route(make_order(lines=[line], inventory_behaviour="decrement_obeying_policy"))[0]
+
+    said = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk, **some(row, 2)}})
+
+    assert units(said["moved_fulfillment_order"]) == [2]
+    assert said["moved_fulfillment_order"]["assigned_location_id"] == cellar.pk
+    assert said["remaining_fulfillment_order"]["id"] == said["original_fulfillment_order"]["id"] == row.pk
+    levels = variant.inventory_item.levels.order_by("location_id").values_list("available", flat=True)
+    assert list(levels) == [4, -1]
+    taken = row.order.line_items.get().taken_from
+    assert taken == {str(row.assigned_location_id): 1, str(cellar.pk): 2}
+    assert conserved()
+    # All of it comes back when the order is cancelled.
+    api.post(f"orders/{row.order_id}/cancel.json")
+    assert list(levels.all()) == [5, 1]
+
+
+def test_all_units_move(api: ApiClient, in_shop: Shop) -> None:
+    row, cellar = make_fulfillment_order(), make_location(in_shop, name="Cellar")
+
+    said = do(api, row, "move", {"fulfillment_order": {"new_location_id": cellar.pk}})
+
+    assert said["remaining_fulfillment_order"] is None
+    original = said["original_fulfillment_order"]
+    assert (original["status"], original["line_items"], original["supported_actions"]) == ("closed", [], [])
+    assert units(said["moved_fulfillment_order"]) == [2]
+
+
+def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) -> None:
+    variant = make_variant(in_shop, stock=5)
+    cellar, attic, closed = (make_location(in_shop, name=name) for name in ("Cellar", "Attic", "Closed"))
+    Location.objects.filter(pk=closed.pk).update(active=False)
+    stock.set_available(variant.inventory_item, cellar, 1, actor="system", at=timezone.now())
+    row = make_fulfillment_order(lines=[{"variant_id": variant.pk}])
+
+    listed = api.get(f"fulfillment_orders/{row.pk}/locations_for_move.json").json()["locations_for_move"]
+
+    found = {each["location"]["name"]: (each["movable"], each["message"]) for each in listed}
+    assert found == {
+        "Attic": (False, "No items are stocked at this location."),
+        "Cellar": (True, ""),
+        "Shop location": (False, "Current location."),
+    }
+    for target, message in {attic.pk: moving.NOTHING_STOCKED, row.assigned_location_id: moving.CURRENT}.items():
+        said = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        assert said == {"errors": {"new_location_id": [message]}}
+    for target in (closed.pk, 1):
+        said = do(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
+        assert said == {"errors": {"new_location_id": ["is invalid"]}}
+
+
+def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
+    mine, other = make_service(api.installation.app), make_service(api.installation.app)
+    states = {
+        "fulfillment_unsubmitted": ("open", "unsubmitted"),
+        "fulfillment_requested": ("open", "submitted"),
+        "fulfillment_accepted": ("in_progress", "accepted"),
+        "cancellation_requested": ("in_progress", "cancellation_requested"),
+    }
+    rows = {
+        word: make_fulfillment_order(mine, status=status, request_status=request).pk
+        for word, (status, request) in states.items()
+    }
+    elsewhere = make_fulfillment_order(other).pk
+    make_fulfillment_order()
+
+    def listed(query: str) -> list[int]:
+        answer = api.get(f"assigned_fulfillment_orders.json?{query}")
+        assert answer.status_code == 200, answer.content
+        return [row["id"] for row in answer.json()["fulfillment_orders"]]
+
+    for word, pk in rows.items():
+        assert listed(f"assignment_status={word}&location_ids[]={mine.location_id}") == [pk]
+    assert listed("") == [*rows.values(), elsewhere]
+    assert listed(f"location_ids[]={other.location_id}") == [elsewhere]
+    both = f"location_ids[]={other.location_id}&location_ids[]={mine.location_id}"
+    assert listed(both) == [*rows.values(), elsewhere]
+    first = api.get(f"assigned_fulfillment_orders.json?{both}&limit=2")
+    assert [row["id"] for row in first.json()["fulfillment_orders"]] == list(rows.values())[:2]
+    further = api.http.get(first["Link"].split("<")[1].split(">")[0].removeprefix("http://localhost:8000"))
+    assert [row["id"] for row in further.json()["fulfillment_orders"]] == list(rows.values())[2:]
+    assert api.get("assigned_fulfillment_orders.json?assignment_status=all").status_code == 400
+
+
+def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
+    variant = make_variant(in_shop)
+    row = make_fulfillment_order(
+        lines=[{"variant_id": variant.pk, "quantity": 2}],
+        shipping_address=ADDRESS,
+        email="ada@example.com",
+        codes=[{"code": "TEN", "amount": Decimal(1), "type": "fixed_amount"}],
+        shipping=[{"title": "Post", "code": "STD", "price": Decimal(1)}],
+    )
+    one, cellar = "/fulfillment_orders/{id}", make_location(in_shop, name="Cellar")
+    full = {"include_financial_summaries": "true", "include_order_reference_fields": "true"}
+    single = api.get(f"fulfillment_orders/{row.pk}.json", **full).json()
+    assert_fits("fulfillment_order", f"GET {one}.json", single)
+    summary = single["fulfillment_order"]["line_items"][0]["financial_summaries"][0]
+    assert (summary["original_unit_price_set"], summary["approximate_discounted_unit_price_set"]) == ("10.00", "9.50")
+    assert summary["discount_allocations"][0]["amount"] == "1.00"
+    plain = api.get(f"fulfillment_orders/{row.pk}.json").json()["fulfillment_order"]
+    assert "order_name" not in plain
+    assert "financial_summaries" not in plain["line_items"][0]
+    listed = api.get(f"orders/{row.order_id}/fulfillment_orders.json", **full).json()
+    assert_fits("fulfillment_order", "GET /orders/{id}/fulfillment_orders.json", listed)
+    table = "locations_for_move"
+    assert_fits(table, f"GET {one}/{table}.json", api.get(f"fulfillment_orders/{row.pk}/{table}.json").json())
+    hold = {"fulfillment_hold": {"reason": "other", "reason_notes": "x"}}
+    move = {"fulfillment_order": {"new_location_id": cellar.pk}}
+    for action, body in {"hold": hold, "release_hold": None, "cancel": None}.items():
+        shown = do(api, row, action, body)
+        # What the table says of every fulfillment order holds for reads; writes leave out what nobody asked for.
+        assert shown["fulfillment_order"].keys() >= plain.keys()
+    replacement = FulfillmentOrder.objects.order_by("pk").last()
+    assert replacement is not None
+    moved = do(api, replacement, "move", move)
+    assert moved["moved_fulfillment_order"]["assigned_location"]["name"] == "Cellar"
+    assert_fits("fulfillment_order", f"POST {one}/move.json", moved)
+    at_service = make_fulfillment_order(
+        make_service(api.installation.app),
+        lines=[{"variant_id": variant.pk, "quantity": 2}],
+        shipping_address=ADDRESS,
+        email="ada@example.com",
+    )
+    said = do(api, at_service, "fulfillment_request", {"fulfillment_request": some(at_service, 1)})
+    assert_fits("fulfillment_request", f"POST {one}/fulfillment_request.json", said)
+    assigned = api.get("assigned_fulfillment_orders.json").json()
+    assert_fits("assigned_fulfillment_order", "GET /assigned_fulfillment_orders.json", assigned)
+    for action, table in {
+        "fulfillment_request/accept": "fulfillment_request",
+        "cancellation_request": "cancellation_request",
+        "cancellation_request/reject": "cancellation_request",
+    }.items():
+        assert_fits(table, f"POST {one}/{action}.json", do(api, at_service, action))

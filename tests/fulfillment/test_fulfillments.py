@@ -1,0 +1,306 @@
+"""Fulfillments over REST: whole and in parts, for several fulfillment orders, tracked, cancelled, with events."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.domain import reconciliation
+from apps.fulfillment.models import Fulfillment, FulfillmentOrder
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import LineItem, Order
+from apps.shops.models import Shop
+from tests.api.conftest import everything_stored
+from tests.conftest import VERSION, ApiClient, Response
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route
+from tests.inventory.factories import make_location
+from tests.orders.factories import make_order, make_variant
+from tests.wire_tables import assert_fits
+
+PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
+
+
+def part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
+    """What a body says of a fulfillment order: all that remains, or so many of each line."""
+    lines = zip(row.lines.order_by("pk"), quantities, strict=False)
+    named = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
+    return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": named} if named else {})}
+
+
+def send(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
+    return api.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": list(parts), **values}})
+
+
+def shown_of(api: ApiClient, order: int) -> dict[str, Any]:
+    shown: dict[str, Any] = api.get(f"orders/{order}.json").json()["order"]
+    return shown
+
+
+def agrees() -> bool:
+    return [*reconciliation.units(), *reconciliation.sent()] == []
+
+
+def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+
+    answer = send(api, part(row), tracking_info={"number": "1Z5R89390357567127"})
+
+    assert answer.status_code == 201, answer.content
+    made = answer.json()["fulfillment"]
+    where = answer["Location"].removeprefix(f"{settings.BASE_URL}/admin/api/{VERSION}/")
+    assert where == f"orders/{row.order_id}/fulfillments/{made['id']}.json"
+    assert api.get(where).json()["fulfillment"] == made
+    assert made["name"] == f"{row.order.name}.1"
+    assert (made["status"], made["service"], made["tracking_company"]) == ("success", "manual", "UPS")
+    assert made["tracking_urls"] == ["https://www.ups.com/track?tracknum=1Z5R89390357567127"]
+    assert [(line["quantity"], line["fulfillment_status"]) for line in made["line_items"]] == [(2, "fulfilled")]
+    row.refresh_from_db()
+    assert row.status == "closed"
+    order = shown_of(api, row.order_id)
+    assert (order["fulfillment_status"], [each["id"] for each in order["fulfillments"]]) == ("fulfilled", [made["id"]])
+    assert [line["fulfillable_quantity"] for line in order["line_items"]] == [0]
+    topics = set(Event.objects.values_list("topic", flat=True))
+    assert {"fulfillments/create", "orders/fulfilled"} <= topics
+    assert agrees()
+
+
+def test_parts_are_sent_one_after_the_other(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+
+    first, second, third = (send(api, part(row, 1)) for _ in range(3))
+
+    assert [answer.status_code for answer in (first, second, third)] == [201, 201, 422]
+    assert [answer.json()["fulfillment"]["name"] for answer in (first, second)] == ["#1001.1", "#1001.2"]
+    assert "closed" in third.json()["errors"]["base"][0]
+    topics = Event.objects.filter(topic__in=("orders/partially_fulfilled", "orders/fulfilled")).order_by("pk")
+    assert list(topics.values_list("topic", flat=True)) == ["orders/partially_fulfilled", "orders/fulfilled"]
+    assert agrees()
+
+
+def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order(lines=[PLAIN, PLAIN])
+    path = "line_items_by_fulfillment_order.0.fulfillment_order_line_items"
+
+    before = everything_stored()
+
+    answer = send(api, part(row, 1, 3))
+    none = send(api, part(row, 0))
+    unknown = send(api, {"fulfillment_order_id": row.pk, "fulfillment_order_line_items": [{"id": 1}]})
+
+    assert everything_stored() == before
+
+    assert answer.json() == {"errors": {f"{path}.1.quantity": ["is more than remains (2)"]}}
+    assert none.json() == {"errors": {f"{path}.0.quantity": ["must be greater than or equal to 1"]}}
+    assert unknown.json() == {"errors": {f"{path}.0.id": ["is invalid"]}}
+    assert {answer.status_code, none.status_code, unknown.status_code} == {422}
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [("orders", "must all be of one order"), ("locations", "must all be at one location"), ("none", "can't be blank")],
+)
+def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
+    one = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
+    others = {
+        "orders": make_fulfillment_order(),
+        "locations": FulfillmentOrder.objects.filter(order=one.order_id).exclude(pk=one.pk).get(),
+    }
+    if what == "locations":
+        others[what].assigned_location = make_location(in_shop)
+        others[what].save()
+    parts = [] if what == "none" else [part(one), part(others[what])]
+
+    answer = send(api, *parts)
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": {"line_items_by_fulfillment_order": [message]}})
+
+
+def test_several_fulfillment_orders_are_sent_together(api: ApiClient, in_shop: Shop) -> None:
+    order = make_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
+    first, second = route(order)
+
+    made = send(api, part(first, 1), part(second)).json()["fulfillment"]
+
+    assert [line["quantity"] for line in made["line_items"]] == [1, 2]
+    of_second = api.get(f"fulfillment_orders/{second.pk}/fulfillments.json").json()["fulfillments"]
+    assert [row["id"] for row in of_second] == [made["id"]]
+    assert [FulfillmentOrder.objects.get(pk=row.pk).status for row in (first, second)] == ["in_progress", "closed"]
+    assert api.get(f"orders/{order.pk}/fulfillments/count.json").json() == {"count": 1}
+    assert api.get(f"orders/{order.pk}/fulfillments.json", since_id=made["id"]).json() == {"fulfillments": []}
+    assert agrees()
+
+
+def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    made = send(api, part(row, 1)).json()["fulfillment"]
+
+    cancelled = api.post(f"fulfillments/{made['id']}/cancel.json")
+    again = api.post(f"fulfillments/{made['id']}/cancel.json")
+
+    assert (cancelled.status_code, cancelled.json()["fulfillment"]["status"]) == (200, "cancelled")
+    assert (again.status_code, again.json()) == (422, {"errors": {"base": ["The fulfillment is cancelled"]}})
+    rows = list(FulfillmentOrder.objects.filter(order=row.order_id).order_by("pk"))
+    assert [(each.status, each.lines.get().quantity) for each in rows] == [("in_progress", 1), ("open", 1)]
+    order = shown_of(api, row.order_id)
+    assert (order["fulfillment_status"], order["line_items"][0]["fulfillable_quantity"]) == (None, 2)
+    assert agrees()
+
+
+def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Shop) -> None:
+    fulfillment = make_fulfillment(make_fulfillment_order())
+    LineItem.objects.update(current_quantity=1)
+
+    api.post(f"fulfillments/{fulfillment.pk}/cancel.json")
+
+    line = LineItem.objects.get()
+    assert (line.fulfillable_quantity, line.fulfilled_quantity) == (1, 0)
+    assert agrees()
+
+
+def test_tracking_is_replaced_and_told_by_mail(api: ApiClient, in_shop: Shop) -> None:
+    fulfillment = make_fulfillment()
+    path = f"fulfillments/{fulfillment.pk}/update_tracking.json"
+    before = shown_of(api, fulfillment.order_id)
+
+    body = {"fulfillment": {"notify_customer": True, "tracking_info": {"number": "3318810025", "company": "DHL"}}}
+    answer = api.post(path, body)
+
+    shown = answer.json()["fulfillment"]
+    assert (shown["tracking_company"], shown["tracking_number"]) == ("DHL", "3318810025")
+    assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["tracking_number"] == "3318810025"
+    assert before["fulfillments"][0]["tracking_number"] is None
+    queue.run(Job.objects.get(task="fulfillment.shipped").key)
+    [sent] = mail.outbox
+    assert sent.to == ["some@example.com"]
+    assert "3318810025" in sent.body
+    assert "https://www.dhl.com/global-en/home/tracking.html?tracking-id=3318810025" in sent.body
+    events = Event.objects.filter(topic="fulfillments/update").count()
+    assert api.post(path, {"fulfillment": {"tracking_info": {"number": "3318810025"}}}).status_code == 200
+    assert Event.objects.filter(topic="fulfillments/update").count() == events
+
+
+def test_a_cancelled_fulfillment_is_not_tracked(api: ApiClient, in_shop: Shop) -> None:
+    fulfillment = make_fulfillment()
+    api.post(f"fulfillments/{fulfillment.pk}/cancel.json")
+
+    answer = api.post(f"fulfillments/{fulfillment.pk}/update_tracking.json", {"fulfillment": {"tracking_info": {}}})
+
+    assert answer.status_code == 422
+
+
+def test_the_status_follows_the_event_that_happened_last(api: ApiClient, in_shop: Shop) -> None:
+    fulfillment = make_fulfillment()
+    path = f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}"
+
+    def note(status: str, at: str) -> int:
+        made = api.post(f"{path}/events.json", {"event": {"status": status, "happened_at": at}})
+        assert made.status_code == 201, made.content
+        return int(made.json()["fulfillment_event"]["id"])
+
+    def status() -> str | None:
+        shown: str | None = api.get(f"{path}.json").json()["fulfillment"]["shipment_status"]
+        return shown
+
+    assert status() is None
+    delivered = note("delivered", "2026-03-03T12:00:00Z")
+    note("in_transit", "2026-03-02T12:00:00Z")
+    assert status() == "delivered"
+    assert shown_of(api, fulfillment.order_id)["fulfillments"][0]["shipment_status"] == "delivered"
+
+    answer = api.delete(f"{path}/events/{delivered}.json")
+
+    assert (answer.status_code, answer.json(), status()) == (200, {}, "in_transit")
+    assert "X-Platform-API-Deprecated-Reason" in answer
+    assert Event.objects.filter(topic="fulfillment_events/delete").count() == 1
+    assert api.get(f"{path}/events/{delivered}.json").status_code == 404
+
+
+def test_an_unknown_status_of_an_event_is_refused(api: ApiClient, in_shop: Shop) -> None:
+    fulfillment = make_fulfillment()
+    path = f"orders/{fulfillment.order_id}/fulfillments/{fulfillment.pk}/events.json"
+
+    answers = [api.post(path, {"event": event}) for event in ({"status": "lost"}, {}, {"status": "x", "latitude": 91})]
+
+    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert answers[0].json() == {"errors": {"status": ["is not included in the list"]}}
+    assert answers[1].json() == {"errors": {"status": ["can't be blank"]}}
+
+
+def test_events_are_found_below_their_own_order_alone(api: ApiClient, in_shop: Shop) -> None:
+    event, other = make_event(), make_order()
+    below = f"fulfillments/{event.fulfillment_id}/events"
+
+    assert api.get(f"orders/{event.fulfillment.order_id}/{below}/{event.pk}.json").status_code == 200
+    assert api.get(f"orders/{other.pk}/{below}/{event.pk}.json").status_code == 404
+    assert api.get(f"orders/{other.pk}/{below}.json").status_code == 404
+    assert api.get(f"orders/{other.pk}/fulfillments/{event.fulfillment_id}.json").status_code == 404
+
+
+def test_an_order_that_was_sent_before_comes_with_its_fulfillment(api: ApiClient, in_shop: Shop) -> None:
+    location = make_location(in_shop)
+    body = {
+        "line_items": [{"title": "Mug", "price": "1.00", "quantity": 3}],
+        "email": "ada@example.com",
+        "fulfillment_status": "fulfilled",
+        "fulfillments": [{"location_id": location.pk, "tracking_number": "3318810025"}],
+        "send_fulfillment_receipt": True,
+    }
+
+    made = api.post("orders.json", {"order": body})
+
+    assert made.status_code == 201, made.content
+    order = made.json()["order"]
+    assert order["fulfillment_status"] == "fulfilled"
+    [sent] = order["fulfillments"]
+    assert (sent["location_id"], sent["tracking_company"]) == (location.pk, "DHL")
+    assert [line["quantity"] for line in sent["line_items"]] == [3]
+    assert FulfillmentOrder.objects.get().status == "closed"
+    assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.shipped"}
+    assert agrees()
+
+
+@pytest.mark.parametrize("given", ["x", [1], [{"location_id": 1}], [{"tracking_number": 5}], [{}, {}]])
+def test_what_is_no_fulfillment_makes_no_order(given: Any, api: ApiClient, in_shop: Shop) -> None:
+    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfillments": given}
+
+    answer = api.post("orders.json", {"order": body})
+
+    assert answer.status_code == 422, answer.content
+    assert not Order.objects.exists()
+
+
+def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
+    variant = make_variant(in_shop, stock=3)
+    row = make_fulfillment_order(
+        lines=[{"variant_id": variant.pk, "quantity": 2, "properties": [{"name": "For", "value": "Ada"}]}],
+        codes=[{"code": "TEN", "amount": Decimal(1), "type": "fixed_amount"}],
+    )
+    origin = {"address1": "1 Dock Road", "city": "Lund", "zip": "1", "province_code": "M", "country_code": "SE"}
+    made = send(api, part(row), tracking_info={"number": "3318810025"}, origin_address=origin)
+    one = f"{row.order_id}/fulfillments/{made.json()['fulfillment']['id']}"
+    parcel = f"fulfillments/{made.json()['fulfillment']['id']}"
+    event = api.post(f"orders/{one}/events.json", {"event": {"status": "in_transit"}})
+    tracked = {"fulfillment": {"tracking_info": {"number": "1"}}}
+
+    assert_fits("fulfillment", "POST /fulfillments.json", made.json())
+    for route_name, answer in {
+        "GET /orders/{id}/fulfillments.json": api.get(f"orders/{row.order_id}/fulfillments.json"),
+        "GET /orders/{id}/fulfillments/{id}.json": api.get(f"orders/{one}.json"),
+        "GET /fulfillment_orders/{id}/fulfillments.json": api.get(f"fulfillment_orders/{row.pk}/fulfillments.json"),
+        "POST /fulfillments/{id}/update_tracking.json": api.post(f"{parcel}/update_tracking.json", tracked),
+        "POST /fulfillments/{id}/cancel.json": api.post(f"{parcel}/cancel.json"),
+    }.items():
+        assert_fits("fulfillment", route_name, answer.json())
+    event_path = f"orders/{one}/events"
+    assert_fits("fulfillment_event", "POST /orders/{id}/fulfillments/{id}/events.json", event.json())
+    listed = api.get(f"{event_path}.json").json()
+    assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events.json", listed)
+    single = api.get(f"{event_path}/{event.json()['fulfillment_event']['id']}.json").json()
+    assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events/{id}.json", single)
+    assert_fits("order", "GET /orders/{id}.json", api.get(f"orders/{row.order_id}.json").json())
+    assert Fulfillment.objects.get().created_at <= timezone.now()

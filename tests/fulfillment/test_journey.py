@@ -1,0 +1,149 @@
+"""What a buyer reads of the sending of an order: each parcel's way in plain words, and what is still to come."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from apps.fulfillment.domain import journey, transitions
+from apps.fulfillment.domain.tracking import Tracking
+from apps.fulfillment.models import FulfillmentEvent, FulfillmentHold, FulfillmentOrder
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route
+from tests.orders.factories import MUG, make_order
+
+UPS = "1Z999AA10123456784"
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SCARF = {**MUG, "title": "Scarf", "quantity": 1}
+
+
+def page(order: Order) -> str:
+    """The text of the page, its white space made single."""
+    response = Client().get(f"/orders/{order.shop_id}/{order.token}")
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def sent(order: Order, **values: Any) -> Any:
+    (row,) = route(order)
+    return make_fulfillment(row, **values)
+
+
+def test_a_parcel_is_followed_from_its_sending_to_the_door(in_shop: Shop) -> None:
+    order = make_order(lines=[MUG])
+    parcel = sent(order, tracking=Tracking((UPS,), (f"https://www.ups.com/track?tracknum={UPS}",), "UPS"))
+    where = {"city": "Boston", "country": "United States", "address1": "1 Secret Street", "zip": "02110"}
+    make_event(parcel, status="in_transit", happened_at=NOON, message="Signed by Ada", **where)
+    make_event(
+        parcel,
+        status="out_for_delivery",
+        happened_at=NOON + timedelta(days=1),
+        estimated_delivery_at=NOON.replace(day=4),
+    )
+
+    shown = page(order)
+
+    assert "<h3> Out for delivery </h3>" in shown
+    assert "Expected on Wednesday, 4 March" in shown
+    assert "2 × Mug" in shown
+    assert f'href="https://www.ups.com/track?tracknum={UPS}" target="_blank" rel="noopener noreferrer"' in shown
+    assert "Carried by UPS <a" in shown
+    assert shown.index("Out for delivery</span>") < shown.index("On its way, Boston, United States</span>")
+    assert "Still to come" not in shown
+    for part in ("Ada", "Secret", "02110"):
+        assert part not in shown
+
+
+def test_every_event_has_words_and_an_end_has_no_expectation(in_shop: Shop) -> None:
+    order = make_order(lines=[MUG])
+    parcel = sent(order)
+
+    for minute, status in enumerate(FulfillmentEvent.Status.values):
+        make_event(parcel, status=status, happened_at=NOON + timedelta(minutes=minute), estimated_delivery_at=NOON)
+        (told,) = journey.parcels_of(order)
+        assert told.now == journey.HAPPENED[status]
+        assert (told.expected is None) == (status in {"delivered", "picked_up", "failure"})
+        assert told.now in page(order)
+
+
+def test_what_is_still_to_come_is_told_with_its_reason(in_shop: Shop) -> None:
+    order = make_order(lines=[MUG, SCARF])
+    assert "Not packed yet" in page(order), "before a worker routes it"
+    (row,) = route(order)
+    mug = row.lines.order_by("pk")[0]
+    make_fulfillment(row, lines=[{"id": mug.pk, "quantity": 1}])
+
+    shown = page(order)
+
+    assert "Your parcel" in shown
+    assert "Still to come" in shown
+    waiting = shown[shown.index("Still to come") :]
+    assert "Being packed" in waiting
+    assert "1 × Mug" in waiting
+    assert "1 × Scarf" in waiting
+
+
+def test_each_hold_has_words_for_the_buyer_and_keeps_what_staff_noted(in_shop: Shop) -> None:
+    assert set(journey.WAITS) == set(FulfillmentHold.Reason)
+    row = make_fulfillment_order()
+    for reason in FulfillmentHold.Reason.values:
+        FulfillmentHold.objects.all().delete()
+        transitions.hold(row, actor="system", at=NOON, reason=reason, notes="Ada is a cheat")
+
+        shown = page(row.order)
+
+        assert journey.WAITS[reason] in shown
+        for part in ("cheat", "fraud"):
+            assert part not in shown
+
+
+def test_a_scheduled_order_tells_its_day_in_the_shops_time(in_shop: Shop) -> None:
+    in_shop.timezone = "Pacific/Auckland"
+    in_shop.save()
+    row = make_fulfillment_order(status="scheduled")
+    FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_at=datetime(2027, 3, 2, 20, tzinfo=UTC))
+
+    assert "Will be sent from 3 March 2027 on" in page(row.order)
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "//x", "https://[", "ftp://x.example/"])
+def test_an_address_that_is_none_of_the_web_is_no_link(in_shop: Shop, url: str) -> None:
+    order = make_order(lines=[MUG])
+    sent(order, tracking=Tracking(("77",), (url,), "Bike <b>"))
+
+    shown = page(order)
+
+    assert "Number 77" in shown
+    assert "Bike &lt;b&gt;" in shown
+    assert url not in shown
+
+
+def test_parcels_that_were_taken_back_and_cancelled_orders_tell_nothing(in_shop: Shop, api: ApiClient) -> None:
+    order = make_order(lines=[MUG])
+    parcel = sent(order)
+    assert api.post(f"fulfillments/{parcel.pk}/cancel.json", {}).status_code == 200
+    assert "Your parcel" not in page(order)
+    assert "Still to come" in page(order)
+
+    assert api.post(f"orders/{order.pk}/cancel.json", {}).status_code == 200
+
+    assert "Still to come" not in page(order)
+
+
+def test_the_page_costs_the_same_queries_however_many_parcels(in_shop: Shop) -> None:
+    def queries(parcels: int) -> int:
+        order = make_order(lines=[{**MUG, "quantity": 6}])
+        (row,) = route(order)
+        (line,) = row.lines.all()
+        for _ in range(parcels):
+            make_event(make_fulfillment(row, lines=[{"id": line.pk, "quantity": 1}]))
+        with CaptureQueriesContext(connection) as captured:
+            page(order)
+        return len(captured)
+
+    assert queries(5) == queries(1) <= 14

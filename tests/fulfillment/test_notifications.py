@@ -1,0 +1,108 @@
+"""What services are told: signed, tried again, on record, and nothing once they or their app are gone.
+
+Rule: spec part B, Callbacks to a fulfillment service.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.fulfillment.domain import notifying, services
+from apps.fulfillment.domain.notifying import Request
+from apps.fulfillment.models import FulfillmentService
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain import installing
+from apps.shops.models import Installation, Shop
+from apps.webhooks.catcher import Behaviour, Catcher
+from apps.webhooks.models import Attempt, Delivery
+from tests.factories import make_installation
+from tests.fulfillment.factories import make_service
+from tests.webhooks.worlds import dispatching, settled
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return make_installation(shop)
+
+
+@pytest.fixture
+def warehouse(installation: Installation, settings: Any) -> Iterator[Catcher]:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    with Catcher([installation.app.api_secret]) as catcher:
+        yield catcher
+
+
+@pytest.fixture
+def service(shop: Shop, installation: Installation, warehouse: Catcher) -> FulfillmentService:
+    with shop_scope(shop):
+        return make_service(installation.app, callback_url=f"{warehouse.url}callbacks")
+
+
+def tell(shop: Shop, service: FulfillmentService, kind: Request = Request.FULFILLMENT) -> None:
+    with shop_scope(shop):
+        notifying.notify(service, kind, at=timezone.now())
+
+
+def recorded(shop: Shop) -> list[tuple[Any, ...]]:
+    with shop_scope(shop):
+        return list(Attempt.objects.order_by("id").values_list("number", "outcome", "status"))
+
+
+def test_a_service_is_told_signed(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
+    with dispatching():
+        tell(shop, service)
+        tell(shop, service, Request.CANCELLATION)
+        caught = warehouse.wait_for(2)
+        assert settled(shop) == {"done": 2}
+
+    assert {each.path for each in caught} == {"/callbacks/fulfillment_order_notification"}
+    bodies = [json.loads(each.body) for each in caught]
+    assert sorted(body["kind"] for body in bodies) == ["CANCELLATION_REQUEST", "FULFILLMENT_REQUEST"]
+    assert [each.verified for each in caught] == [{"X-Hmac-Sha256": True, "webhook-signature": True}] * 2
+    assert caught[0].header("-Topic") == "fulfillment_order_notification"
+    assert caught[0].header("-Shop-Domain") == shop.domain
+    assert recorded(shop) == [(1, "ok", 200), (1, "ok", 200)]
+
+
+def test_a_notification_that_failed_goes_out_again(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
+    warehouse.behaviour = Behaviour(status=503, failing=1)
+    with dispatching():
+        tell(shop, service)
+        warehouse.wait_for(1)
+        assert settled(shop) == {"retry": 1}
+        with shop_scope(shop):
+            Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+        first, second = warehouse.wait_for(2)
+        assert settled(shop) == {"done": 1}
+
+    assert (first.body, first.header("-Webhook-Id")) == (second.body, second.header("-Webhook-Id"))
+    assert recorded(shop) == [(1, "status", 503), (2, "ok", 200)]
+
+
+def test_nothing_is_told_once_the_app_is_gone(
+    shop: Shop, service: FulfillmentService, warehouse: Catcher, installation: Installation
+) -> None:
+    tell(shop, service)
+    installing.uninstall(installation, actor="system", at=timezone.now())
+
+    with dispatching():
+        assert settled(shop) == {"cancelled": 1}
+
+    assert (warehouse.caught, recorded(shop)) == ([], [])
+
+
+def test_nothing_is_told_once_the_service_is_gone(shop: Shop, service: FulfillmentService, warehouse: Catcher) -> None:
+    tell(shop, service)
+    with shop_scope(shop):
+        services.delete_service(service, actor="system", at=timezone.now())
+
+    with dispatching():
+        assert settled(shop) == {"cancelled": 1}
+
+    assert warehouse.caught == []

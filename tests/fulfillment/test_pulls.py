@@ -1,0 +1,354 @@
+"""What services are asked by the clock: how, when again, and that bad answers change nothing.
+
+Rule: decisions, Fulfillment (Callbacks); reliability, W13.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.domain import pulling, records, services
+from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryItem, InventoryLevel, Location
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.outgoing.client import Answer, request
+from apps.shops.domain import installing
+from apps.shops.models import Installation, Shop
+from apps.webhooks.catcher import verify
+from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
+from tests.catalog.factories import make_product
+from tests.factories import make_installation
+from tests.fulfillment.factories import make_service
+from tests.inventory.factories import first_location, ledger_of, level_of, make_item, put
+from tests.outgoing.servers import Server, answer, repeat
+
+BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+
+
+@pytest.fixture
+def warehouse(settings: Any) -> Iterator[Server]:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    server = Server(answer(b"{}"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def installation(in_shop: Shop) -> Installation:
+    return make_installation(in_shop)
+
+
+@pytest.fixture
+def service(warehouse: Server, installation: Installation) -> FulfillmentService:
+    return make_service(installation.app, name="Depot", callback_url=warehouse.url, inventory_management=True)
+
+
+@pytest.fixture
+def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
+    """Seven of them lie with the service."""
+    item = make_item(in_shop, sku="MUG")
+    put(item, service.location, 7)
+    return item
+
+
+def says(warehouse: Server, *body: object) -> None:
+    """Let the warehouse answer with a JSON value, or with bytes as they are."""
+    (value,) = body
+    warehouse.behave = answer(value if isinstance(value, bytes) else json.dumps(value).encode())
+
+
+def pull(service: FulfillmentService, **options: Any) -> PullAttempt:
+    """Ask the service now; the record of the call."""
+    assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
+    assert Job.objects.filter(task=pulling.PULL, state=Job.State.FAILED).count() == 0
+    return PullAttempt.objects.order_by("-id")[0]
+
+
+def test_stock_is_asked_for_signed_and_set(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, in_shop: Shop
+) -> None:
+    says(warehouse, {"MUG": 12})
+
+    record = pull(service)
+
+    head, _, body = warehouse.requests[0].partition(b"\r\n\r\n")
+    line, *lines = head.decode().split("\r\n")
+    headers = dict(each.split(": ", 1) for each in lines)
+    target = urlsplit(line.split(" ")[1])
+    query = parse_qs(target.query)
+    assert (line.split(" ")[0], target.path, body) == ("GET", "/fetch_stock", b"")
+    assert query.pop("shop") == [in_shop.domain]
+    assert abs(int(query.pop("timestamp")[0]) - time.time()) < 60
+    assert query == {}
+    assert verify(headers, b"", [service.app.api_secret]) == {"X-Hmac-Sha256": True, "webhook-signature": True}
+    assert headers["X-Platform-Topic"] == "fetch_stock"
+    assert level_of(mug, service.location) == 12
+    assert ledger_of(mug, service.location)[-1] == (5, 12, "service")
+    assert (record.outcome, record.status, record.changed, record.message, record.excerpt) == (
+        "ok", 200, 1, "", '{"MUG": 12}'
+    )  # fmt: skip
+    assert record.url.startswith(f"{warehouse.url}fetch_stock?shop=")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "The answer is no JSON object."),
+        (b"<!doctype html><h1>Welcome</h1>", "The answer is no JSON that we take: "),
+        (b'{"MUG": 12', "The answer is no JSON that we take: "),
+        (b'{"MUG": 12, "MUG": 13}', "a key stands twice"),
+        (b'{"MUG": 1e400}', "The quantity of 'MUG' is no whole number."),
+        (b'{"MUG": NaN}', "NaN is no number"),
+        (b'{"MUG": 12.5}', "no whole number"),
+        (b"[" * 100 + b"]" * 100, "nested deeper than 32"),
+        (b'{"MUG": 1, "\\u0000": 2}', "The answer is no JSON that we take"),
+        (b"\xff\xfe", "The answer is no JSON that we take"),
+        ([{"MUG": 12}], "The answer is no JSON object."),
+        ({"MUG": 12, "JUG": -1}, "The quantity of 'JUG' is not between 0 and 1000000000."),
+        ({"MUG": 12, "JUG": 10**9 + 1}, "The quantity of 'JUG' is not between 0 and 1000000000."),
+        ({"MUG": 10**40}, "is not between"),
+        ({"MUG": "9" * 5000}, "no whole number"),
+        ({"MUG": "12 pieces"}, "no whole number"),
+        ({"MUG": True}, "no whole number"),
+        ({"MUG": None}, "no whole number"),
+        ({"MUG": {"available": 12}}, "no whole number"),
+    ],
+)
+def test_a_bad_answer_changes_nothing_and_the_next_one_is_taken(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, body: object, said: str
+) -> None:
+    says(warehouse, body)
+    told = Event.objects.count()
+
+    record = pull(service)
+
+    assert (record.outcome, record.changed) == ("bad_answer", 0)
+    assert said in record.message
+    assert (level_of(mug, service.location), Event.objects.count()) == (7, told)
+    assert not Job.objects.filter(state=Job.State.WAITING).exists()
+    says(warehouse, {"MUG": 12})
+    assert (pull(service).outcome, level_of(mug, service.location)) == ("ok", 12)
+
+
+def test_an_answer_without_end_is_cut(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = b'HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n{"MUG": 12'
+    warehouse.behave = repeat(head, b" " * 65536)
+
+    record = pull(service)
+
+    assert (record.outcome, record.message) == ("bad_answer", f"The answer is longer than {4 * 1024 * 1024} bytes.")
+    assert len(record.excerpt) <= 4096
+    assert level_of(mug, service.location) == 7
+
+
+def test_skus_that_are_not_the_services_are_left_out(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, in_shop: Shop, other_shop: Shop
+) -> None:
+    mine = make_item(in_shop, sku="BOWL")
+    foreign = make_item(other_shop, sku="JUG")
+    with_blank = make_item(in_shop, sku="")
+    put(with_blank, service.location, 3)
+    says(warehouse, {"MUG": 12, "JUG": 50, "BOWL": 60, "": 70, "x" * 300: 80})
+
+    record = pull(service)
+
+    assert (record.outcome, record.changed, level_of(mug, service.location)) == ("ok", 1, 12)
+    assert record.message.startswith("4 of the SKUs are not stocked with this service: '', 'BOWL', 'JUG', 'xxx")
+    assert level_of(with_blank, service.location) == 3
+    assert not InventoryLevel.objects.filter(item=mine, location=service.location).exists()
+    assert InventoryItem.objects.filter(sku="JUG").count() == 0
+    assert foreign.sku == "JUG"
+
+
+def test_items_of_variants_that_name_the_service_come_to_its_location(
+    service: FulfillmentService, warehouse: Server, in_shop: Shop
+) -> None:
+    variant = make_product(prices=("5.00",)).variants.get()
+    type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=service.handle)
+    InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
+    says(warehouse, {"PAN": "4"})
+
+    assert pull(service).changed == 1
+
+    assert level_of(variant.inventory_item, service.location) == 4
+    assert level_of(variant.inventory_item, first_location(in_shop)) == 0
+    variant.refresh_from_db()
+    assert variant.inventory_quantity == 4
+
+
+def test_an_item_that_a_location_excludes_is_named(
+    installation: Installation, warehouse: Server, in_shop: Shop
+) -> None:
+    alone = make_service(
+        installation.app, callback_url=warehouse.url, inventory_management=True, permits_sku_sharing=False
+    )
+    variant = make_product(prices=("5.00",)).variants.get()
+    type(variant).objects.filter(pk=variant.pk).update(fulfillment_service=alone.handle)
+    InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="PAN")
+    says(warehouse, {"PAN": 4})
+
+    record = pull(alone)
+
+    assert (record.outcome, record.changed) == ("ok", 0)
+    assert record.message == "1 of the SKUs are stocked where they exclude it: 'PAN'."
+
+
+def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
+    jug = make_item(Shop.objects.get(), sku="JUG")
+    put(jug, service.location, 1)
+    says(warehouse, {"MUG": 12, "JUG": 13})
+
+    record = pull(service, sku="MUG")
+
+    assert record.url.endswith("&sku=MUG")
+    assert (level_of(mug, service.location), level_of(jug, service.location)) == (12, 1)
+
+
+def test_more_skus_than_one_transaction_takes(
+    service: FulfillmentService, warehouse: Server, in_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.fulfillment.domain.stock_reports._BATCH", 2)
+    items = [make_item(in_shop, sku=f"MUG-{number}") for number in range(5)]
+    for item in items:
+        put(item, service.location, 1)
+    says(warehouse, {item.sku: number for number, item in enumerate(items)})
+
+    assert pull(service).changed == 4
+
+    assert [level_of(item, service.location) for item in items] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "ended"),
+    [
+        (answer(b"no", status="500 Oops"), ("status", 500)),
+        (answer(b"", "Location: http://169.254.169.254/latest/", status="302 Found"), ("status", 302)),
+        (answer(b"", status="404 Not Found"), ("status", 404)),
+        (lambda connection: None, ("bad_answer", None)),
+    ],
+)
+def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, behaviour: Any, ended: object
+) -> None:
+    warehouse.behave = behaviour
+    before = timezone.now()
+    Pull.objects.update(next_at=before + timedelta(hours=1))
+
+    record = pull(service)
+
+    assert ((record.outcome, record.status), record.number) == (ended, 1)
+    again = Job.objects.get(task=pulling.PULL, state=Job.State.WAITING)
+    waits = (again.due_at - before).total_seconds()
+    assert RETRY_SECONDS[0] * 0.8 <= waits <= RETRY_SECONDS[0] * 1.2 + 5
+    says(warehouse, {"MUG": 12})
+    Job.objects.filter(pk=again.pk).update(due_at=before)
+    assert queue.run(again.key)
+    assert level_of(mug, service.location) == 12
+    assert PullAttempt.objects.order_by("-id")[0].number == 2
+    assert len(warehouse.requests) == 2
+
+
+def test_attempts_end_where_the_next_round_begins(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem
+) -> None:
+    warehouse.behave = answer(b"", status="500 Oops")
+    Pull.objects.update(next_at=timezone.now() + timedelta(seconds=5))
+
+    pull(service)
+
+    assert not Job.objects.filter(state=Job.State.WAITING).exists()
+
+
+def test_an_address_that_became_private_is_not_called(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, settings: Any
+) -> None:
+    settings.OUTGOING_ALLOW = []
+
+    record = pull(service)
+
+    assert (record.outcome, record.message, warehouse.requests) == ("blocked_address", "refused address", [])
+    assert level_of(mug, service.location) == 7
+
+
+def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
+    service: FulfillmentService, installation: Installation, warehouse: Server
+) -> None:
+    make_service(installation.app, callback_url=warehouse.url)
+    now = timezone.now() + timedelta(seconds=1)
+
+    assert [pulling.begin_due(now), pulling.begin_due(now), pulling.begin_due(now + timedelta(minutes=59))] == [1, 0, 0]
+    assert pulling.begin_due(now + timedelta(minutes=61)) == 1
+
+    first, second = Job.objects.filter(task=pulling.PULL).order_by("id")
+    assert queue.run(first.key)
+    assert not warehouse.requests, "a round that another one follows asks nobody"
+    installing.uninstall(installation, actor="system", at=now)
+    assert queue.run(second.key)
+    assert pulling.begin_due(now + timedelta(hours=5)) == 0
+    assert (warehouse.requests, PullAttempt.objects.count()) == ([], 0)
+
+
+def test_a_late_answer_changes_nothing(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the first answer is on its way, another round begins."""
+    says(warehouse, {"MUG": 12})
+
+    def request_late(*given: Any, **options: Any) -> Answer:
+        Pull.objects.update(round=F("round") + 1)
+        return request(*given, **options)
+
+    monkeypatch.setattr("apps.fulfillment.domain.pulling.request", request_late)
+    assert queue.run(pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+
+    assert (level_of(mug, service.location), PullAttempt.objects.count()) == (7, 0)
+
+
+def test_a_service_is_asked_for_what_it_says_it_reports(service: FulfillmentService, in_shop: Shop) -> None:
+    def kinds() -> list[str]:
+        return sorted(Pull.objects.filter(service=service).values_list("kind", flat=True))
+
+    assert kinds() == ["stock"]
+    services.change_service(service, {"inventory_management": False, "tracking_support": True}, **BY)
+    assert kinds() == ["tracking"]
+    with pytest.raises(pulling.Uncalled, match="does not report stock"):
+        pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
+    services.delete_service(service, **BY)
+    assert not Pull.objects.exists()
+
+
+def test_a_location_that_staff_deactivated_takes_no_report(
+    service: FulfillmentService, warehouse: Server, in_shop: Shop
+) -> None:
+    item = make_item(in_shop, sku="MUG")
+    stock.connect(item, service.location, **BY)
+    Location.objects.filter(pk=service.location_id).update(active=False)
+    says(warehouse, {"MUG": 12})
+
+    record = pull(service)
+
+    assert (record.outcome, record.message) == ("bad_answer", "location_id is not active")
+    assert level_of(item, service.location) == 0
+
+
+def test_records_of_calls_go_after_thirty_days(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem
+) -> None:
+    old, young = pull(service), pull(service)
+    PullAttempt.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
+
+    assert records.clear(timezone.now()) == 1
+
+    assert [*PullAttempt.objects.all()] == [young]

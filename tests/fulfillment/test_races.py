@@ -1,0 +1,139 @@
+"""Two at once, on PostgreSQL: of what excludes each other one happens, the other is refused.
+
+Rule: reliability, M8.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.fulfillment.domain import fulfilling, moving, reconciliation, requests, routing, transitions
+from apps.fulfillment.domain.fulfilling import Part
+from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location
+from apps.orders.models import LineItem
+from apps.shops.models import Shop
+from apps.webhooks.models import Delivery
+from tests import factories
+from tests.fulfillment.factories import make_fulfillment_order, make_service
+from tests.inventory.factories import make_location
+from tests.orders.factories import make_order
+from tests.races import at_once, unguarded
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+Do = Callable[[FulfillmentOrder], Any]
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "system", "at": timezone.now()}
+
+
+def send(row: FulfillmentOrder) -> Fulfillment:
+    return fulfilling.create_fulfillment([Part(row)], **by())
+
+
+def elsewhere(row: FulfillmentOrder) -> moving.Moved:
+    target = Location.objects.filter(legacy=False).exclude(pk=row.assigned_location_id).order_by("pk").first()
+    assert target is not None
+    return moving.move(row, target.pk, **by())
+
+
+PAIRS: dict[str, tuple[Do, Do, tuple[str, str]]] = {
+    "two fulfillments": (send, send, ("open", "unsubmitted")),
+    "fulfil and cancel": (send, lambda row: transitions.cancel(row, **by()), ("open", "unsubmitted")),
+    "fulfil and hold": (send, lambda row: transitions.hold(row, reason="other", **by()), ("open", "unsubmitted")),
+    "fulfil and move": (send, elsewhere, ("open", "unsubmitted")),
+    "two moves": (elsewhere, elsewhere, ("open", "unsubmitted")),
+    "accept and reject": (
+        lambda row: requests.accept_request(row, **by()),
+        lambda row: requests.reject_request(row, **by()),
+        ("open", "submitted"),
+    ),
+    "accept and cancel": (
+        lambda row: requests.accept_request(row, **by()),
+        lambda row: transitions.cancel(row, **by()),
+        ("open", "submitted"),
+    ),
+    "two requests": (
+        lambda row: requests.request_fulfillment(row, **by()),
+        lambda row: requests.request_fulfillment(row, **by()),
+        ("open", "rejected"),
+    ),
+    "close and give back": (
+        lambda row: transitions.close(row, **by()),
+        lambda row: requests.accept_cancellation(row, **by()),
+        ("in_progress", "cancellation_requested"),
+    ),
+}
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_units_are_given_out_twice")
+@pytest.mark.parametrize("pair", PAIRS)
+def test_of_two_that_exclude_each_other_one_happens(pair: str, shop: Shop) -> None:
+    first, second, (status, request) = PAIRS[pair]
+    with shop_scope(shop):
+        at_service = request != "unsubmitted"
+        service = make_service(factories.make_installation(shop, []).app) if at_service else None
+        make_location(shop)
+        row = make_fulfillment_order(service, status=status, request_status=request)
+
+    outcomes = at_once(shop, lambda: first(row), lambda: second(row))
+
+    assert sum(isinstance(outcome, DomainError) for outcome in outcomes) == 1, outcomes
+    with shop_scope(shop):
+        assert [*reconciliation.units(), *reconciliation.sent()] == []
+        line = LineItem.objects.get()
+        assert line.fulfilled_quantity + line.fulfillable_quantity == line.quantity
+        if pair == "two requests":
+            assert Delivery.objects.filter(topic="fulfillment_order_notification").count() == 1
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_units_are_given_out_twice")
+def test_twenty_parcels_of_one_unit_each_hold_no_more_than_there_are(shop: Shop) -> None:
+    with shop_scope(shop):
+        row = make_fulfillment_order(lines=[{"title": "Mug", "price": Decimal(1), "quantity": 5}])
+        line = row.lines.get().pk
+
+    def send_one() -> Fulfillment:
+        return fulfilling.create_fulfillment([Part(row, [{"id": line, "quantity": 1}])], **by())
+
+    outcomes = at_once(shop, *[send_one] * 12)
+
+    assert sum(isinstance(outcome, Fulfillment) for outcome in outcomes) == 5
+    with shop_scope(shop):
+        names = Fulfillment.objects.order_by("number").values_list("name", flat=True)
+        assert list(names) == [f"#1001.{number}" for number in range(1, 6)]
+        assert LineItem.objects.get().fulfillable_quantity == 0
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_units_are_given_out_twice")
+def test_an_order_is_routed_once_by_many_workers(shop: Shop) -> None:
+    order = make_order(shop)
+
+    at_once(shop, *[lambda: routing.route(order.pk, at=timezone.now())] * 6)
+
+    with shop_scope(shop):
+        assert FulfillmentOrder.objects.count() == 1
+        assert list(reconciliation.units()) == []
+
+
+def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
+    """The control: whoever does not hold the order gives out what another is giving out."""
+    with shop_scope(shop):
+        order = make_order()
+
+    def routed() -> list[FulfillmentOrder]:
+        return routing.route(order.pk, at=timezone.now())
+
+    unguarded(shop, routed, routed, locks=["orders_order"])
+
+    with shop_scope(shop):
+        assert FulfillmentOrder.objects.count() == 2
+        assert list(reconciliation.units()) != []
+        assert not FulfillmentLine.objects.exists()

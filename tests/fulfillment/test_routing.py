@@ -1,0 +1,204 @@
+"""Routing: which location sends what, once, and in how many statements."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.domain import choosing, reconciliation, routing, transitions
+from apps.fulfillment.domain.choosing import Wish
+from apps.fulfillment.models import FulfillmentOrder
+from apps.ground.tenancy import every_shop
+from apps.inventory.domain import locations, stock
+from apps.inventory.models import Location
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.fulfillment.factories import make_service, route
+from tests.inventory.factories import make_location
+from tests.orders.factories import make_order, make_variant
+
+OBEY = "decrement_obeying_policy"
+
+
+def put(variant: Any, location: Location, units: int) -> None:
+    stock.set_available(variant.inventory_item, location, units, actor="system", at=timezone.now())
+
+
+def placed(rows: list[FulfillmentOrder]) -> dict[str, list[tuple[str, int]]]:
+    """By location, the lines with their units."""
+    return {
+        row.assigned_location.name: [
+            (line.line_item.title, line.fulfillable_quantity) for line in row.lines.order_by("line_item__position")
+        ]
+        for row in rows
+    }
+
+
+def test_the_fewest_locations_that_have_enough_are_chosen() -> None:
+    wishes = [Wish(1, 11, 2), Wish(2, 12, 1), Wish(3, 13, 1)]
+    shelves = {1: {11: 9}, 2: {11: 2, 12: 5}, 3: {13: 1, 12: 5}}
+
+    assert choosing.choose(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
+
+
+def test_one_shelf_does_not_serve_two_lines_with_the_same_units() -> None:
+    assert choosing.choose([Wish(1, 11, 2), Wish(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}) == {1: 1, 2: 2}
+
+
+def test_what_nobody_has_enough_of_goes_where_the_most_is() -> None:
+    wishes = [Wish(1, 11, 5), Wish(2, None, 1)]
+
+    assert choosing.choose(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
+    assert choosing.choose([Wish(1, 11, 5)], [1, 2], {}) == {1: 1}
+
+
+def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: ApiClient, in_shop: Shop) -> None:
+    service = make_service(api.installation.app, name="North Depot")
+    cellar = make_location(in_shop, name="Cellar")
+    ours, theirs = make_variant(in_shop, stock=0), make_variant(in_shop, stock=4, sku="CUP-1")
+    put(ours, cellar, 5)
+    theirs.fulfillment_service = service.handle
+    theirs.save()
+    lines = [{"variant_id": ours.pk, "quantity": 2, "title": "Mug"}, {"variant_id": theirs.pk, "title": "Cup"}]
+
+    order = make_order(lines=lines, inventory_behaviour=OBEY)
+    rows = route(order)
+
+    assert placed(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
+    # The service's units were taken from other stock, which has them again.
+    levels = {level.location.name: level.available for level in theirs.inventory_item.levels.select_related("location")}
+    assert levels == {"Shop location": 4, "North Depot": -1}
+    taken = order.line_items.order_by("position").values_list("taken_from", flat=True)
+    assert list(taken) == [{str(cellar.pk): 2}, {str(service.location_id): 1}]
+
+
+def test_what_needs_no_shipping_is_work_of_its_own(in_shop: Shop) -> None:
+    mug: dict[str, Any] = {"title": "Mug", "price": Decimal(1)}
+    order = make_order(
+        lines=[mug, {**mug, "title": "Song", "requires_shipping": False}],
+        shipping=[{"title": "Express", "code": "EXP", "source": "shop", "price": Decimal(5)}],
+    )
+
+    ways = [(row.method_type, row.presented_name) for row in route(order)]
+
+    assert ways == [("shipping", "Express"), ("none", "")]
+
+
+def test_routing_twice_makes_nothing_more(in_shop: Shop) -> None:
+    order = make_order()
+
+    assert len(route(order)) == 1
+    assert route(order) == []
+    assert Event.objects.filter(topic="fulfillment_orders/order_routing_complete").count() == 1
+    assert list(reconciliation.units()) == []
+
+
+def test_the_job_of_a_new_order_routes_it(api: ApiClient, in_shop: Shop) -> None:
+    made = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 3}]}})
+    job = Job.objects.get(task=routing.ROUTE_TASK)
+
+    assert queue.run(job.key)
+
+    shown = api.get(f"orders/{made.json()['order']['id']}/fulfillment_orders.json").json()["fulfillment_orders"]
+    assert [[line["fulfillable_quantity"] for line in row["line_items"]] for row in shown] == [[3]]
+    assert shown[0]["fulfill_at"] == made.json()["order"]["created_at"]
+
+
+@pytest.mark.parametrize("gone", ["cancelled", "deleted"])
+def test_an_order_that_is_gone_is_not_routed(gone: str, api: ApiClient, in_shop: Shop) -> None:
+    order = make_order()
+    pk = order.pk
+    if gone == "deleted":
+        order.delete()
+    else:
+        api.post(f"orders/{pk}/cancel.json")
+
+    assert routing.route(pk, at=timezone.now()) == []
+
+
+def test_an_order_for_later_is_scheduled_and_opens_once_when_it_is_due(api: ApiClient, in_shop: Shop) -> None:
+    due = timezone.now() + timedelta(hours=3)
+    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": due.isoformat()}
+    api.post("orders.json", {"order": body})
+    queue.run(Job.objects.get(task=routing.ROUTE_TASK).key)
+    row = FulfillmentOrder.objects.get()
+    assert (row.status, row.fulfill_at) == ("scheduled", due)
+    job = Job.objects.get(task=transitions.OPEN_TASK)
+    assert (job.due_at, job.arguments) == (due, {"fulfillment_order_id": row.pk})
+
+    early = transitions.open_if_due(row.pk, at=due - timedelta(seconds=1))
+    opened = [transitions.open_if_due(row.pk, at=due) for _ in range(2)]
+
+    row.refresh_from_db()
+    assert (early, opened, row.status) == (False, [True, False], "open")
+    assert Event.objects.filter(topic="fulfillment_orders/scheduled_fulfillment_order_ready").count() == 1
+
+
+def test_a_moment_that_is_none_is_refused(api: ApiClient, in_shop: Shop) -> None:
+    body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": "soon"}
+
+    answer = api.post("orders.json", {"order": body})
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": {"fulfill_at": ["is invalid"]}})
+    assert not Order.objects.exists()
+
+
+def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Shop) -> None:
+    cellar = make_location(in_shop, name="Cellar")
+    order = make_order()
+    row = route(order)[0]
+
+    said = list(locations.objections(row.assigned_location))
+
+    assert said == ["1 fulfillment order is to be sent from it."]
+    assert list(locations.objections(cellar)) == []
+
+
+def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_shop: Shop) -> None:
+    places = [stock.primary_location(), *(make_location(in_shop, name=f"Depot {number}") for number in range(19))]
+    variants = []
+    for number in range(20):
+        variant = make_product(f"Mug {number}", prices=("1.00",)).variants.get()
+        variant.inventory_item.tracked = True
+        variant.inventory_item.save()
+        put(variant, places[number], 5)
+        variants.append(variant)
+    few = make_order(lines=[{"variant_id": variants[0].pk}])
+    many = make_order(lines=[{"variant_id": variants[number % 20].pk} for number in range(100)])
+    # What a process asks once only is asked before.
+    route(make_order(lines=[{"variant_id": variants[0].pk}]))
+    with CaptureQueriesContext(connection) as statements_of_few:
+        route(few)
+
+    with CaptureQueriesContext(connection) as statements:
+        rows = route(many)
+
+    assert len(rows) == 20
+    assert len(statements) == len(statements_of_few) <= 20
+
+
+def test_orders_that_were_never_routed_are_found(in_shop: Shop) -> None:
+    old, routed, young, sent = make_order(), make_order(), make_order(), make_order(fulfillment_status="fulfilled")
+    route(routed)
+    Order.objects.exclude(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=7))
+    Job.objects.all().delete()
+
+    with every_shop():
+        found = routing.begin_missing(timezone.now())
+
+    job = Job.objects.get(task=routing.ROUTE_TASK)
+    assert (found, job.arguments) == (1, {"order_id": old.pk})
+    assert queue.run(job.key)
+    assert FulfillmentOrder.objects.filter(order=old).count() == 1
+    with every_shop():
+        assert routing.begin_missing(timezone.now()) == 0
+    assert sent.fulfillment_status == "fulfilled"

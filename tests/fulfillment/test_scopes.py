@@ -1,0 +1,190 @@
+"""What a client sees and may do with each of the six scopes, alone and together, and what webhooks tell it.
+
+Rule: reliability, A7.
+"""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from apps.fulfillment.domain import visibility
+from apps.fulfillment.models import FulfillmentOrder
+from apps.inventory.models import Location
+from apps.shops.models import Shop
+from tests import factories
+from tests.api.conftest import everything_stored
+from tests.conftest import ApiClient, ClientWith
+from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
+
+WORDS = ("merchant_managed", "assigned", "third_party")
+PLACES = ("merchant", "own", "others")
+COVERED = dict(zip(PLACES, WORDS, strict=True))
+SIX = [f"{verb}_{word}_fulfillment_orders" for verb in ("read", "write") for word in WORDS]
+SETS = [set(chosen) for size in range(len(SIX) + 1) for chosen in combinations(SIX, size)]
+
+
+def reads(scopes: set[str], word: str) -> bool:
+    return bool(scopes & {f"read_{word}_fulfillment_orders", f"write_{word}_fulfillment_orders"})
+
+
+def writes(scopes: set[str], word: str) -> bool:
+    return f"write_{word}_fulfillment_orders" in scopes
+
+
+@pytest.mark.parametrize("scopes", SETS, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
+def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop) -> None:
+    """All 64 sets, as the rows are asked for and as events are told."""
+    installation = factories.make_installation(in_shop, scopes)
+    strangers = factories.make_installation(in_shop, [])
+    rows = {
+        "merchant": make_fulfillment_order(),
+        "own": make_fulfillment_order(make_service(installation.app)),
+        "others": make_fulfillment_order(make_service(strangers.app)),
+    }
+    expected = {place for place in PLACES if reads(scopes, COVERED[place])}
+    granted = installation.granted
+
+    seen = visibility.visible(granted, installation.app_id)
+    found = set(FulfillmentOrder.objects.filter(seen).values_list("pk", flat=True))
+    hears = visibility.hears("assigned_location_id")
+    told = {
+        place
+        for place, row in rows.items()
+        if hears({"assigned_location_id": row.assigned_location_id}, installation.app_id, granted)
+    }
+
+    assert found == {rows[place].pk for place in expected}
+    assert told == expected
+
+
+class World:
+    """A client with some scopes, and a fulfillment order in a state at a place."""
+
+    def __init__(self, client_with: ClientWith, shop: Shop, scopes: set[str]) -> None:
+        self.client: ApiClient = client_with(*scopes)
+        self.apps = {
+            "own": self.client.installation.app,
+            "others": factories.make_installation(shop, []).app,
+        }
+
+    def row(self, place: str, status: str = "open", request: str = "unsubmitted") -> FulfillmentOrder:
+        service = None if place == "merchant" else make_service(self.apps[place])
+        return make_fulfillment_order(service, status=status, request_status=request)
+
+
+MERCHANT = {
+    "hold": ("open", "unsubmitted", {"fulfillment_hold": {"reason": "other"}}),
+    "cancel": ("open", "unsubmitted", None),
+    "release_hold": ("on_hold", "unsubmitted", None),
+    "open": ("scheduled", "unsubmitted", None),
+    "reschedule": ("scheduled", "unsubmitted", {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}}),
+    "move": ("open", "unsubmitted", {"fulfillment_order": {"new_location_id": 0}}),
+}
+REQUESTS = {
+    "fulfillment_request": ("open", "unsubmitted", None),
+    "cancellation_request": ("in_progress", "accepted", None),
+}
+ANSWERS = {
+    "fulfillment_request/accept": ("open", "submitted", None),
+    "fulfillment_request/reject": ("open", "submitted", None),
+    "cancellation_request/accept": ("in_progress", "cancellation_requested", None),
+    "cancellation_request/reject": ("in_progress", "cancellation_requested", None),
+    "close": ("in_progress", "accepted", None),
+}
+ACTIONS = {**MERCHANT, **REQUESTS, **ANSWERS}
+# Those that are told apart by what an action may ask for; every further scope adds to one of them.
+CHOSEN = [
+    set(),
+    *({scope} for scope in SIX),
+    {"write_assigned_fulfillment_orders", "write_third_party_fulfillment_orders"},
+    {"read_assigned_fulfillment_orders", "write_third_party_fulfillment_orders"},
+    {"write_merchant_managed_fulfillment_orders", "write_third_party_fulfillment_orders"},
+    {f"write_{word}_fulfillment_orders" for word in WORDS},
+    {f"read_{word}_fulfillment_orders" for word in WORDS},
+]
+
+
+def expected_of(action: str, place: str, scopes: set[str]) -> int:
+    """The status that the rules of ``docs/fulfillment.md`` ask for."""
+    if action in MERCHANT:
+        wanted: tuple[str, ...] = ("merchant_managed", "third_party")
+    elif action in REQUESTS:
+        wanted = ("third_party",)
+    elif action == "close":
+        wanted = ("merchant_managed", "assigned")
+    else:
+        wanted = ("assigned",)
+    if not any(writes(scopes, word) for word in wanted):
+        return 403
+    if not reads(scopes, COVERED[place]):
+        return 404
+    if action in ANSWERS:
+        if place == "others":
+            return 403
+        return 200 if writes(scopes, COVERED[place]) else 403
+    return 200 if writes(scopes, "merchant_managed" if place == "merchant" else "third_party") else 403
+
+
+@pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
+@pytest.mark.parametrize("place", PLACES)
+def test_each_action_asks_for_its_scope(place: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
+    world = World(client_with, in_shop, scopes)
+    wrong: dict[str, tuple[int, int]] = {}
+    for action, (status, request, body) in ACTIONS.items():
+        if place == "merchant" and action != "close" and action not in MERCHANT:
+            continue
+        row = world.row(place, status, "unsubmitted" if place == "merchant" else request)
+        if action == "move":
+            body = {"fulfillment_order": {"new_location_id": another(row).pk}}
+        before = everything_stored()
+        answer = world.client.post(f"fulfillment_orders/{row.pk}/{action}.json", body)
+        expected = expected_of(action, place, scopes)
+        if answer.status_code != expected:
+            wrong[action] = (answer.status_code, expected)
+        assert answer.status_code == 200 or everything_stored() == before
+
+    assert wrong == {}
+
+
+def another(row: FulfillmentOrder) -> Location:
+    found = Location.objects.exclude(pk=row.assigned_location_id).filter(active=True).order_by("pk").first()
+    if found is None:
+        found = make_service(factories.make_installation(row.shop, []).app).location
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
+def test_fulfillments_are_made_and_changed_by_who_works_there(
+    scopes: set[str], place: str, client_with: ClientWith, in_shop: Shop
+) -> None:
+    world = World(client_with, in_shop, scopes)
+    status, request = ("open", "unsubmitted") if place == "merchant" else ("in_progress", "accepted")
+    works = place != "others" and writes(scopes, COVERED[place])
+    row = world.row(place, status, request)
+    body: dict[str, Any] = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
+
+    made = world.client.post("fulfillments.json", {"fulfillment": body})
+    sent = make_fulfillment(world.row(place, status, request))
+    read = world.client.get(f"orders/{sent.order_id}/fulfillments/{sent.pk}.json")
+    cancelled = world.client.post(f"fulfillments/{sent.pk}/cancel.json")
+
+    comes_in = writes(scopes, "merchant_managed") or writes(scopes, "assigned")
+    sees = reads(scopes, COVERED[place])
+    assert made.status_code == (201 if works else 403 if not comes_in or sees else 422)
+    assert read.status_code == (200 if sees else 404 if any(reads(scopes, word) for word in WORDS) else 403)
+    assert (cancelled.status_code == 200) == (works or (place == "others" and writes(scopes, "third_party")))
+
+
+def test_the_assigned_list_is_the_apps_own(client_with: ClientWith, in_shop: Shop) -> None:
+    world = World(client_with, in_shop, {"read_assigned_fulfillment_orders", "read_third_party_fulfillment_orders"})
+    rows = {
+        place: world.row(place, request="submitted") if place != "merchant" else world.row(place) for place in PLACES
+    }
+
+    listed = world.client.get("assigned_fulfillment_orders.json").json()["fulfillment_orders"]
+    poor = client_with("read_third_party_fulfillment_orders").get("assigned_fulfillment_orders.json")
+
+    assert [row["id"] for row in listed] == [rows["own"].pk]
+    assert poor.status_code == 403

@@ -1,0 +1,123 @@
+"""Services that are made or reported on at the same moment, on PostgreSQL."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.fulfillment.domain import pulling, stock_reports
+from apps.fulfillment.models import FulfillmentService, Pull
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryItem, Location
+from apps.jobs.models import Job
+from apps.shops.models import App, Shop
+from tests.factories import make_installation
+from tests.fulfillment.factories import make_service
+from tests.inventory.factories import ledger_of, level_of
+from tests.orders.factories import make_order, make_variant
+from tests.races import at_once, meanwhile, unguarded, without
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+Work = Callable[[], Any]
+
+
+def making(app: App, handle: str) -> Work:
+    """A service of one name; the handles are told apart by numbers."""
+    return lambda: make_service(app, name="Depot", callback_url=f"https://{handle}.example/")
+
+
+def legacy(shop: Shop) -> int:
+    with shop_scope(shop):
+        return Location.objects.filter(legacy=True).count()
+
+
+@pytest.mark.race(control="test_without_the_unique_key_two_services_have_one_name")
+def test_of_two_services_of_one_name_one_is_made(shop: Shop) -> None:
+    app = make_installation(shop).app
+
+    results = at_once(shop, making(app, "one"), making(app, "two"), refusals=IntegrityError)
+
+    assert sorted(type(result).__name__ for result in results) == ["FulfillmentService", "IntegrityError"]
+    assert legacy(shop) == 1
+
+
+def test_without_the_unique_key_two_services_have_one_name(shop: Shop) -> None:
+    """The control: nothing else keeps them apart."""
+    app = make_installation(shop).app
+
+    with without(FulfillmentService, "shop_id", "name"):
+        results = at_once(shop, making(app, "one"), making(app, "two"))
+        assert {type(result).__name__ for result in results} == {"FulfillmentService"}
+
+    assert legacy(shop) == 2
+
+
+@pytest.mark.race(no_guard="the rows are skipped where another scheduler holds them, else found not to be due any more")
+def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
+    with shop_scope(shop):
+        app = make_installation(shop).app
+        for number in range(5):
+            make_service(app, name=f"Depot {number}", inventory_management=True, tracking_support=True)
+    now = timezone.now()
+
+    begun = at_once(shop, *[lambda: pulling.begin_due(now)] * 3)
+
+    assert sum(begun) == 10
+    with shop_scope(shop):
+        assert Job.objects.filter(task=pulling.PULL).count() == 10
+        assert {*Pull.objects.values_list("round", flat=True)} == {1}
+
+
+class Shelf:
+    """A depot that has ten mugs, which nobody else has; it counts them while they are sold."""
+
+    def __init__(self, shop: Shop) -> None:
+        self.shop = shop
+        installation = make_installation(shop)
+        with shop_scope(shop):
+            self.service = make_service(installation.app, permits_sku_sharing=True)
+            self.location = self.service.location
+        self.variant = make_variant(shop, sku="MUG", stock=0, fulfillment_service=self.service.handle)
+        with shop_scope(shop):
+            self.item = InventoryItem.objects.get(pk=self.variant.inventory_item_id)
+            self.reported(10)()
+
+    def reported(self, count: int) -> Work:
+        """A report of so many mugs."""
+        return lambda: stock_reports.apply_stock(self.service, {"MUG": count}, hold=lambda: None, at=timezone.now())
+
+    def sold(self, count: int) -> Work:
+        """An order of so many mugs, of those that are there."""
+        line = {"variant_id": self.variant.pk, "quantity": count}
+        return lambda: make_order(lines=[line], inventory_behaviour="decrement_obeying_policy")
+
+    def left(self) -> int:
+        """How many the books have there; the ledger agrees."""
+        with shop_scope(self.shop):
+            found = stock.total_available([self.item.pk])[self.item.pk]
+        assert sum(delta for delta, *_ in ledger_of(self.item, self.location)) == level_of(self.item, self.location)
+        return found
+
+
+@pytest.mark.race(control="test_without_the_levels_lock_a_report_takes_what_was_sold_off_again")
+def test_a_report_beside_a_sale_is_what_the_books_say(shop: Shop) -> None:
+    shelf = Shelf(shop)
+
+    meanwhile(shop, shelf.sold(2), shelf.reported(7))
+    assert shelf.left() == 7, "the report came last"
+
+    meanwhile(shop, shelf.reported(9), shelf.sold(2))
+    assert shelf.left() == 7, "the sale came last"
+
+
+def test_without_the_levels_lock_a_report_takes_what_was_sold_off_again(shop: Shop) -> None:
+    """The control: who reads the level before the sale is committed takes its units off once more."""
+    shelf = Shelf(shop)
+
+    unguarded(shop, shelf.sold(2), shelf.reported(7), locks={"inventory_inventorylevel", "inventory_inventoryitem"})
+
+    assert shelf.left() == 5

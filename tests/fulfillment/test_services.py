@@ -1,0 +1,267 @@
+"""Fulfillment services: registered, listed, changed and given up, each with its location."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryLevel, Location
+from apps.shops.domain.installing import uninstall
+from apps.shops.models import Shop
+from tests import factories
+from tests.conftest import ApiClient, ClientWith
+from tests.fulfillment.factories import make_fulfillment_order, make_service
+from tests.inventory.factories import first_location, ledger_of, level_of, make_item, make_location, put
+from tests.wire_tables import assert_fits
+
+NAME, URL = "North Depot", "https://depot.example/callbacks"
+BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+
+
+def create(api: ApiClient, **fields: object) -> dict[str, Any]:
+    body = {"name": NAME, "callback_url": URL, "inventory_management": True, **fields}
+    answer = api.post("fulfillment_services.json", {"fulfillment_service": body})
+    assert answer.status_code == 201, answer.content
+    return answer.json()["fulfillment_service"]
+
+
+def ids(api: ApiClient, **query: str) -> list[int]:
+    return [row["id"] for row in api.get("fulfillment_services.json", **query).json()["fulfillment_services"]]
+
+
+def refusal(api: ApiClient, **fields: object) -> Any:
+    body = {"name": NAME, "callback_url": URL, **fields}
+    answer = api.post("fulfillment_services.json", {"fulfillment_service": body})
+    assert answer.status_code == 422, answer.content
+    return answer.json()["errors"]
+
+
+def test_answers_fit_the_wire_tables(api: ApiClient) -> None:
+    old = api.at("2026-01")
+    made = old.post("fulfillment_services.json", {"fulfillment_service": {"name": NAME, "callback_url": URL}})
+    path = f"fulfillment_services/{made.json()['fulfillment_service']['id']}.json"
+
+    assert_fits("fulfillment_service", "POST /fulfillment_services.json", made.json())
+    assert_fits("fulfillment_service", "GET /fulfillment_services.json", old.get("fulfillment_services.json").json())
+    assert_fits("fulfillment_service", "GET /fulfillment_services/{id}.json", old.get(path).json())
+    changed = old.put(path, {"fulfillment_service": {"name": "South Depot"}})
+    assert_fits("fulfillment_service", "PUT /fulfillment_services/{id}.json", changed.json())
+    assert old.delete(path).json() == {}
+
+
+def test_create_brings_a_location_of_its_name(api: ApiClient, in_shop: Shop) -> None:
+    made = create(api)
+
+    location = Location.objects.get(pk=made.pop("location_id"))
+    assert (location.name, location.legacy, location.active) == (NAME, True, True)
+    assert made == {
+        "id": made["id"],
+        "name": NAME,
+        "email": None,
+        "service_name": NAME,
+        "handle": "north-depot",
+        "fulfillment_orders_opt_in": True,
+        "include_pending_stock": False,
+        "provider_id": None,
+        "callback_url": f"{URL}/",
+        "tracking_support": False,
+        "inventory_management": True,
+        "admin_graphql_api_id": f"gid://platform/FulfillmentService/{made['id']}",
+        "requires_shipping_method": True,
+    }
+    recorded = Event.objects.order_by("-id").values_list("topic", "subject_id")[:2]
+    assert [*recorded] == [("fulfillment_services/create", made["id"]), ("locations/create", location.pk)]
+
+
+def test_sku_sharing_is_known_until_it_goes(api: ApiClient, in_shop: Shop) -> None:
+    old = api.at("2026-01")
+    path = f"fulfillment_services/{create(old, permits_sku_sharing=False)['id']}.json"
+
+    assert old.get(path).json()["fulfillment_service"]["permits_sku_sharing"] is False
+    assert Location.objects.get(name=NAME).permits_sku_sharing is False
+    assert "permits_sku_sharing" not in api.get(path).json()["fulfillment_service"]
+    assert api.put(path, {"fulfillment_service": {"permits_sku_sharing": True}}).status_code == 200
+    assert old.get(path).json()["fulfillment_service"]["permits_sku_sharing"] is False
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        ({"name": ""}, {"name": ["can't be blank"]}),
+        ({"name": "a" * 256}, {"name": ["is too long (maximum is 255 characters)"]}),
+        ({"name": "Manual"}, {"name": ["has already been taken"]}),
+        ({"name": "Taken"}, {"name": ["has already been taken"]}),
+        ({"callback_url": None}, {"callback_url": ["can't be blank"]}),
+        ({"callback_url": "depot"}, {"callback_url": ["must be secure (HTTPS)"]}),
+        ({"callback_url": "https://"}, {"callback_url": ["is not a valid URL"]}),
+        ({"callback_url": "https://depot.example/" + "ä" * 1000}, {"callback_url": ["is invalid"]}),
+        ({"callback_url": "http://depot.example/"}, {"callback_url": ["must be secure (HTTPS)"]}),
+        ({"callback_url": "https://127.0.0.1/"}, {"callback_url": ["is not an allowed address"]}),
+        ({"callback_url": "https://depot.example/?a=1"}, {"callback_url": ["is invalid"]}),
+        ({"tracking_support": "perhaps"}, {"tracking_support": ["is invalid"]}),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_leaves_nothing(
+    api: ApiClient, in_shop: Shop, fields: dict[str, object], errors: object
+) -> None:
+    make_service(api.installation.app, name="Taken")
+
+    assert refusal(api, **fields) == errors
+    assert Location.objects.filter(legacy=True).count() == FulfillmentService.objects.count() == 1
+
+
+def test_a_callback_url_is_kept_in_its_canonical_form(api: ApiClient) -> None:
+    made = create(api, callback_url="HTTPS://Depot.Example:443/höhe")
+
+    assert made["callback_url"] == "https://depot.example/h%C3%B6he/"
+
+
+def test_names_that_read_alike_get_handles_of_their_own(api: ApiClient) -> None:
+    assert [create(api, name=name)["handle"] for name in ("A B", "A-B", "仓库", "!")] == [
+        "a-b",
+        "a-b-1",
+        "cang-ku",
+        "service",
+    ]
+
+
+def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, client_with: ClientWith) -> None:
+    other = client_with("write_fulfillments")
+    mine, theirs = create(api)["id"], create(other, name="Theirs")["id"]
+
+    assert ids(api) == ids(api, scope="current_client") == [mine]
+    assert ids(other) == [theirs]
+    assert ids(api, scope="all") == [mine, theirs]
+    assert api.get("fulfillment_services.json", scope="mine").status_code == 400
+    page = api.get("fulfillment_services.json", scope="all", limit="1")
+    assert 'rel="next"' in page["Link"]
+    following = api.get(page["Link"].split("/2026-07/")[1].split(">")[0])
+    assert [row["id"] for row in following.json()["fulfillment_services"]] == [theirs]
+
+
+def test_only_its_app_writes_a_service(api: ApiClient, client_with: ClientWith, in_shop: Shop) -> None:
+    path = f"fulfillment_services/{create(api)['id']}.json"
+    other = client_with("write_fulfillments")
+
+    assert other.get(path).status_code == 200
+    assert other.put(path, {"fulfillment_service": {"name": "Mine now"}}).status_code == 404
+    assert other.delete(path).status_code == 404
+    assert FulfillmentService.objects.get().name == NAME
+
+
+def test_a_new_name_is_the_locations_and_leaves_the_handle(api: ApiClient, in_shop: Shop) -> None:
+    made = create(api)
+    path = f"fulfillment_services/{made['id']}.json"
+
+    changed = api.put(path, {"fulfillment_service": {"name": "South Depot", "callback_url": f"{URL}//"}}).json()
+    again = api.put(path, {"fulfillment_service": changed["fulfillment_service"]}).json()
+
+    assert (
+        changed["fulfillment_service"]
+        == {**made, "name": "South Depot", "service_name": "South Depot"}
+        == again["fulfillment_service"]
+    )
+    assert Location.objects.get(legacy=True).name == "South Depot"
+    assert Event.objects.filter(topic="fulfillment_services/update").count() == 1
+
+
+def test_variants_may_name_a_service(api: ApiClient) -> None:
+    create(api)
+
+    def product(handle: str) -> int:
+        body = {"title": "Mug", "variants": [{"fulfillment_service": handle}]}
+        return api.post("products.json", {"product": body}).status_code
+
+    assert [product(handle) for handle in ("manual", "north-depot", "south-depot")] == [201, 201, 422]
+
+
+def test_delete_takes_the_location_along(api: ApiClient, in_shop: Shop) -> None:
+    made = create(api)
+    item = make_item(in_shop)
+    stock.connect(item, Location.objects.get(pk=made["location_id"]), **BY)
+
+    assert api.delete(f"fulfillment_services/{made['id']}.json").json() == {}
+
+    assert not FulfillmentService.objects.exists()
+    assert not Location.objects.filter(legacy=True).exists()
+    assert level_of(item, first_location(in_shop)) == 0
+    topics = Event.objects.order_by("-id").values_list("topic", flat=True)[:3]
+    assert set(topics) == {"fulfillment_services/delete", "inventory_levels/disconnect", "locations/delete"}
+
+
+def test_a_location_with_a_history_is_only_deactivated(api: ApiClient, in_shop: Shop) -> None:
+    made = create(api)
+    depot, item = Location.objects.get(pk=made["location_id"]), make_item(in_shop)
+    put(item, depot, 5)
+
+    assert api.delete(f"fulfillment_services/{made['id']}.json").status_code == 200
+
+    depot.refresh_from_db()
+    assert (depot.active, depot.legacy) == (False, True)
+    assert not InventoryLevel.objects.filter(location=depot).exists()
+    assert ledger_of(item, depot)[-1] == (-5, 0, "disconnected")
+    assert level_of(item, first_location(in_shop)) == 0
+    assert create(api)["handle"] == made["handle"]
+
+
+def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
+    made, yard = create(api), make_location(in_shop, name="Yard")
+    depot, mug, jug = Location.objects.get(pk=made["location_id"]), make_item(in_shop), make_item(in_shop)
+    put(mug, depot, 5)
+    put(mug, yard, 2)
+    stock.take(jug, depot, 3, policy=stock.CONTINUE, **BY)
+    path = f"fulfillment_services/{made['id']}.json?inventory_action=transfer"
+
+    assert api.delete(f"{path}&location_id={yard.pk}").status_code == 200
+
+    assert (level_of(mug, yard), level_of(jug, yard)) == (7, -3)
+    assert not InventoryLevel.objects.filter(location=depot).exists()
+
+
+def test_variants_of_a_service_that_is_gone_are_the_merchants(api: ApiClient, in_shop: Shop) -> None:
+    made = create(api)
+    body = {"title": "Mug", "variants": [{"fulfillment_service": made["handle"]}]}
+    product = api.post("products.json", {"product": body}).json()["product"]
+
+    assert api.delete(f"fulfillment_services/{made['id']}.json").status_code == 200
+
+    (variant,) = api.get(f"products/{product['id']}.json").json()["product"]["variants"]
+    assert variant["fulfillment_service"] == "manual"
+    assert Event.objects.filter(topic="products/update", subject_id=product["id"]).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "errors"),
+    [
+        ("inventory_action=burn", {"inventory_action": ["is not included in the list"]}),
+        ("location_id=7", {"location_id": ["must exist"]}),
+        ("location_id=x", {"location_id": ["is invalid"]}),
+        ("location_id={own}", {"location_id": ["must be an active location of the merchant's"]}),
+    ],
+)
+def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, query: str, errors: object) -> None:
+    made = create(api)
+
+    answer = api.delete(f"fulfillment_services/{made['id']}.json?{query.format(own=made['location_id'])}")
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": errors})
+    assert FulfillmentService.objects.filter(pk=made["id"]).exists()
+
+
+def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
+    """What they were to send is the merchant's to send, and nothing names them any more."""
+    installation = factories.make_installation(in_shop)
+    service, other = make_service(installation.app), make_service(factories.make_installation(in_shop).app)
+    row = make_fulfillment_order(service, request_status="accepted", status="in_progress")
+    location = service.location_id
+
+    uninstall(installation, **BY)
+
+    assert list(FulfillmentService.objects.all()) == [other]
+    assert not Location.objects.filter(pk=location, active=True).exists()
+    row.refresh_from_db()
+    (left,) = FulfillmentOrder.objects.filter(order=row.order_id, status="open")
+    assert (row.status, left.assigned_location_id) == ("closed", first_location(in_shop).pk)

@@ -1,0 +1,141 @@
+"""Tracking numbers that services tell when they are asked, and that bad answers change nothing.
+
+Rule: decisions, Fulfillment (Callbacks); reliability, W13.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.domain import fulfilling, pulling, tracking
+from apps.fulfillment.models import Fulfillment, FulfillmentService, Pull, PullAttempt
+from apps.jobs.domain import queue
+from apps.outgoing.client import Answer, request
+from apps.shops.models import Shop
+from tests.factories import make_installation
+from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
+from tests.outgoing.servers import Server, answer
+
+USPS = "9361289878700317633795"
+
+
+@pytest.fixture
+def warehouse(settings: Any) -> Iterator[Server]:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    server = Server(answer(b"{}"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def service(warehouse: Server, in_shop: Shop) -> FulfillmentService:
+    app = make_installation(in_shop).app
+    return make_service(app, name="Depot", callback_url=warehouse.url, tracking_support=True)
+
+
+@pytest.fixture
+def sent(service: FulfillmentService) -> Fulfillment:
+    """Two mugs that the service sent, and told no number of."""
+    return make_fulfillment(make_fulfillment_order(service, status="in_progress", request_status="accepted"))
+
+
+def pull(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
+    """Let the warehouse answer so, and ask it now; the record of the call, if there was one."""
+    warehouse.behave = answer(body if isinstance(body, bytes) else json.dumps(body).encode())
+    assert queue.run(pulling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
+    return PullAttempt.objects.order_by("-id").first()
+
+
+def told(**numbers: object) -> dict[str, object]:
+    return {"tracking_numbers": numbers, "success": True, "message": ""}
+
+
+def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
+    service: FulfillmentService, warehouse: Server, sent: Fulfillment
+) -> None:
+    record = pull(service, warehouse, told(**{sent.name: USPS}))
+
+    assert record is not None
+    query = parse_qs(urlsplit(warehouse.requests[0].split(b" ")[1].decode()).query)
+    assert query["order_names[]"] == [sent.name]
+    assert (record.outcome, record.changed, record.message) == ("ok", 1, "")
+    sent.refresh_from_db()
+    assert (sent.tracking_numbers, sent.tracking_company) == ([USPS], "USPS")
+    assert Event.objects.filter(topic="fulfillments/update", actor=f"app:{service.app_id}").count() == 1
+    assert pull(service, warehouse, told()) == record, "nothing is left to ask for"
+    assert len(warehouse.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<h1>Welcome</h1>", "no JSON that we take"),
+        ([], "The answer is no JSON object."),
+        ({}, "The tracking numbers are no JSON object."),
+        ({"tracking_numbers": ["{name}"]}, "The tracking numbers are no JSON object."),
+        ({"tracking_numbers": {"{name}": "1"}, "success": False, "message": "Closed"}, "has none to tell: 'Closed'"),
+        ({"tracking_numbers": {"{name}": "1"}, "success": "yes"}, "has none to tell"),
+        ({"tracking_numbers": {"{name}": 17}}, "is no text of 1 to 255 characters"),
+        ({"tracking_numbers": {"{name}": " "}}, "is no text"),
+        ({"tracking_numbers": {"{name}": "1" * 256}}, "is no text"),
+        ({"tracking_numbers": {"{name}": "1\n2"}}, "is no text"),
+        ({"tracking_numbers": {"{name}": "1", "#1.1": None}}, "of '#1.1' is no text"),
+    ],
+)
+def test_a_bad_answer_changes_nothing(
+    service: FulfillmentService, warehouse: Server, sent: Fulfillment, body: object, said: str
+) -> None:
+    answered = body if isinstance(body, bytes) else json.dumps(body).replace("{name}", sent.name).encode()
+
+    record = pull(service, warehouse, answered)
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("bad_answer", 0)
+    assert said in record.message
+    sent.refresh_from_db()
+    assert sent.tracking_numbers == []
+
+
+def test_names_of_others_are_left_out(service: FulfillmentService, warehouse: Server, sent: Fulfillment) -> None:
+    elsewhere = make_fulfillment(make_fulfillment_order())
+
+    record = pull(service, warehouse, told(**{elsewhere.name: "1", sent.name: "2", "#9.9": "3"}))
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("ok", 1)
+    assert record.message == f"2 of the names were not asked for: '{elsewhere.name}', '#9.9'."
+    elsewhere.refresh_from_db()
+    assert elsewhere.tracking_numbers == []
+
+
+def test_a_cancelled_fulfillment_is_not_asked_for(
+    service: FulfillmentService, warehouse: Server, sent: Fulfillment
+) -> None:
+    fulfilling.cancel_fulfillment(sent, actor="system", at=timezone.now())
+
+    assert pull(service, warehouse, told(**{sent.name: "1"})) is None
+    assert warehouse.requests == []
+
+
+def test_a_number_that_came_meanwhile_stays(
+    service: FulfillmentService, warehouse: Server, sent: Fulfillment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the answer is on its way, the service tells the number over REST."""
+
+    def request_late(*given: Any, **options: Any) -> Answer:
+        tracking.update_tracking(sent, tracking.completed({"number": "pushed"}), actor="system", at=timezone.now())
+        return request(*given, **options)
+
+    monkeypatch.setattr("apps.fulfillment.domain.pulling.request", request_late)
+
+    record = pull(service, warehouse, told(**{sent.name: "pulled"}))
+
+    assert record is not None
+    assert (record.outcome, record.changed) == ("ok", 0)
+    sent.refresh_from_db()
+    assert sent.tracking_numbers == ["pushed"]

@@ -1,0 +1,337 @@
+"""The address of GraphQL: what it answers, what a document may ask, and what stays hidden.
+
+Rule: design, Webhooks (GraphQL); decisions, Errors.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from django.db import OperationalError
+from graphql import GraphQLEnumType, build_client_schema, get_introspection_query
+
+from apps.api.requests import throttling
+from apps.api.requests.buckets import FileBuckets
+from apps.api.versions import served_versions
+from apps.shops.models import Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.models import Subscription
+from tests.conftest import ApiClient, ClientWith
+from tests.samples.graphql import CREATE
+
+SHOP = "{ shop { id name myplatformDomain currencyCode } }"
+
+
+def ask(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
+    answer = api.post("graphql.json", {"query": query, "variables": variables, **rest})
+    assert answer.status_code == 200, answer.content
+    assert answer["Content-Type"] == "application/json; charset=utf-8"
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def data(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
+    answer = ask(api, query, variables, **rest)
+    assert "errors" not in answer, answer["errors"]
+    found: dict[str, Any] = answer["data"]
+    return found
+
+
+def codes(answer: dict[str, Any]) -> list[str]:
+    assert all(error["message"] for error in answer["errors"])
+    return [error["extensions"]["code"] for error in answer["errors"]]
+
+
+def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, foreign_api: ApiClient, shop: Shop) -> None:
+    app = f"gid://platform/App/{api.installation.app_id}"
+    here = f"gid://platform/AppInstallation/{api.installation.pk}"
+    found = data(
+        api,
+        """
+        query ($app: ID!, $here: ID!) {
+          shop { id name myplatformDomain plan { displayName } primaryDomain { url } createdAt timezoneOffset }
+          app { id title installation { id } }
+          again: node(id: $app) { id ... on App { apiKey } }
+          currentAppInstallation { id app { title } accessScopes { handle description } }
+          nodes(ids: [$here, "gid://platform/Shop/1"]) { __typename id }
+          publicApiVersions { handle supported }
+        }
+        """,
+        {"app": app, "here": here},
+    )
+    stranger = data(
+        foreign_api,
+        """
+        query ($app: ID!, $here: ID!) {
+          app(id: $app) { id } node(id: $here) { id } appInstallation(id: $here) { id }
+        }
+        """,
+        {"app": app, "here": here},
+    )
+
+    assert found["shop"]["id"] == f"gid://platform/Shop/{shop.pk}"
+    assert found["shop"]["myplatformDomain"] == shop.domain
+    assert found["shop"]["createdAt"].endswith("Z")
+    assert found["app"] == {"id": app, "title": api.installation.app.name, "installation": {"id": here}}
+    assert found["again"] == {"id": app, "apiKey": api.installation.app.api_key}
+    granted = [each["handle"] for each in found["currentAppInstallation"]["accessScopes"]]
+    assert granted == api.installation.scopes
+    assert found["nodes"] == [{"__typename": "AppInstallation", "id": here}, None]
+    assert [each["handle"] for each in found["publicApiVersions"]] == list(served_versions())
+    assert stranger == {"app": None, "node": None, "appInstallation": None}
+
+
+def test_the_document_may_be_the_whole_body(api: ApiClient, shop: Shop) -> None:
+    answer = api.post("graphql.json", SHOP.encode(), content_type="application/graphql")
+    broken = api.post("graphql.json", b"\xff", content_type="application/graphql")
+
+    assert answer.json()["data"]["shop"]["name"] == shop.name
+    assert (broken.status_code, broken.json()["errors"]) == (400, "Bad Request")
+
+
+BAD_DOCUMENTS = {
+    "{ shop {": "PARSE_ERROR",
+    "shop": "PARSE_ERROR",
+    "{ shop }": "selectionMismatch",
+    "{ shop { password } }": "undefinedField",
+    "{ shop(id: 1) { id } }": "argumentNotAccepted",
+    "{ node { id } }": "missingRequiredArguments",
+    '{ node(id: "17") { id } }': "argumentLiteralsIncompatible",
+    "{ ...missing }": "useAndDefineFragment",
+    "query ($a: Nonsense) { shop { id } }": "variableNotUsed",
+    "query ($a: Int) { shop { id } }": "variableNotUsed",
+    "{ shop { name(a: $b) } }": "variableNotDefined",
+    "fragment a on Shop { id }": "missingOperation",
+    "subscription { shop { id } }": "BAD_REQUEST",
+    "{ shop { ...a } } fragment a on Shop { ...a }": "BAD_REQUEST",
+    "{ webhookSubscriptions { nodes { id } } }": "BAD_REQUEST",
+    "{ webhookSubscriptions(first: 251) { nodes { id } } }": "BAD_REQUEST",
+    "{ webhookSubscriptions(first: -1) { nodes { id } } }": "BAD_REQUEST",
+    "{ webhookSubscriptions(first: 1, last: 1) { nodes { id } } }": "BAD_REQUEST",
+    '{ webhookSubscriptions(first: 1, after: "x") { nodes { id } } }': "BAD_REQUEST",
+    '{ webhookSubscriptions(first: 1, query: "id:(") { nodes { id } } }': "BAD_REQUEST",
+    '{ webhookSubscriptions(first: 1, query: "id:x") { nodes { id } } }': "BAD_REQUEST",
+    "{ webhookSubscriptionsCount(limit: 10001) { count } }": "BAD_REQUEST",
+}
+
+
+def test_documents_that_cannot_be_answered_say_why(api: ApiClient) -> None:
+    found = {query: codes(ask(api, query))[0] for query in BAD_DOCUMENTS}
+
+    assert found == BAD_DOCUMENTS
+
+
+def test_an_operation_that_is_not_there_is_an_error(api: ApiClient) -> None:
+    document = "query one { shop { id } } query two { shop { name } }"
+
+    missing = ask(api, document, operationName="three")
+    second = data(api, document, operationName="two")
+
+    assert missing["errors"][0]["message"] == 'Unknown operation named "three".'
+    assert list(second["shop"]) == ["name"]
+
+
+@pytest.mark.parametrize("body", [{}, {"query": ""}, {"query": 1}, {"query": SHOP, "variables": []}])
+def test_what_is_no_request_is_400(api: ApiClient, body: Any) -> None:
+    answer = api.post("graphql.json", body)
+
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["errors"]
+
+
+def test_values_of_variables_are_checked_first(api: ApiClient) -> None:
+    good = {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}}
+    strange = [
+        {**good, "topic": "PRODUCTS_UPD"},
+        {**good, "topic": None},
+        {"topic": "PRODUCTS_UPDATE"},
+        {**good, "webhookSubscription": {"uri": 5}},
+        {**good, "webhookSubscription": {"nonsense": 1}},
+        {**good, "webhookSubscription": {"callbackUrl": {"a": 1}}},
+    ]
+    answers = [ask(api, CREATE, variables) for variables in strange]
+
+    assert [codes(answer)[0] for answer in answers] == ["INVALID_VARIABLE"] * len(strange)
+    assert not Subscription.objects.exists()
+
+
+def test_every_version_describes_itself(api: ApiClient) -> None:
+    for version in served_versions():
+        described = data(api.at(version), get_introspection_query())
+        schema = build_client_schema(described)  # type: ignore[arg-type]
+        topics = cast(GraphQLEnumType, schema.type_map["WebhookSubscriptionTopic"]).values
+        assert "PRODUCTS_UPDATE" in topics
+        assert "SHOP_REDACT" not in topics
+
+
+def _members(api: ApiClient, kind: str) -> dict[str, bool]:
+    query = """
+    query ($kind: String!) { __type(name: $kind) {
+      fields(includeDeprecated: true) { name isDeprecated }
+      inputFields(includeDeprecated: true) { name isDeprecated }
+    } }
+    """
+    found = data(api, query, {"kind": kind})["__type"]
+    return {each["name"]: each["isDeprecated"] for each in found["fields"] or found["inputFields"]}
+
+
+def test_versions_differ_as_clients_know(api: ApiClient) -> None:
+    first, uri, named = api.at("2024-10"), api.at("2025-10"), api.at("2026-04")
+
+    oldest = _members(first, "WebhookSubscriptionInput")
+    assert oldest == dict.fromkeys(("callbackUrl", "format", "filter", "includeFields", "metafieldNamespaces"), False)
+    assert _members(uri, "WebhookSubscriptionInput") == {
+        **oldest,
+        "callbackUrl": True,
+        "uri": False,
+        "metafields": False,
+    }
+    assert _members(named, "WebhookSubscriptionInput").keys() - _members(uri, "WebhookSubscriptionInput").keys() == {
+        "name"
+    }
+    assert "metafields" in _members(api.at("2025-01"), "WebhookSubscriptionInput")
+    assert not {"uri", "name", "metafields"} & _members(first, "WebhookSubscription").keys()
+    assert _members(named, "WebhookSubscription")["endpoint"]
+    assert not _members(first, "WebhookSubscription")["endpoint"]
+    assert not _members(first, "Mutation")["pubSubWebhookSubscriptionCreate"]
+    assert _members(uri, "Mutation")["pubSubWebhookSubscriptionCreate"]
+    assert codes(ask(first, '{ webhookSubscriptions(first: 1, uri: "x") { nodes { id } } }')) == ["argumentNotAccepted"]
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
+    settings.RATE_LIMIT = True
+    buckets = FileBuckets(tmp_path / "buckets")
+    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+    return time_machine
+
+
+def cost(answer: dict[str, Any]) -> tuple[int, int | None, float]:
+    told = answer["extensions"]["cost"]
+    return told["requestedQueryCost"], told["actualQueryCost"], told["throttleStatus"]["currentlyAvailable"]
+
+
+def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_there(api: ApiClient, limited: Any) -> None:
+    rows = (
+        "{ webhookSubscriptions(first: 50) { edges { node { id endpoint { __typename } } } pageInfo { endCursor } } }"
+    )
+
+    first = ask(api, SHOP)
+    second = ask(api, rows)
+    third = ask(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}})
+    again = ask(api, "{ shop { id } shop { name } }")
+    introspected = ask(api, "{ __schema { types { name } } }")
+    limited.move_to("2026-03-02T12:00:01Z", tick=False)
+    later = ask(api, SHOP)
+
+    assert first["extensions"]["cost"] == {
+        "requestedQueryCost": 1,
+        "actualQueryCost": 1,
+        "throttleStatus": {"maximumAvailable": 2000.0, "currentlyAvailable": 1999, "restoreRate": 100.0},
+    }
+    assert cost(second) == (102, 2, 1997)
+    assert cost(third) == (12, 11, 1986)
+    assert cost(again) == (1, 1, 1985)
+    assert cost(introspected) == (0, 0, 1985)
+    assert cost(later)[2] == 1999
+    assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/40"
+
+
+def test_who_has_no_points_left_is_throttled(api: ApiClient, limited: Any, settings: Any) -> None:
+    settings.RATE_LIMIT_SIZE = 2
+
+    poor = ask(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
+    found = ask(api, SHOP)
+    wrong = [ask(api, "{") for _ in range(100)]
+
+    assert codes(poor) == ["THROTTLED"]
+    assert poor["errors"][0]["message"] == "Throttled"
+    assert cost(poor)[::2] == (252, 99)
+    assert found["data"]["shop"]
+    assert codes(wrong[0]) == ["PARSE_ERROR"]
+    assert codes(wrong[-1]) == ["THROTTLED"]
+
+
+def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
+    dear = " ".join(f"a{n}: webhookSubscriptions(first: 250) {{ nodes {{ id }} }}" for n in range(4))
+    deep = "app { installation { " * 9 + "id" + " } }" * 9
+    twice = "on App {{ a: installation {{ app {{ ...f{0} }} }} b: installation {{ app {{ ...f{0} }} }} }}"
+    bomb = " ".join(f"fragment f{n} {twice.format(n + 1)}" for n in range(40))
+
+    answers = [
+        ask(api, f"{{ {dear} }}"),
+        ask(api, f"{{ {deep} }}"),
+        ask(api, "{ app { ...f0 } } " + bomb + " fragment f40 on App { id }"),
+        ask(api, "{ " + " ".join(f"a{n}: __typename" for n in range(6000)) + " }"),
+    ]
+
+    assert [codes(answer)[0] for answer in answers[:3]] == [
+        "MAX_COST_EXCEEDED",
+        "MAX_DEPTH_EXCEEDED",
+        "MAX_DEPTH_EXCEEDED",
+    ]
+    assert "errors" in answers[3]
+    assert cost(answers[0])[:2] == (1008, None)
+
+
+# --- what breaks -----------------------------------------------------------------------------------------------------
+
+
+def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(subscriptions, "subscriptions_of", fail)
+    answer = ask(api, "{ shop { id } webhookSubscriptionsCount { count } }")
+
+    assert codes(answer) == ["INTERNAL_SERVER_ERROR"]
+    assert answer["data"]["shop"]
+    assert "secret" not in json.dumps(answer)
+
+
+def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(subscriptions, "delete_subscription", away)
+    variables = {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}}
+    row = data(api, CREATE, variables)["webhookSubscriptionCreate"]["webhookSubscription"]["id"]
+    both = f"""mutation {{
+      webhookSubscriptionCreate(topic: SHOP_UPDATE, webhookSubscription: {{uri: "https://app.example/2"}}) {{
+        webhookSubscription {{ id }}
+      }}
+      webhookSubscriptionDelete(id: "{row}") {{ deletedWebhookSubscriptionId }}
+    }}"""
+    answer = api.post("graphql.json", {"query": both})
+
+    assert (answer.status_code, answer.json()) == (503, {"errors": "Service Unavailable"})
+    assert data(api, "{ webhookSubscriptionsCount { count precision } }") == {
+        "webhookSubscriptionsCount": {"count": 1, "precision": "EXACT"}
+    }
+
+
+def test_the_same_request_sent_again_has_no_second_effect(api: ApiClient) -> None:
+    body = {
+        "query": CREATE,
+        "variables": {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": "https://app.example/"}},
+    }
+
+    first, second = (api.post("graphql.json", body, idempotency_key="k1") for _ in range(2))
+
+    assert first.json() == second.json()
+    assert data(api, "{ webhookSubscriptionsCount { count } }")["webhookSubscriptionsCount"]["count"] == 1
+
+
+def test_versions_and_tokens_are_those_of_rest(api: ApiClient, client_with: ClientWith) -> None:
+    body = {"query": SHOP}
+
+    assert api.at("2099-01").post("graphql.json", body).status_code == 404
+    assert api.at("2023-01").post("graphql.json", body)["X-Platform-API-Version"] == "2024-10"
+    assert client_with().post("graphql.json", body).json()["data"]["shop"]["name"]

@@ -1,0 +1,270 @@
+"""One worker at a time: a lease is renewed whatever happens, and who has lost it writes nothing more.
+
+Rule: reliability, F9.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+from django.utils import timezone
+
+from apps.content.models import ScriptTag
+from apps.ground.tenancy import current_shop, shop_scope
+from apps.jobs.domain import leases, queue
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests import factories
+from tests.faults.conftest import another_connection
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Work = Callable[[Job], None]
+
+
+@pytest.fixture
+def does(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
+    """A waiting job that does some work, under a lease of 0.9 seconds."""
+    settings.JOB_LEASE_SECONDS = 0.9
+    monkeypatch.setattr(leases, "_TRY_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(queue, "_tasks", {})
+
+    def make(shop: Shop, work: Work) -> Job:
+        queue.register("test.work", lambda job, **_: work(job))
+        with shop_scope(shop), transaction.atomic():
+            return queue.enqueue("test.work")
+
+    return make
+
+
+# What makes a connection give up waiting for a lock soon.
+IMPATIENT: dict[str, object] = {"sqlite": 0.1, "postgresql": "-c lock_timeout=100"}
+
+
+def again(shop: Shop, job: Job) -> Job:
+    with shop_scope(shop):
+        return Job.objects.get(pk=job.pk)
+
+
+def write_tag() -> None:
+    app = factories.make_installation(current_shop()).app
+    ScriptTag.objects.create(shop=current_shop(), app=app, src="https://a.example/late.js")
+
+
+def tags(shop: Shop) -> int:
+    with shop_scope(shop):
+        return ScriptTag.objects.count()
+
+
+def steal(job: Job) -> None:
+    """Another worker takes the job."""
+    Job.objects.filter(pk=job.pk).update(lease=uuid.uuid4(), lease_until=timezone.now())
+
+
+def test_renewal_goes_on_after_an_error_of_the_database(
+    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The row is locked by somebody else for longer than a renewal waits."""
+    taken_twice = []
+    options = connection.settings_dict["OPTIONS"]
+
+    def work(job: Job) -> None:
+        with another_connection() as other:
+            other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
+            other.execute(f"UPDATE jobs_job SET task = task WHERE id = {job.pk}")
+            time.sleep(0.8)
+            other.execute("ROLLBACK")
+        time.sleep(0.6)
+        taken_twice.append(queue.run(job.key))
+        write_tag()
+
+    job = does(shop, work)
+    monkeypatch.setitem(
+        options, "timeout" if connection.vendor == "sqlite" else "options", IMPATIENT[connection.vendor]
+    )
+    queue.run(job.key)
+
+    assert "A lease could not be renewed" in caplog.text
+    assert taken_twice == [False]
+    assert (again(shop, job).state, tags(shop)) == (Job.State.DONE, 1)
+
+
+def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, does: Any) -> None:
+    def work(job: Job) -> None:
+        steal(job)
+        time.sleep(0.6)
+        write_tag()
+
+    job = does(shop, work)
+    queue.run(job.key)
+
+    assert tags(shop) == 0
+    assert again(shop, job).state == Job.State.RUNNING
+
+
+def test_task_that_was_frozen_past_its_lease_writes_nothing(
+    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its keeper was frozen as well; nobody has taken the job yet, so it waits for its next attempt."""
+
+    def freeze(_: leases.Lease) -> bool:
+        time.sleep(0.9)
+        return True
+
+    monkeypatch.setattr(leases.Lease, "_renew", freeze)
+
+    def work(job: Job) -> None:
+        time.sleep(1)
+        with transaction.atomic():
+            write_tag()
+
+    job = does(shop, work)
+    queue.run(job.key)
+
+    assert tags(shop) == 0
+    assert again(shop, job).state == Job.State.WAITING
+    assert "lease ran out" in again(shop, job).error
+
+
+def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(shop: Shop, does: Any) -> None:
+    def work(job: Job) -> None:
+        with transaction.atomic():
+            write_tag()
+            with transaction.atomic():
+                leases._kept[job.lease]._is_lost = True
+                write_tag()
+
+    job = does(shop, work)
+    queue.run(job.key)
+
+    assert tags(shop) == 0
+    assert again(shop, job).state == Job.State.WAITING
+
+
+@pytest.mark.parametrize("learn", [queue.hold, lambda job: queue.report_progress(job, done=1, total=2)])
+def test_progress_and_hold_belong_to_the_lease(shop: Shop, does: Any, learn: Work) -> None:
+    learnt: list[Exception] = []
+
+    def work(job: Job) -> None:
+        learn(job)
+        steal(job)
+        with pytest.raises(queue.LeaseLost) as caught:
+            learn(job)
+        learnt.append(caught.value)
+        raise caught.value
+
+    job = does(shop, work)
+    queue.run(job.key)
+
+    assert len(learnt) == 1
+    assert again(shop, job).progress_done in {0, 1}
+    assert again(shop, job).state == Job.State.RUNNING
+
+
+@pytest.mark.postgres
+@pytest.mark.race(control="test_without_being_held_the_job_is_another_workers")
+def test_job_that_is_held_in_a_transaction_is_nobody_elses_before_its_end(shop: Shop, does: Any) -> None:
+    others: list[bool] = []
+
+    def work(job: Job) -> None:
+        with transaction.atomic():
+            queue.hold(job)
+            Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+            thread = threading.Thread(target=take_it, args=(job.key,))
+            thread.start()
+            time.sleep(0.5)
+            assert others == []
+            queue.hold(job)
+        thread.join()
+
+    def take_it(key: uuid.UUID) -> None:
+        others.append(queue.run(key))
+        connections.close_all()
+
+    queue.run(does(shop, work).key)
+
+    assert others == [False]
+
+
+@pytest.mark.postgres
+def test_without_being_held_the_job_is_another_workers(shop: Shop, does: Any) -> None:
+    """The control: the lease runs out while the transaction is open."""
+    others: list[bool] = []
+
+    def work(job: Job) -> None:
+        if others:
+            return
+        Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+        others.append(False)
+        with transaction.atomic():
+            thread = threading.Thread(target=take_it, args=(job.key,))
+            thread.start()
+            thread.join()
+
+    def take_it(key: uuid.UUID) -> None:
+        others.append(queue.run(key))
+        connections.close_all()
+
+    queue.run(does(shop, work).key)
+
+    assert others == [False, True]
+
+
+@pytest.mark.race(control="test_a_lease_that_is_read_and_then_written_is_taken_twice")
+def test_bell_that_rings_twice_at_once_and_once_too_late_does_the_work_once(shop: Shop, does: Any) -> None:
+    done: list[int] = []
+    answers: list[bool] = []
+
+    def work(job: Job) -> None:
+        time.sleep(0.3)
+        done.append(job.pk)
+
+    def hear(key: uuid.UUID) -> None:
+        answers.append(queue.run(key))
+        connections.close_all()
+
+    job = does(shop, work)
+    threads = [threading.Thread(target=hear, args=(job.key,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    hear(job.key)
+
+    assert sorted(answers) == [False, False, True]
+    assert done == [job.pk]
+
+
+def test_a_lease_that_is_read_and_then_written_is_taken_twice(
+    shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: two look whether the job is due before either takes it."""
+    both_looked = threading.Barrier(2)
+    answers: list[bool] = []
+
+    def take(key: uuid.UUID) -> leases.Lease:
+        row = Job.objects.filter(key=key)
+        assert row.get().state == Job.State.WAITING
+        both_looked.wait(30)
+        lease = leases.Lease(key, uuid.uuid4())
+        row.update(state=Job.State.RUNNING, lease=lease.token, lease_until=timezone.now() + timedelta(minutes=1))
+        return lease
+
+    def hear(key: uuid.UUID) -> None:
+        answers.append(queue.run(key))
+        connections.close_all()
+
+    monkeypatch.setattr(leases, "take", take)
+    job = does(shop, lambda _: None)
+    threads = [threading.Thread(target=hear, args=(job.key,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert answers == [True, True]

@@ -1,0 +1,181 @@
+"""Reconciliation: one planted error of each kind is found, named, and left as it is.
+
+Rule: reliability, M18.
+"""
+
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import F
+from django.utils import timezone
+
+from apps.catalog.models import Product, Variant
+from apps.customers.models import NEVER, Customer
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryLevel
+from apps.jobs.domain import reconciliation
+from apps.orders.domain.payments import create_transaction
+from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.fulfillment.factories import route
+from tests.orders.factories import make_order
+
+
+def sell(shop: Shop) -> None:
+    """A paid order of a customer, of goods in stock."""
+    at = timezone.now()
+    with shop_scope(shop):
+        variant = make_product("Mug", prices=("10.00",)).variants.get()
+        stock.update_item(variant.inventory_item, {"tracked": True}, actor="system", at=at)
+        stock.set_available(variant.inventory_item, stock.primary_location(), 5, actor="system", at=at)
+        order = make_order(
+            shop,
+            email="ann@example.com",
+            inventory_behaviour="decrement_obeying_policy",
+            lines=[{"variant_id": variant.pk, "quantity": 2}],
+            shipping=[{"title": "Post", "price": Decimal("4.00")}],
+        )
+        paid = {"kind": "sale", "amount": order.total_price}
+        create_transaction(order, paid, actor="system", at=timezone.now())
+        route(order)
+
+
+def run() -> str:
+    """What the command says; its errors where there are any."""
+    out, err = StringIO(), StringIO()
+    try:
+        call_command("reconcile", stdout=out, stderr=err)
+    except CommandError:
+        return err.getvalue()
+    return out.getvalue()
+
+
+PLANTED: dict[str, Any] = {
+    "stock": (InventoryLevel, {"available": F("available") + 1}),
+    "quantities of variants": (Variant, {"inventory_quantity": F("inventory_quantity") + 7}),
+    "lowest prices": (Product, {"lowest_price": Decimal("9.99")}),
+    "sold units": (Product, {"units_sold": F("units_sold") + 1}),
+    "totals of orders": (Order, {"current_total_tax": F("current_total_tax") + Decimal("0.01")}),
+    "totals of orders (a line)": (LineItem, {"quantity": F("quantity") + 1}),
+    "payments of orders": (Order, {"total_paid": F("total_paid") - 1}),
+    "payments of orders (a status)": (Order, {"financial_status": "pending"}),
+    "payments of orders (a transaction)": (Transaction, {"shop_amount": F("shop_amount") + 1}),
+    "numbers of orders": (OrderCounter, {"last_number": 0}),
+    "refunds of orders": (LineItem, {"refunded_quantity": 1, "current_quantity": 1}),
+    "refunds of orders (shipping)": (ShippingLine, {"refunded": Decimal("1.00")}),
+    "refunds of orders (a duty)": (LineItem, {"refunded_duty": Decimal("1.00"), "duty": Decimal("1.00")}),
+    "refunds of orders (a tax on a duty)": (
+        LineItem,
+        {"refunded_duty_tax": Decimal("1.00"), "duty_tax": Decimal("1.00")},
+    ),
+    "totals of orders (duties)": (Order, {"total_duties": Decimal("1.00")}),
+    "totals of orders (duties that are left)": (Order, {"current_total_duties": Decimal("1.00")}),
+    "totals of orders (a line's duty)": (LineItem, {"duty": Decimal("1.00")}),
+    "refunds of orders (a payment)": (Transaction, {"refunded": Decimal("1.00")}),
+    "refunds of orders (what was kept)": (Order, {"refund_discrepancy": Decimal("1.00")}),
+    "refunds of orders (a movement)": (Transaction, {"kind": "refund"}),
+    "units of fulfillment orders": (FulfillmentOrderLine, {"quantity": 1, "fulfillable_quantity": 1}),
+    "units of fulfillment orders (finished)": (FulfillmentOrder, {"status": "closed"}),
+    "units sent": (FulfillmentOrderLine, {"fulfilled_quantity": 1, "fulfillable_quantity": 1}),
+    "customers' orders": (Customer, {"orders_count": F("orders_count") + 1}),
+    "customers' orders (spent)": (Customer, {"total_spent": F("total_spent") + 1}),
+    "customers' orders (the last)": (Customer, {"last_order_at": NEVER}),
+}
+
+
+def test_everything_agrees_after_a_sale_and_in_a_shop_without_any(shop: Shop, other_shop: Shop) -> None:
+    sell(shop)
+
+    assert run().startswith("Everything agrees.")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None:
+    sell(shop)
+    model, values = PLANTED[name]
+    with every_shop():
+        assert model.objects.count() == 1
+        model.objects.update(**values)
+        before = model.objects.values().get()
+
+    said = run()
+
+    with every_shop():
+        assert model.objects.values().get() == before
+    assert any(line.startswith(f"{name.split(' (', maxsplit=1)[0]}: ") for line in said.splitlines()), said
+    assert f"hop {shop.pk}, " in said or f"shop {shop.pk}:" in said
+
+
+def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -> None:
+    sell(shop)
+    shown = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
+    with every_shop():
+        right = Customer.objects.values(*shown).get()
+        Customer.objects.update(orders_count=7, total_spent=0, last_order_at=NEVER, last_order_name="")
+    with pytest.raises(CommandError):
+        call_command("check_money", stderr=StringIO())
+
+    out = StringIO()
+    call_command("check_money", "--mend-customers", stdout=out)
+
+    assert f"shop {shop.pk}, customer {right['id']}: worked out anew" in out.getvalue()
+    with every_shop():
+        assert Customer.objects.values(*shown).get() == right
+
+
+def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop) -> None:
+    sell(shop)
+    with every_shop():
+        Order.objects.update(shop=other_shop)
+        line = LineItem.objects.get()
+
+    said = run()
+
+    assert f"rows of other shops: shop {shop.pk}, orders_lineitem {line.pk}: its order" in said
+    with every_shop():
+        assert LineItem.objects.get().shop_id == shop.pk
+
+
+def test_every_check_has_a_planted_error() -> None:
+    tried = {name.split(" (")[0] for name in PLANTED} | {"rows of other shops"}
+
+    assert tried == set(reconciliation.names())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    from tests import factories
+    from tests.faults.conftest import another_connection
+
+    shop = factories.make_shop()
+    tried: list[Exception] = []
+
+    def check() -> list[str]:
+        before = Shop.objects.get().name
+        with another_connection() as other:
+            other.execute("UPDATE shops_shop SET name = 'Renamed meanwhile'")
+        seen = Shop.objects.get().name
+        with pytest.raises(Exception, match=r"read-only|readonly") as caught:
+            Shop.objects.update(name="Renamed by a check")
+        tried.append(caught.value)
+        return [f"{before} is {seen}"]
+
+    checks = dict(reconciliation._checks)
+    reconciliation._checks.clear()
+    try:
+        reconciliation.register("test", check)
+        assert reconciliation.report() == 1
+    finally:
+        reconciliation._checks.clear()
+        reconciliation._checks.update(checks)
+
+    assert f"test: {shop.name} is {shop.name}" in caplog.text
+    assert len(tried) == 1
+    shop.refresh_from_db()
+    assert shop.name == "Renamed meanwhile"

@@ -1,0 +1,91 @@
+"""Two schedulers at once do no harm, and one that was away catches up.
+
+Rule: reliability, F11.
+"""
+
+import logging
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import housekeeping, queue, reconciliation
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests.jobs.test_schedules import Beat
+from tests.races import at_once, unguarded
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
+    """The keys for which the bell was rung."""
+    heard: list[uuid.UUID] = []
+    monkeypatch.setattr(queue, "_doorbells", [heard.append])
+    return heard
+
+
+def waiting_jobs(shop: Shop, count: int) -> None:
+    due = timezone.now() - timedelta(minutes=1)
+    with shop_scope(shop):
+        Job.objects.bulk_create([Job(shop=shop, task="test.task", due_at=due) for _ in range(count)])
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_their_locks_two_sweeps_ring_twice")
+def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, rung: list[uuid.UUID]) -> None:
+    waiting_jobs(shop, 1200)
+
+    swept = at_once(shop, *[queue.sweep] * 4)
+
+    assert sum(swept) == len(rung) == len(set(rung)) == 1200
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_their_locks_two_sweeps_ring_twice(shop: Shop, rung: list[uuid.UUID]) -> None:
+    waiting_jobs(shop, 3)
+
+    unguarded(shop, queue.sweep, queue.sweep, locks={"jobs_job"})
+
+    assert (len(rung), len(set(rung))) == (6, 3)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(no_guard="what is deleted twice is deleted once")
+def test_nightly_and_hourly_work_asked_for_twice_at_once_is_done_once_in_effect(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting_jobs(shop, 50)
+    with shop_scope(shop):
+        Job.objects.update(state=Job.State.DONE, finished_at=timezone.now() - timedelta(days=31))
+
+    with caplog.at_level(logging.INFO):
+        at_once(shop, *[housekeeping.run_all] * 2, *[reconciliation.report] * 2)
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+    with shop_scope(shop):
+        assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "away"),
+    [
+        ("sweep jobs", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=1)),
+        ("clear what is old", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=5)),
+        ("reconcile", datetime(2026, 5, 4, 3, 0, tzinfo=UTC), timedelta(hours=1)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_scheduler_that_was_away_asks_once_and_at_once(name: str, at: datetime, away: timedelta) -> None:
+    with time_machine.travel(at, tick=False) as clock:
+        beat = Beat(name, clock)
+        clock.shift(away)
+        late = list(beat.run(1, by=timedelta(seconds=1)))
+        again = list(beat.run(5, by=timedelta(seconds=1)))
+
+    assert (len(late), len(again)) == (1, 0)

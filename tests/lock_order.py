@@ -1,0 +1,117 @@
+"""Watching which rows a transaction holds, in which order, on PostgreSQL.
+
+What a statement locks is asked of the database itself: rows of ``SELECT … FOR UPDATE`` are read first by their keys,
+rows of UPDATE and DELETE are told by ``RETURNING``. Rows that the transaction itself has made are nobody else's.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+
+Key = tuple[Any, ...]
+
+# Rows are locked by ascending keys; these are the tables whose key is not the primary one.
+KEYS: dict[str, tuple[str, ...]] = {
+    "inventory_inventorylevel": ("item_id", "location_id"),
+    "content_filecontent": ("sha256",),
+}
+_SELECT = re.compile(r'SELECT .*? (FROM "(\w+)".* FOR (?:NO KEY )?(?:UPDATE|SHARE|KEY SHARE)\b.*)', re.DOTALL)
+_RAW_SELECT = re.compile(r"SELECT \w+ (FROM (\w+) .* FOR SHARE)", re.DOTALL)
+_WRITE = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"?\s', re.DOTALL)
+_SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FROM pg_sequences"
+
+
+@dataclass
+class Watch:
+    """What was locked, transaction by transaction.
+
+    Attributes:
+        roots: By the table of a part, that of its aggregate's root: who holds the root holds its parts.
+        steps: Each newly locked table after each of those held: ``(held, locked)``, with the statement that did it.
+        disorder: Statements that lock rows of a table below one that is held, or in no order.
+    """
+
+    roots: Mapping[str, str] = field(default_factory=dict)
+    steps: dict[tuple[str, str], str] = field(default_factory=dict)
+    disorder: list[str] = field(default_factory=list)
+    _base: int = 0
+    _unit: str | None = None
+    _last: dict[str, int] = field(default_factory=dict)
+    _held: dict[str, dict[Any, Key]] = field(default_factory=dict)
+
+    def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+        """Run a statement, noting what it locks."""
+        if not isinstance(sql, str) or many:
+            return execute(sql, params, many, context)
+        self._follow()
+        if "SKIP LOCKED" not in sql and "NOWAIT" not in sql:
+            if match := _SELECT.match(sql) or _RAW_SELECT.match(sql):
+                self._note(match[2], self._ask(match[2], match[1], params), sql, ordered=True)
+            elif (match := _WRITE.match(sql)) and " RETURNING " not in sql:
+                table = match[1]
+                columns = self._columns(table)
+                if columns:
+                    told = execute(f"{sql} RETURNING {columns}", params, many, context)
+                    rows = context["cursor"].cursor.fetchall()
+                    self._note(table, rows, sql, ordered=False)
+                    return told
+        return execute(sql, params, many, context)
+
+    def _follow(self) -> None:
+        """Begin anew with each outermost transaction of the test."""
+        ids = connection.savepoint_ids
+        unit = ids[self._base] if len(ids) > self._base else None
+        if unit is None or unit != self._unit:
+            self._unit, self._held = unit, {}
+            with connection.connection.cursor() as cursor:
+                self._last = {name: last or 0 for name, last in cursor.execute(_SEQUENCES).fetchall()}
+
+    def _columns(self, table: str) -> str:
+        model = _models().get(table)
+        if model is None:
+            return ""
+        names = (model._meta.pk.column, *KEYS.get(table, ()))
+        return ", ".join(f'"{table}"."{name}"' for name in names)
+
+    def _ask(self, table: str, rest: str, params: Any) -> list[Key]:
+        columns = self._columns(table)
+        with connection.connection.cursor() as cursor:
+            found: list[Key] = cursor.execute(f"SELECT {columns} {rest}", params).fetchall()
+        return found
+
+    def _note(self, table: str, rows: list[Key], sql: str, *, ordered: bool) -> None:
+        if self.roots.get(table) in self._held:
+            return
+        held = self._held.get(table, {})
+        last = self._last.get(table)
+        new = [row for row in rows if row[0] not in held and not (last is not None and row[0] > last)]
+        if not new:
+            return
+        for other in self._held:
+            if other != table:
+                self.steps.setdefault((other, table), sql)
+        keys = [row[1:] or row for row in new]
+        top = max(held.values(), default=None)
+        # Locks for sharing do not wait for each other.
+        unsorted = (not ordered and len(keys) > 1) or keys != sorted(keys) or (top is not None and keys[0] < top)
+        if unsorted and not sql.rstrip().endswith("SHARE"):
+            self.disorder.append(f"{table} {keys} after {sorted(held.values())}: {sql}")
+        self._held.setdefault(table, {}).update({row[0]: key for row, key in zip(new, keys, strict=True)})
+
+
+def _models() -> dict[str, Any]:
+    return {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
+
+
+@contextmanager
+def watched(roots: Mapping[str, str]) -> Iterator[Watch]:
+    """Watch this thread's connection."""
+    watch = Watch(roots)
+    watch._base = len(connection.savepoint_ids)
+    with connection.execute_wrapper(watch):
+        yield watch

@@ -1,0 +1,148 @@
+"""A disk on which a file does not fit: a clean refusal everywhere that pictures are stored, and nothing left behind."""
+
+import base64
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from PIL import Image
+
+from apps.catalog.models import Collection, Product, ProductImage
+from apps.content.models import Article, FileContent
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories
+from tests.catalog.factories import make_custom, make_product
+from tests.conftest import ApiClient
+from tests.content.factories import make_article
+from tests.each import Each
+from tests.media.pictures import encode
+from tests.panel.conftest import Panel
+
+
+def noise() -> bytes:
+    """A picture that no format makes small."""
+    return encode(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
+
+
+LARGE = noise()
+ATTACHED = base64.b64encode(LARGE).decode()
+REFUSAL = {"errors": {"base": ["The file could not be stored: No space left on device"]}}
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Half of each file is written, then there is no room for the rest."""
+    whole = ContentFile.chunks
+
+    def half(self: ContentFile[bytes], chunk_size: int | None = None) -> Iterator[bytes]:
+        data = b"".join(whole(self, chunk_size))
+        yield data[: len(data) // 2]
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ContentFile, "chunks", half)
+        yield
+
+
+@pytest.fixture
+def folder(settings: Any) -> Path:
+    return Path(settings.MEDIA_ROOT)
+
+
+def files(folder: Path) -> set[Path]:
+    """The files that are there, and the folders, since an empty one is left over too."""
+    return set(folder.rglob("*"))
+
+
+def test_a_picture_that_does_not_fit_is_refused_and_leaves_nothing(api: ApiClient, shop: Shop, folder: Path) -> None:
+    with shop_scope(shop):
+        product, custom, article = make_product(), make_custom(), make_article()
+        events = Event.objects.count()
+    image = {"attachment": ATTACHED, "filename": "a.png"}
+    before = {path for path in files(folder) if path.is_file()}
+    requests = {
+        f"products/{product.pk}/images.json": ("post", {"image": image}),
+        "products.json": ("post", {"product": {"title": "x", "images": [image]}}),
+        f"products/{product.pk}.json": ("put", {"product": {"images": [image]}}),
+        "custom_collections.json": ("post", {"custom_collection": {"title": "x", "image": image}}),
+        f"custom_collections/{custom.pk}.json": ("put", {"custom_collection": {"image": image}}),
+        f"blogs/{article.blog_id}/articles.json": ("post", {"article": {"title": "x", "image": image}}),
+        f"blogs/{article.blog_id}/articles/{article.pk}.json": ("put", {"article": {"image": image}}),
+    }
+    with Each() as each:
+        for path, (method, body) in requests.items():
+            with each(method, path):
+                with full_disk():
+                    answer = getattr(api, method)(path, body)
+                assert (answer.status_code, answer.json()) == (503, REFUSAL)
+                assert float(answer["Retry-After"]) > 0
+                assert {path for path in files(folder) if path.is_file()} == before
+
+    with shop_scope(shop):
+        assert (Product.objects.count(), ProductImage.objects.count()) == (1, 0)
+        assert not Collection.objects.exclude(image_key="").exists()
+        assert not Article.objects.exclude(image=None).exists()
+        assert Event.objects.count() == events
+        assert not FileContent.objects.filter(size=len(LARGE), stored=True).exists()
+    assert api.post(f"products/{product.pk}/images.json", {"image": image}).status_code == 201
+
+
+def test_the_panel_says_that_a_picture_does_not_fit(shop: Shop, folder: Path) -> None:
+    panel = Panel(factories.make_member(shop, "products", "pages"), shop)
+    with shop_scope(shop):
+        product = make_product()
+    upload = SimpleUploadedFile("a.png", LARGE, "image/png")
+    before = {path for path in files(folder) if path.is_file()}
+
+    with full_disk():
+        refused = panel.post("catalog_product_images", product.pk, files=upload)
+    shown = panel.get("catalog_product_images", product.pk)
+
+    assert refused.status_code == 302
+    assert "could not be stored" in shown.content.decode()
+    assert {path for path in files(folder) if path.is_file()} == before
+    with shop_scope(shop):
+        assert not ProductImage.objects.exists()
+
+
+@pytest.mark.parametrize("storage", ["default", "contents"])
+def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str, folder: Path) -> None:
+    before = {path for path in files(folder) if path.is_file()}
+
+    with full_disk(), pytest.raises(OSError, match="No space left on device"):
+        storages[storage].save("shops/0/whole/file", ContentFile(LARGE))
+
+    assert {path for path in files(folder) if path.is_file()} == before
+
+
+def test_an_upload_for_which_there_is_no_temporary_room_is_told_so(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large uploads are written to a temporary file while they come in, before any form sees them."""
+
+    def fail(handler: TemporaryFileUploadHandler, *_: object) -> None:
+        handler.file.close()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    panel = Panel(factories.make_member(shop, "products"), shop)
+    panel.http.raise_request_exception = False
+    with shop_scope(shop):
+        product = make_product()
+    upload = SimpleUploadedFile("a.png", LARGE * 30, "image/png")
+    monkeypatch.setattr(TemporaryFileUploadHandler, "receive_data_chunk", fail)
+
+    refused = panel.post("catalog_product_images", product.pk, files=upload)
+
+    assert refused.status_code == 503
+    assert "There is no room for the file at the moment." in refused.content.decode()
+    with shop_scope(shop):
+        assert not ProductImage.objects.exists()

@@ -1,0 +1,109 @@
+"""The sieve of the nightly checks lets everything through that is wrong, and of what is right only what it must."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.orders.domain import doubtful, transitions
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import creating
+from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+
+pytestmark = pytest.mark.postgres
+
+LINES = [
+    {"title": "A", "price": Decimal("33.33"), "quantity": 3, "total_discount": Decimal("1.00")},
+    {
+        "title": "B",
+        "price": Decimal("10.00"),
+        "quantity": 7,
+        "tax_lines": [{"title": "VAT", "rate": Decimal("0.19"), "price": None}],
+        "duties": [
+            {
+                "shop_money": {"amount": Decimal("5.00")},
+                "tax_lines": [{"title": "VAT", "rate": Decimal("0.1"), "price": None}],
+            }
+        ],
+    },
+]
+POST = [
+    {"title": "Post", "price": Decimal("9.00"), "tax_lines": [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]}
+]
+CODES = [{"code": "LESS", "amount": Decimal("10.00"), "type": "fixed_amount"}]
+
+
+def lives(shop: Shop) -> None:
+    """Orders of every kind, refunded and cancelled in every way."""
+    for included in (False, True):
+        options: Any = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
+        for status in (None, "pending", "authorized", "paid", "voided"):
+            order = make_order(shop, financial_status=status, **options)
+            with shop_scope(shop):
+                ids = list(order.line_items.order_by("pk").values_list("pk", flat=True))
+                paybacks = [Payback(Decimal("5.00"))] if status == "paid" else []
+                wanted = Wanted(units=[Units(ids[0]), Units(ids[1], 2)], shipping=Decimal("3.00"), paybacks=paybacks)
+                creating.create_refund(order, wanted, actor="system", at=timezone.now())
+        for restock in (True, False):
+            order = make_order(shop, total_tip_received=Decimal("2.00"), financial_status="paid", **options)
+            with shop_scope(shop):
+                transitions.cancel(order, restock=restock, actor="system", at=timezone.now())
+        whole = make_order(shop, financial_status="paid", fulfillment_status="fulfilled", **options)
+        with shop_scope(shop):
+            units = [Units(pk, count) for pk, count in whole.line_items.values_list("pk", "quantity")]
+            paid = Payback(whole.total_price)
+            wanted = Wanted(units=units, full_shipping=True, paybacks=[paid])
+            creating.create_refund(whole, wanted, actor="system", at=timezone.now())
+            transitions.close(whole, actor="system", at=timezone.now())
+    make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
+
+
+def found() -> tuple[list[int] | None, list[int] | None]:
+    with every_shop():
+        end = Order.objects.latest("pk").pk
+        return doubtful.totals(0, end, ["USD", "JPY"]), doubtful.payments(0, end)
+
+
+def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
+    lives(shop)
+
+    assert found() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("model", "column", "place"),
+    [
+        *((Order, column, 0) for column in ("total_price", "total_tax", "total_weight", "current_total_price")),
+        *((Order, column, 0) for column in ("current_total_discounts", "current_subtotal_price", "current_total_tax")),
+        *((LineItem, column, 0) for column in ("price", "discount", "tax", "duty", "duty_tax")),
+        *((Order, column, 0) for column in ("total_duties", "current_total_duties")),
+        *((ShippingLine, column, 0) for column in ("price", "tax")),
+        *((Order, column, 1) for column in ("total_paid",)),
+        (Transaction, "shop_amount", 1),
+    ],
+)
+def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, place: int) -> None:
+    make_order(shop, lines=LINES, shipping=POST, financial_status="paid")
+    with shop_scope(shop):
+        row = model.objects.order_by("pk").first()
+        model.objects.filter(pk=row.pk).update(**{column: F(column) + 1})
+        order = Order.objects.get()
+
+    assert found()[place] == [order.pk]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("financial_status", "pending"), ("fulfillment_status", "partial"), ("payment_gateway_names", [])],
+)
+def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
+    order = make_order(shop, lines=LINES, financial_status="paid")
+    with shop_scope(shop):
+        Order.objects.update(**{column: value})
+
+    assert found()[1] == [order.pk]

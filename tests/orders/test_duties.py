@@ -1,0 +1,122 @@
+"""Orders that carry duties: what customs take comes on top, with the taxes on it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.wire_tables import misfits
+
+DUTY: dict[str, Any] = {
+    "harmonized_system_code": "520300",
+    "country_code_of_origin": "ca",
+    "shop_money": {"amount": "12.50", "currency_code": "USD"},
+    "tax_lines": [{"title": "VAT", "rate": 0.1}],
+}
+LINE: dict[str, Any] = {"title": "Mug", "price": "10.00", "quantity": 2, "duties": [DUTY]}
+
+
+def make(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
+    answer = api.post("orders.json", {"order": {"currency": "USD", "line_items": [LINE], **values}})
+    assert answer.status_code == status, answer.json()
+    found: dict[str, Any] = answer.json()["order" if status == 201 else "errors"]
+    return found
+
+
+def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -> None:
+    order = make(api, presentment_currency="EUR", exchange_rate="0.9")
+
+    [duty] = order["line_items"][0]["duties"]
+    pk = duty["id"]
+    dollars, euros = {"amount": "1.25", "currency_code": "USD"}, {"amount": "1.13", "currency_code": "EUR"}
+    assert duty == {
+        "id": pk,
+        "harmonized_system_code": "520300",
+        "country_code_of_origin": "CA",
+        "shop_money": {"amount": "12.50", "currency_code": "USD"},
+        "presentment_money": {"amount": "11.25", "currency_code": "EUR"},
+        "tax_lines": [
+            {
+                "title": "VAT",
+                "rate": 0.1,
+                "price": "1.25",
+                "price_set": {"shop_money": dollars, "presentment_money": euros},
+                "channel_liable": None,
+            }
+        ],
+        "admin_graphql_api_id": f"gid://platform/Duty/{pk}",
+    }
+    assert order["original_total_duties_set"] == order["current_total_duties_set"]
+    assert order["current_total_duties_set"]["shop_money"] == {"amount": "12.50", "currency_code": "USD"}
+    assert order["current_total_duties_set"]["presentment_money"] == {"amount": "11.25", "currency_code": "EUR"}
+    assert (order["subtotal_price"], order["total_tax"], order["total_price"]) == ("20.00", "1.25", "33.75")
+    assert [(tax["title"], tax["price"]) for tax in order["tax_lines"]] == [("VAT", "1.25")]
+    assert order["duties_included"] is False
+    # The tables know orders without duties only.
+    found = misfits("order", "GET /orders/{id}.json", {"order": order})
+    assert [each for each in found if "_duties_set" not in each and "fulfillments" not in each] == []
+
+
+def test_an_order_without_duties_has_no_sums_of_them(api: ApiClient, shop: Shop) -> None:
+    order = make(api, line_items=[{**LINE, "duties": []}])
+
+    assert order["line_items"][0]["duties"] == []
+    assert (order["original_total_duties_set"], order["current_total_duties_set"]) == (None, None)
+
+
+def test_taxes_are_inside_of_duties_where_prices_include_them_and_none_where_nobody_pays_them(
+    api: ApiClient, shop: Shop
+) -> None:
+    inside = make(api, taxes_included=True)
+    exempt = make(api, tax_exempt=True)
+
+    assert (inside["total_tax"], inside["total_price"]) == ("1.14", "32.50")
+    assert (exempt["total_tax"], exempt["total_price"]) == ("0.00", "32.50")
+
+
+def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
+    order = make(api)
+
+    answer = api.post(f"orders/{order['id']}/cancel.json", {})
+
+    cancelled = answer.json()["order"]
+    assert cancelled["original_total_duties_set"]["shop_money"]["amount"] == "12.50"
+    assert cancelled["current_total_duties_set"]["shop_money"]["amount"] == "0.00"
+    assert (cancelled["current_total_tax"], cancelled["current_total_price"]) == ("0.00", "0.00")
+
+
+@pytest.mark.parametrize(
+    ("duty", "errors"),
+    [
+        ({"shop_money": None}, {"shop_money": ["can't be blank"]}),
+        ({"shop_money": {}}, {"shop_money.amount": ["can't be blank"]}),
+        ({"shop_money": {"amount": "-1"}}, {"shop_money.amount": ["must be greater than or equal to 0"]}),
+        ({"shop_money": {"amount": "1.005"}}, {"shop_money.amount": ["is invalid"]}),
+        ({"shop_money": {"amount": "1", "currency_code": "EUR"}}, {"shop_money.currency_code": ["is invalid"]}),
+        ({"country_code_of_origin": "XX"}, {"country_code_of_origin": ["is invalid"]}),
+        ({"harmonized_system_code": "cotton"}, {"harmonized_system_code": ["is invalid"]}),
+        ({"tax_lines": [{"title": "VAT", "price": "0.001"}]}, {"tax_lines.0.price": ["is invalid"]}),
+    ],
+)
+def test_duties_that_cannot_be_are_named_and_make_no_order(
+    api: ApiClient, shop: Shop, duty: dict[str, Any], errors: dict[str, Any]
+) -> None:
+    found = make(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
+
+    assert found == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+
+
+def test_a_duty_as_it_was_shown_is_taken_again(api: ApiClient, shop: Shop) -> None:
+    first = make(api)
+    again = make(api, line_items=first["line_items"])
+
+    assert again["total_price"] == first["total_price"]
+    assert again["line_items"][0]["duties"][0]["id"] != first["line_items"][0]["duties"][0]["id"]
+    with shop_scope(shop):
+        assert set(Order.objects.values_list("total_duties", "total_tax")) == {(Decimal("12.50"), Decimal("1.25"))}

@@ -1,0 +1,159 @@
+"""Rows that are dealt with together: the same becomes of them as of each by itself, and a break costs nothing."""
+
+import io
+import json
+from collections import Counter
+from contextlib import closing
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.customers.models import Address, ConsentChange, Customer
+from apps.events.models import Event
+from apps.exchange.domain import batches, imports
+from apps.exchange.domain.claims import ClaimLost
+from apps.exchange.models import Import, ImportedRow
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories
+from tests.orders.exchange import fates
+
+Fate = ImportedRow.Fate
+State = Import.State
+AT_ONCE = 3
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+def people(count: int) -> list[dict[str, Any]]:
+    """New people, one with two addresses and one without an e-mail; then rows about the same people, and faults."""
+    rows: list[dict[str, Any]] = [
+        {
+            "first_name": f"Ada{number}",
+            "email": f"ada{number}@example.com",
+            "tags": "vip, new",
+            "email_marketing_consent": {"state": "subscribed"},
+            "addresses": [{"address1": f"{number} Main Street", "country": "Sweden"}],
+        }
+        for number in range(count)
+    ]
+    rows[1]["addresses"].append({"city": "Stockholm", "country": "Sweden", "default": True})
+    rows[2] |= {"email": None, "phone": "+46 8 123 456 78", "email_marketing_consent": None}
+    return [
+        *rows,
+        {"first_name": "Augusta", "email": "ADA0@example.com"},
+        {"email": "no e-mail"},
+        {},
+        {"first_name": "Eve", "email": "eve@example.com", "phone": "+46812345678"},
+        {"first_name": "Eve", "email": "eve@example.com"},
+    ]
+
+
+def kept_file(rows: list[dict[str, Any]]) -> Import:
+    text = "".join(json.dumps({"customer": row}) + "\n" for row in rows) + "no JSON\n"
+    return imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+
+
+def made_of(shop: Shop) -> list[Any]:
+    """What an import left in a shop, without what differs from one to another."""
+    with shop_scope(shop):
+        first = Customer.objects.order_by("pk").values_list("pk", flat=True)[0]
+        consents = ConsentChange.objects.order_by("customer_id", "channel", "pk")
+        return [
+            [
+                (row.pk - first, row.first_name, row.email, row.phone, row.tags, row.search_text, row.search_places)
+                for row in Customer.objects.order_by("pk")
+            ],
+            [
+                (row.customer_id - first, row.address1, row.city, row.pk == row.customer.default_address_id)
+                for row in Address.objects.select_related("customer").order_by("pk")
+            ],
+            [(row.customer_id - first, row.channel, row.state, row.actor) for row in consents],
+            Counter(Event.objects.filter(topic__startswith="customers").values_list("topic", flat=True)),
+            [(line, fate, reason) for line, fate, reason in fates(shop)],
+        ]
+
+
+def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = factories.make_shop(domain="other.example")
+    for each, at_once in ((shop, 1), (other, AT_ONCE)):
+        monkeypatch.setattr(batches, "AT_ONCE", at_once)
+        with shop_scope(each):
+            kept = kept_file(people(8))
+            imports.mark_importing(kept)
+            with closing(imports.run(kept)) as told:
+                assert len(list(told)) == 14
+
+    assert made_of(other) == made_of(shop)
+    with shop_scope(other):
+        found = Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True))
+    assert found == {Fate.NEW: 8, Fate.CHANGED: 2, Fate.SKIPPED: 1, Fate.FAILED: 3}
+
+
+def test_a_check_writes_no_customer(in_shop: Shop) -> None:
+    kept = kept_file(people(8))
+
+    with CaptureQueriesContext(connection) as statements, closing(imports.check(kept)) as told:
+        found = Counter(outcome.fate for _, outcome in told)
+
+    assert found == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
+    written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert written
+    assert not [text for text in written if "orders_import" not in text]
+
+
+def cut_off(told: Any, rows: int) -> int:
+    """Deal with so many rows at least, as somebody who is killed then; returns with how many."""
+    seen = sum(1 for _ in islice(told, rows))
+    # Whoever is killed lets go of nothing: the claim only runs out.
+    Import.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
+    return seen
+
+
+def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
+    whole, broken = kept_file(people(8)), kept_file(people(8))
+    with closing(imports.check(whole)) as told:
+        list(told)
+    abandoned = imports.check(broken)
+    cut_off(abandoned, 2 * AT_ONCE)
+
+    with closing(imports.check(Import.objects.get(pk=broken.pk))) as told:
+        rest = [row.line for row, _ in told]
+
+    assert rest == list(range(2 * AT_ONCE + 1, 15))
+    whole.refresh_from_db()
+    broken.refresh_from_db()
+    assert (broken.state, broken.total, broken.counts) == (State.CHECKED, 14, whole.counts)
+    noted = ImportedRow.objects.order_by("line").values_list("line", "fate", "reason", "changes")
+    assert list(noted.filter(file=broken)) == list(noted.filter(file=whole))
+    with pytest.raises(ClaimLost):
+        list(abandoned)
+
+
+def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
+    kept = kept_file(people(8))
+    imports.mark_importing(kept)
+    abandoned = imports.run(kept)
+    cut_off(abandoned, AT_ONCE)
+
+    with closing(imports.run(Import.objects.get(pk=kept.pk))) as told:
+        rest = [row.line for row, _ in told]
+
+    assert rest == list(range(AT_ONCE + 1, 15))
+    assert Customer.objects.count() == 8
+    assert Event.objects.filter(topic="customers/create").count() == 8
+    assert ImportedRow.objects.filter(file=kept, dry=False).count() == 14
+    with pytest.raises(ClaimLost):
+        list(abandoned)
+    assert Customer.objects.count() == 8

@@ -1,0 +1,656 @@
+"""What an import may not do: take strangers over, take in halves, drop what it does not know, or do a thing twice."""
+
+import io
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.exchange.domain import claims, exports, files, imports
+from apps.exchange.models import Export, Import, ImportedRow
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import housekeeping
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+from apps.orders.models import LineItem, Order
+from apps.shops.domain import demo_store
+from apps.shops.models import Shop
+from tests import factories
+from tests.conftest import ApiClient
+from tests.orders.exchange import exported, fates, import_text, lines
+from tests.orders.factories import make_order
+from tests.races import at_once, unguarded, without
+
+Fate = ImportedRow.Fate
+State = Import.State
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+def kept_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
+    return imports.keep(io.BytesIO(text.encode()), name, actor=actor, at=timezone.now())
+
+
+def customers(shop: Shop) -> list[tuple[str, str, str]]:
+    with shop_scope(shop):
+        return list(Customer.objects.order_by("pk").values_list("first_name", "email", "phone"))
+
+
+# --- whose row it is -------------------------------------------------------------------------------------------------
+
+ADA = {"first_name": "Ada", "email": "ada@example.com", "phone": "+14155550101"}
+BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"first_name": "Eve", "email": "eve@example.com", "phone": ADA["phone"]}, "whose e-mail is another"),
+        ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone that of Ada"),
+    ],
+)
+def test_a_row_whose_keys_disagree_changes_nobody_and_says_who(
+    shop: Shop, tmp_path: Path, row: dict[str, str], reason: str
+) -> None:
+    import_text(shop, lines({"customer": ADA}, {"customer": BOB}), tmp_path)
+    before = customers(shop)
+
+    tried = import_text(shop, lines({"customer": row}), tmp_path, "again.jsonl", dry_run=True)
+    import_text(shop, lines({"customer": row}), tmp_path, "again.jsonl")
+
+    assert customers(shop) == before
+    with shop_scope(shop):
+        found = ImportedRow.objects.get(file__name="again.jsonl")
+        ada = Customer.objects.get(first_name="Ada")
+    assert found.fate == Fate.FAILED
+    assert reason in found.reason
+    assert f"(customer {ada.pk})" in found.reason
+    assert found.reason in tried
+
+
+def test_the_weaker_key_alone_finds_a_customer(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": {"first_name": "Ada", "phone": ADA["phone"]}}), tmp_path)
+
+    by_phone = {"phone": "(415) 555-0101", "note": "by phone"}
+    with_email = {"phone": ADA["phone"], "email": "ada@example.com"}
+    import_text(shop, lines({"customer": by_phone}, {"customer": with_email}), tmp_path, "again.jsonl")
+
+    assert customers(shop) == [("Ada", "ada@example.com", "+14155550101")]
+    with shop_scope(shop):
+        assert Customer.objects.get().note == "by phone"
+
+
+def test_the_check_sees_rows_that_will_collide_with_rows_before(shop: Shop, tmp_path: Path) -> None:
+    rows = [
+        ADA,
+        {**BOB, "phone": ADA["phone"]},
+        {"email": ADA["email"], "note": "n"},
+        {"first_name": "Ada", "phone": "+1 415 555 0101"},
+    ]
+    text = lines(*({"customer": row} for row in rows))
+
+    tried = import_text(shop, text, tmp_path, dry_run=True)
+    import_text(shop, text, tmp_path)
+
+    assert [line.split(" – ")[0] for line in tried.splitlines()[:-1]] == [
+        "line 1: new",
+        "line 2: failed",
+        "line 3: changed",
+        "line 4: changed",
+    ]
+    assert [fate for _, fate, _ in fates(shop)] == ["new", "failed", "changed", "skipped"]
+
+
+def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient, tmp_path: Path) -> None:
+    shop = api.installation.shop
+    import_text(shop, lines({"customer": ADA}), tmp_path)
+    order = {"line_items": [{"title": "a", "price": "1.00"}], "customer": {"email": "eve@x.com", "phone": ADA["phone"]}}
+
+    answer = api.post("orders.json", {"order": order})
+    import_text(shop, lines({"order": order}), tmp_path, "orders.jsonl")
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": {"customer.phone": ["has already been taken"]}})
+    with shop_scope(shop):
+        assert not Order.objects.exists()
+        row = ImportedRow.objects.get(file__name="orders.jsonl")
+        assert row.reason.startswith(f"The phone is that of Ada (customer {Customer.objects.get().pk})")
+
+
+# --- half an order is none -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "made", "failed"),
+    [
+        ([b"#1,a,1.00", b"#1,b,1.00,x", b"#1,c,1.00", b"#2,d,1.00"], {"#2": 1}, {2, 3}),
+        ([b"#1,a,1.00,x", b"#1,b,1.00", b"#2,c,1.00"], {"#2": 1}, {2, 3}),
+        ([b"#1,a,1.00", b"#1,b,1.00,x", b"#2,c,1.00", b"#3,d,1.00"], {"#3": 1}, {2, 3, 4}),
+        ([b"#1,a,1.00", b"#2,b\xff,1.00", b"#2,c,1.00", b"#3,d,1.00"], {"#1": 1, "#3": 1}, {3}),
+        ([b"#1,a,1.00", b"\xff,b,1.00", b"#2,c,1.00", b"#3,d,1.00"], {"#3": 1}, {2, 3, 4}),
+        ([b"#1,a,1.00", b'#1,"b,1.00', b"#2,c,1.00", b"#3,d,1.00"], {}, {2, 5}),
+        ([b"#1,a,1.00", b"#1,b,1.005", b"#2,c,1.00"], {"#2": 1}, {2}),
+    ],
+    ids=["middle", "first", "last", "known whose", "not known whose", "open quote", "a value"],
+)
+def test_half_an_order_is_never_made(
+    shop: Shop, tmp_path: Path, rows: list[bytes], made: dict[str, int], failed: set[int]
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"\n".join([b"order,line_title,line_price", *rows, b""]))
+
+    with pytest.raises(CommandError, match=rf"^{len(failed)} rows? failed\.$"):
+        call_command("import_orders", str(path), shop=shop.domain, stdout=io.StringIO())
+
+    with shop_scope(shop):
+        assert {order.name: order.line_items.count() for order in Order.objects.all()} == made
+    assert {line for line, fate, _ in fates(shop) if fate == Fate.FAILED} == failed
+
+
+def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: Path) -> None:
+    text = "order,line_title,line_price\n#1,a,1.00\n#1,b,1.00,x\n#1,c,1.00\n"
+
+    import_text(shop, text, tmp_path, "in.csv")
+
+    assert [(line, reason) for line, _, reason in fates(shop)] == [
+        (
+            2,
+            "order #1 is left out as a whole: line 3 has 4 cells, and there are 3 columns, and may be a part of it",
+        ),
+        (3, "has 4 cells, and there are 3 columns"),
+    ]
+
+
+# --- columns that nobody knows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header", ["First Name,E-Mail", "FIRST_NAME,email", "first name,Email Address", "Given Name,e mail"]
+)
+def test_columns_are_known_however_they_are_spelled(shop: Shop, tmp_path: Path, header: str) -> None:
+    said = import_text(shop, f"{header}\nAda,ada@example.com\n", tmp_path, "in.csv")
+
+    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert customers(shop) == [("Ada", "ada@example.com", "")]
+
+
+def test_exports_of_other_systems_come_in(shop: Shop, tmp_path: Path) -> None:
+    people = (
+        "First Name,Last Name,Email,Accepts Email Marketing,Default Address Company,Default Address Address1,"
+        "Default Address City,Default Address Province Code,Default Address Country Code,Default Address Zip,"
+        "Phone,Total Spent,Total Orders,Note,Tax Exempt,Tags\n"
+        "Ada,L,ada@example.com,yes,Engines,1 Main St,Albany,NY,US,12207,'+15185550101,0.00,0,,no,vip\n"
+    )
+    orders = (
+        "Name,Email,Financial Status,Fulfillment Status,Currency,Shipping,Total,Shipping Method,Created at,"
+        "Lineitem quantity,Lineitem name,Lineitem price,Lineitem sku,Billing City,Billing Country,Notes\n"
+        "#7001,ada@example.com,paid,unfulfilled,USD,5.00,25.00,Post,2025-03-02 10:00:00 -0500,2,Mug,10.00,M,"
+        "Albany,US,hi\n"
+        "#7001,ada@example.com,,,,,,,2025-03-02 10:00:00 -0500,1,Card,0.00,,,,\n"
+    )
+
+    said = [import_text(shop, text, tmp_path, f"{name}.csv") for name, text in (("p", people), ("o", orders))]
+
+    assert said == ["Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"] * 2
+    with shop_scope(shop):
+        customer, order = Customer.objects.get(), Order.objects.get()
+        assert customer.default_address is not None
+        assert (customer.default_address.city, customer.default_address.province_code) == ("Albany", "NY")
+        assert (order.name, order.total_price, order.financial_status) == ("#7001", Decimal("25.00"), "paid")
+        assert order.billing_address is not None
+        assert order.billing_address["city"] == "Albany"
+        assert LineItem.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("in.csv", "Email,Shoe size,Hat\nada@example.com,38,M\n"),
+        ("in.jsonl", lines({"customer": {"email": "ada@example.com", "Shoe size": 38, "Hat": "M"}})),
+    ],
+)
+def test_what_nobody_knows_is_said_before_and_needs_a_yes(shop: Shop, tmp_path: Path, name: str, text: str) -> None:
+    tried = import_text(shop, text, tmp_path, name, dry_run=True)
+    with pytest.raises(CommandError) as refused:
+        import_text(shop, text, tmp_path, name)
+    left = customers(shop)
+    said = import_text(shop, text, tmp_path, name, ignore_unknown=True)
+
+    names = {"Shoe size", "Hat"}
+    assert names <= set(tried.splitlines()[0].removeprefix("Not known, and left out: ").split(", "))
+    assert all(column in str(refused.value) for column in names)
+    assert "--ignore-unknown" in str(refused.value)
+    assert left == []
+    assert said == "Done: 1 new, 0 changed, 0 skipped, 0 failed.\n"
+    assert not list((tmp_path / "m" / "imports").rglob("*.*"))
+
+
+def test_what_an_export_holds_is_all_known(shop: Shop, other_shop: Shop, tmp_path: Path) -> None:
+    user = factories.make_member(shop, "export_orders", "export_customers")
+    make_order(shop, email="ada@example.com")
+
+    for kind in ("customers", "orders"):
+        for form in ("csv", "jsonl"):
+            text = exported(shop, user, kind, form)
+            assert "not known" not in import_text(other_shop, text, tmp_path, f"{kind}.{form}", dry_run=True)
+
+
+# --- one at a time, and once -----------------------------------------------------------------------------------------
+
+
+def begun(shop: Shop, count: int = 4) -> Import:
+    rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(count)]
+    with shop_scope(shop):
+        kept = kept_file(lines(*rows))
+        imports.mark_importing(kept)
+    return kept
+
+
+def test_two_do_not_work_on_one_import(shop: Shop) -> None:
+    kept = begun(shop)
+    with shop_scope(shop), closing(imports.run(kept)) as first:
+        next(first)
+        with pytest.raises(claims.Busy):
+            next(imports.run(kept))
+        rest = len(list(first))
+
+        assert rest == 3
+        assert Order.objects.count() == 4
+
+
+def test_who_lost_an_import_writes_nothing_more(shop: Shop) -> None:
+    kept = begun(shop)
+    with shop_scope(shop), closing(imports.run(kept)) as first:
+        next(first)
+        # Taken for dead, and the work is taken over.
+        Import.objects.filter(pk=kept.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
+        with closing(imports.run(kept)) as second:
+            next(second)
+            with pytest.raises(claims.ClaimLost):
+                next(first)
+            rest = len(list(second))
+
+        assert rest == 2
+        assert list(kept.fates.order_by("line").values_list("fate", flat=True)) == ["new"] * 4
+        assert Order.objects.count() == 4
+
+
+def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) -> None:
+    kept = begun(shop)
+    with default_storage.open(kept.place) as file:
+        text = file.read().decode()
+    with shop_scope(shop), closing(imports.run(kept)) as first:
+        next(first)
+        with pytest.raises(CommandError, match="Somebody else is working on this file"):
+            import_text(shop, text, tmp_path)
+        list(first)
+
+    said = import_text(shop, text, tmp_path)
+
+    assert said == "Done: 0 new, 0 changed, 4 skipped, 0 failed.\n"
+    with shop_scope(shop):
+        assert Order.objects.count() == 4
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_unique_key_one_row_of_two_files_makes_two_orders")
+def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> None:
+    both = [begun(shop, 20), begun(shop, 20)]
+
+    def work(kept: Import) -> Callable[[], list[str]]:
+        return lambda: [outcome.fate for _, outcome in imports.run(kept)]
+
+    found = at_once(shop, *(work(kept) for kept in both))
+
+    with shop_scope(shop):
+        assert Order.objects.count() == 20
+        assert ImportedRow.objects.filter(fate=Fate.NEW).count() == 20
+    assert sorted(fate for fates_ in found for fate in fates_) == ["new"] * 20 + ["skipped"] * 20
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop) -> None:
+    """The control: neither file's row is known to the other."""
+    one, two = begun(shop, 1), begun(shop, 1)
+
+    with without(ImportedRow, "shop_id", "source_key"):
+        unguarded(shop, lambda: list(imports.run(one)), lambda: list(imports.run(two)))
+
+        with shop_scope(shop):
+            assert Order.objects.count() == 2
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_claims_condition_two_work_on_one_import")
+def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
+    kept = begun(shop, 20)
+
+    found = at_once(shop, *[lambda: len(list(imports.run(kept)))] * 4)
+
+    with shop_scope(shop):
+        assert Order.objects.count() == 20
+    assert [result for result in found if not isinstance(result, claims.Busy)] == [20]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_claims_condition_two_work_on_one_import(shop: Shop) -> None:
+    """The control: the second takes the claim of the first, which is thrown out of the middle of its work."""
+    kept = begun(shop)
+    running = imports.run(kept)
+
+    worked = unguarded(
+        shop,
+        lambda: next(running),
+        lambda: list(imports.run(kept)),
+        conditions={Import._meta.db_table: ("claimed_until",)},
+    )
+
+    assert len(worked) == 3, "of four rows, one was the first one's"
+    with shop_scope(shop), pytest.raises(claims.ClaimLost):
+        next(running)
+
+
+# --- given up, and tried again ---------------------------------------------------------------------------------------
+
+
+def fail(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a job fail for good."""
+    with shop_scope(job.shop):
+        Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
+    jobs.run(job.key)
+    job.refresh_from_db()
+    assert job.state == Job.State.FAILED
+
+
+def retried(job: Job) -> Job:
+    with shop_scope(job.shop):
+        assert jobs.retry(job)
+        assert jobs.run(job.key)
+        job.refresh_from_db()
+    return job
+
+
+def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = factories.make_member(shop, "export_orders")
+    make_order(shop)
+    with shop_scope(shop):
+        export = exports.start(kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now())
+        job = Job.objects.get(task=exports.EXPORT)
+    fail(job, monkeypatch)
+    with shop_scope(shop):
+        export.refresh_from_db()
+        given_up = export.state
+
+    job = retried(job)
+
+    with shop_scope(shop):
+        export.refresh_from_db()
+    assert (given_up, job.state, export.state, export.row_count) == ("failed", "done", "ready", 1)
+    assert default_storage.exists(export.place)
+
+
+@pytest.mark.parametrize("checking", [True, False])
+def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool
+) -> None:
+    with shop_scope(shop):
+        kept = kept_file(lines({"customer": ADA}))
+        imports.ask_for_check(kept, actor="system")
+        job = Job.objects.get(task=imports.CHECK)
+    if not checking:
+        jobs.run(job.key)
+        with shop_scope(shop):
+            imports.confirm(kept, actor="system", at=timezone.now())
+            job = Job.objects.get(task=imports.RUN)
+    fail(job, monkeypatch)
+    with shop_scope(shop):
+        kept.refresh_from_db()
+        given_up = kept.state, kept.problem
+
+    job = retried(job)
+
+    with shop_scope(shop):
+        kept.refresh_from_db()
+    assert given_up[0] == "failed"
+    assert "try the background job again" in given_up[1]
+    assert (job.state, kept.state, kept.problem) == ("done", "checked" if checking else "done", "")
+    assert bool(customers(shop)) is not checking
+
+
+def test_an_import_whose_file_is_gone_says_so_when_it_is_tried_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop_scope(shop):
+        kept = kept_file(lines({"customer": ADA}))
+        imports.ask_for_check(kept, actor="system")
+        job = Job.objects.get(task=imports.CHECK)
+    fail(job, monkeypatch)
+    with shop_scope(shop):
+        Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
+    housekeeping.run_all()
+
+    job = retried(job)
+
+    assert job.state == Job.State.FAILED
+    assert "try the background job again" in job.error or "deleted" in job.error
+
+
+# --- files that nobody knows -----------------------------------------------------------------------------------------
+
+
+def stored() -> set[str]:
+    return set(files._places())
+
+
+def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = factories.make_member(shop, "export_orders")
+    make_order(shop)
+    with shop_scope(shop):
+        export = exports.start(kind="orders", format="csv", filters={}, user=user, actor="system", at=timezone.now())
+        job = Job.objects.get(task=exports.EXPORT)
+        once = default_storage.save
+
+        def overtaken(place: str, file: Any) -> str:
+            monkeypatch.undo()
+            exports.write(job, export_id=export.pk)
+            return once(place, file)
+
+        monkeypatch.setattr(default_storage, "save", overtaken)
+        exports.write(job, export_id=export.pk)
+        export.refresh_from_db()
+
+        assert stored() == {export.place}
+        exports.expire(job, export_id=export.pk)
+        assert stored() == set()
+
+
+def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_machine: Any) -> None:
+    user = factories.make_member(shop, "export_orders")
+    make_order(shop)
+    exported(shop, user, "orders", "csv")
+    with shop_scope(shop):
+        kept, lost = kept_file("x"), kept_file("y")
+        lost.delete()
+        export = Export.objects.get()
+        stray = files.store(export.new_place(), io.BytesIO(b"z"))
+
+    housekeeping.run_all()
+    young = stored()
+    housekeeping.run_all(timezone.now() + timedelta(hours=25))
+
+    assert young == {kept.place, lost.place, export.place, stray}
+    assert stored() == {kept.place, export.place}
+
+
+def test_an_upload_whose_row_cannot_be_written_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **options: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(imports, "record_event", broken)
+    with shop_scope(shop), pytest.raises(RuntimeError):
+        kept_file("x")
+
+    assert stored() == set()
+
+
+# --- names, dates, what was sent -------------------------------------------------------------------------------------
+
+
+def orders_from(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str = "in.jsonl") -> list[Order]:
+    line = {"title": "a", "price": "1.00", "quantity": 3}
+    import_text(shop, lines(*({"order": {"line_items": [line], **order}} for order in orders)), tmp_path, name)
+    with shop_scope(shop):
+        return list(Order.objects.order_by("pk"))
+
+
+def test_an_order_keeps_its_name_and_its_date(shop: Shop, tmp_path: Path) -> None:
+    made = {"created_at": "2024-05-06T07:08:09Z", "processed_at": "2024-05-05T00:00:00Z"}
+    found = orders_from(
+        shop, tmp_path, {"name": "#1500", **made}, {"name": "SE-7"}, {"id": 5, "created_at": "2024-01-01T00:00:00Z"}
+    )
+
+    assert [(order.name, order.number) for order in found] == [("#1500", 500), ("SE-7", 501), ("#1502", 502)]
+    assert found[0].created_at.isoformat() == "2024-05-06T07:08:09+00:00"
+    assert found[0].processed_at.isoformat() == "2024-05-05T00:00:00+00:00"
+    assert found[2].processed_at == found[2].created_at
+    assert make_order(shop).name == "#1503"
+
+
+def test_a_name_that_is_taken_is_not_given_twice(shop: Shop, tmp_path: Path) -> None:
+    make_order(shop)
+    orders_from(shop, tmp_path, {"name": "#1001"}, {"name": "SE-7"}, {"name": "#1001", "id": 9}, {"name": "x" * 65})
+    found = orders_from(shop, tmp_path, {"name": "SE-7", "id": 10}, {"name": "#9999999999"}, name="b.jsonl")
+
+    assert [order.name for order in found] == [
+        "#1001",
+        "#1002",
+        "SE-7",
+        "#1004",
+        "#1005",
+        "#1006",
+        "#9999999999",
+    ]
+    assert [order.number for order in found] == list(range(1, 8))
+    assert fates(shop)[0][2] == "the name #1001 is taken here"
+
+
+def test_a_date_that_is_none_or_to_come_is_refused(shop: Shop, tmp_path: Path) -> None:
+    assert orders_from(shop, tmp_path, {"created_at": "soon"}, {"created_at": "2999-01-01"}) == []
+    assert [reason for _, _, reason in fates(shop)] == ["created_at is invalid", "created_at must not be in the future"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "left"),
+    [
+        ([("fulfilled", 0), (None, 3)], ("partial", "partial"), [0, 3]),
+        ([("partial", 2), (None, 3)], (None, "partial"), [2, 3]),
+        ([("fulfilled", None), ("fulfilled", 0)], ("fulfilled", "fulfilled"), [0, 0]),
+        ([(None, 3), (None, 3)], ("fulfilled", "fulfilled"), [0, 0]),
+    ],
+)
+def test_orders_that_were_partly_sent_come_in(
+    shop: Shop, tmp_path: Path, rows: list[Any], said: tuple[str | None, str], left: list[int]
+) -> None:
+    line = {"title": "a", "price": "1.00", "quantity": 3}
+    items = [{**line, "fulfillment_status": word, "fulfillable_quantity": units} for word, units in rows]
+
+    [order] = orders_from(shop, tmp_path, {"fulfillment_status": said[0], "line_items": items})
+
+    with shop_scope(shop):
+        assert list(order.line_items.values_list("fulfillable_quantity", flat=True)) == left
+        assert [row.fulfilled_quantity for row in order.line_items.all()] == [3 - units for units in left]
+    assert order.fulfillment_status == said[1]
+
+
+@pytest.mark.parametrize(
+    ("status", "line", "reason"),
+    [
+        ("partial", {}, "fulfillment_status is not included in the list"),
+        ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not agree"),
+        ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": 7}, "fulfillable_quantity is invalid"),
+        ("partial", {"fulfillment_status": "partial"}, "must say how many units"),
+        ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": "x"}, "must say how many units"),
+    ],
+)
+def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line: dict[str, Any], reason: str) -> None:
+    items = [{"title": "a", "price": "1.00", "quantity": 3, **line}]
+
+    assert orders_from(shop, tmp_path, {"fulfillment_status": status, "line_items": items}) == []
+    assert reason in fates(shop)[0][2]
+
+
+def counted(table: str) -> int:
+    """How many rows of a table the planner knows of."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
+            return int(cursor.fetchone()[0])
+        if "sqlite_stat1" not in connection.introspection.table_names(cursor):
+            return 0
+        cursor.execute("SELECT stat FROM sqlite_stat1 WHERE tbl = %s", [table])
+        return max((int(stat.split()[0]) for (stat,) in cursor.fetchall()), default=0)
+
+
+def test_the_planner_knows_what_a_large_import_brought(shop: Shop, tmp_path: Path) -> None:
+    rows = [{"customer": {"email": f"p{number}@example.com"}} for number in range(120)]
+
+    import_text(shop, lines(*rows), tmp_path)
+
+    assert counted("customers_customer") >= 120
+
+
+def test_the_planner_knows_what_the_demo_store_holds(
+    db: None, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    # The other parts take their time, and are tried elsewhere.
+    monkeypatch.setattr(demo_store, "_makers", {"customers": demo_store._makers["customers"]})
+
+    call_command("demo", stdout=io.StringIO())
+
+    with every_shop():
+        assert counted("customers_customer") == Customer.objects.count() > 0
+
+
+# --- what the audit trail says ---------------------------------------------------------------------------------------
+
+
+def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None:
+    import_text(shop, lines({"customer": ADA}), tmp_path)
+
+    with shop_scope(shop):
+        topics = list(
+            Event.objects.filter(subject_type="exchange.import").order_by("pk").values_list("topic", flat=True)
+        )
+    assert topics == ["imports/upload", "imports/finish"]
+
+
+@pytest.mark.parametrize(("dry", "words"), [(True, "Would be"), (False, "Done")])
+def test_the_command_exits_with_an_error_where_rows_fail(shop: Shop, tmp_path: Path, dry: bool, words: str) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(lines({"customer": ADA}, {"customer": {"email": "no"}}))
+    out = io.StringIO()
+
+    with pytest.raises(CommandError, match=r"^1 row failed\.$") as failed:
+        call_command("import_orders", str(path), shop=shop.domain, stdout=out, dry_run=dry)
+
+    assert failed.value.returncode == 1
+    assert f"{words}: 1 new, 0 changed, 0 skipped, 1 failed." in out.getvalue()

@@ -1,0 +1,287 @@
+"""What goes out comes back: random orders and customers, through both formats, equal.
+
+The suite tries fewer; ``BACKOFFICE_ROUND_TRIPS=1000`` tries as many as it says, all in one file.
+"""
+
+import os
+import random
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.api.rows.plans import plan_for
+from apps.customers.domain.customers import create_customer
+from apps.customers.models import Customer
+from apps.exchange.kinds.interface import file_context
+from apps.ground.money import quantum_of, rounded
+from apps.ground.tenancy import shop_scope
+from apps.orders.api.orders import OrderSerializer
+from apps.orders.domain import placing, transitions
+from apps.orders.domain.payments import create_transaction
+from apps.orders.domain.placing import Parts
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.orders.exchange import exported, import_text
+
+COUNT = int(os.environ.get("BACKOFFICE_ROUND_TRIPS", "60"))
+WORDS = (
+    "Mug", "=1+1", "+1", "-1", "@A", "\t=1", "＝1", "'x", "a;b", "a|b", "a\\b", "a\\;b|", "ÄÖ", "x, y", 'say "hi"',
+    "two\nlines", "cr\rlf", "1; 2", "|", ";", "\\", "-5.00", "0012", "true", "日本",
+)  # fmt: skip
+FIRST = datetime(2024, 1, 1, tzinfo=UTC)
+ADDRESS = {"address1": "Main; St|1", "city": "Albany", "country": "United States", "province": "New York", "zip": "012"}
+# Of orders: what both formats hold.
+SHOWN = (
+    "name", "email", "phone", "note", "tags", "created_at", "processed_at", "currency", "presentment_currency",
+    "exchange_rate", "taxes_included", "tax_exempt", "test", "total_price", "subtotal_price", "total_tax",
+    "total_discounts", "total_shipping_price", "total_duties", "total_tip_received", "current_total_price",
+    "total_paid",
+    "financial_status", "fulfillment_status", "status", "cancel_reason", "cancelled_at", "discount_codes",
+    "tax_lines", "billing_address",
+)  # fmt: skip
+LINES = (
+    "title", "variant_title", "sku", "quantity", "price", "total_discount", "discount", "tax", "tax_lines",
+    "duty", "duty_tax", "duties", "requires_shipping", "taxable", "fulfillable_quantity", "fulfilled_quantity",
+)  # fmt: skip
+# A duty is another's in another order.
+NEW = frozenset({"id"})
+AMOUNTS = frozenset({"amount", "price", "rate"})
+SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+class Chance:
+    """Random values, the same at every run."""
+
+    def __init__(self, seed: int) -> None:
+        self.by = random.Random(seed)
+
+    def word(self) -> str:
+        return self.by.choice(WORDS)
+
+    def amount(self, currency: str, most: int = 100) -> Decimal:
+        return rounded(Decimal(self.by.randrange(1, most * 1000)) / 1000, currency) or quantum_of(currency)
+
+    def taxes(self, currency: str, *, included: bool) -> list[dict[str, Any]]:
+        rates = [Decimal("0.25"), Decimal("0.055"), Decimal("0.2")]
+        # Less than the price that may include it.
+        price = None if included else self.by.choice([None, self.amount(currency, 3)])
+        return [
+            {"title": self.word(), "rate": rate, "price": price}
+            for rate in self.by.sample(rates, self.by.choice([0, 0, 1, 2]))
+        ]
+
+    def moment(self) -> datetime:
+        return FIRST + timedelta(seconds=self.by.randrange(10**7))
+
+
+def make_orders(shop: Shop, chance: Chance, count: int) -> None:
+    for _ in range(count):
+        make_order(shop, chance)
+
+
+def make_order(shop: Shop, chance: Chance) -> None:
+    by = chance.by
+    currency = by.choice(["USD", "USD", "JPY", "KWD"])
+    included = by.random() < 0.3
+    lines = [line(chance, currency, included=included) for _ in range(by.randint(1, 4))]
+    codes = [code(chance, currency) for _ in range(by.choice([0, 0, 1, 2, 3]))]
+    if len(codes) > 1 and by.random() < 0.5:
+        codes[1]["code"] = codes[0]["code"]
+    shipping = [
+        {
+            "title": chance.word(),
+            "price": chance.amount(currency, 20),
+            "tax_lines": chance.taxes(currency, included=True),
+        }
+        for _ in range(by.choice([0, 1, 1, 2]))
+    ]
+    status = by.choice(["paid", "pending", "authorized", "voided", "partially_paid"])
+    sent = [by.randint(0, row["quantity"]) for row in lines] if by.random() < 0.5 else []
+    attrs = {
+        "email": by.choice(["", f"buyer{by.randrange(9)}@example.com"]),
+        "phone": by.choice(["", "+14155550100"]),
+        "note": chance.word(),
+        "tags": ", ".join(sorted({"a", by.choice(["b", "=c"])})),
+        "currency": currency,
+        "taxes_included": included,
+        "tax_exempt": by.random() < 0.1,
+        "test": by.random() < 0.1,
+        "total_tip_received": by.choice([Decimal(0), chance.amount(currency)]),
+        "created_at": chance.moment(),
+        "processed_at": chance.moment(),
+        **({"billing_address": ADDRESS | {"country_code": "US", "province_code": "NY"}} if by.random() < 0.3 else {}),
+        **({"name": f"{by.choice('AB')};{by.randrange(10**6)}"} if by.random() < 0.3 else {}),
+    }
+    if currency == "USD" and by.random() < 0.2:
+        attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.270001")}
+    parts = Parts(
+        lines=lines,
+        codes=codes,
+        shipping=shipping,
+        financial_status=None if status == "partially_paid" else status,
+        sent=sent,
+    )
+    order = placing.create_order(attrs, parts, actor="system", at=timezone.now())
+    if status == "partially_paid" and not order.is_multi_currency and order.total_price > 2 * quantum_of(currency):
+        sale = {"kind": "sale", "amount": rounded(order.total_price / 2, currency), "currency": currency}
+        create_transaction(order, sale, actor="system", at=timezone.now())
+    elif not any(sent) and by.random() < 0.2:
+        reason = by.choice(["fraud", "customer"])
+        transitions.cancel(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
+
+
+def line(chance: Chance, currency: str, *, included: bool) -> dict[str, Any]:
+    by, price = chance.by, chance.amount(currency)
+    return {
+        "title": chance.word(),
+        "variant_title": by.choice(["", chance.word()]),
+        "sku": by.choice(["", f"S-{by.randrange(5)}", chance.word()]),
+        "quantity": by.randint(1, 5),
+        "price": price,
+        "total_discount": by.choice([Decimal(0), min(price, chance.amount(currency, 5))]),
+        "tax_lines": chance.taxes(currency, included=included),
+        "duties": [duty(chance, currency) for _ in range(by.choice([0, 0, 1, 2]))],
+        "requires_shipping": by.random() < 0.5,
+        "taxable": by.random() < 0.8,
+    }
+
+
+def duty(chance: Chance, currency: str) -> dict[str, Any]:
+    by = chance.by
+    return {
+        "harmonized_system_code": by.choice([None, "520300", "0101.21"]),
+        "country_code_of_origin": by.choice([None, "SE", "ca"]),
+        "shop_money": {"amount": chance.amount(currency, 9), "currency_code": currency},
+        "tax_lines": chance.taxes(currency, included=True),
+    }
+
+
+def code(chance: Chance, currency: str) -> dict[str, Any]:
+    kind = chance.by.choice(["percentage", "fixed_amount", "shipping"])
+    amount = Decimal(chance.by.randrange(1, 900)) / 10 if kind == "percentage" else chance.amount(currency, 9)
+    return {"code": chance.word(), "amount": amount, "type": kind}
+
+
+def orders_of(shop: Shop) -> dict[str, Any]:
+    with shop_scope(shop):
+        orders = Order.objects.prefetch_related("line_items", "shipping_lines")
+        return {order.name: picture(order) for order in orders}
+
+
+def picture(order: Order) -> dict[str, Any]:
+    """All that a table holds of an order; texts of cells come without blanks around them."""
+    shown = {name: plain(getattr(order, name)) for name in SHOWN}
+    address = shown["billing_address"]
+    return shown | {
+        "billing_address": {name: value for name, value in address.items() if value} if address else None,
+        "lines": [{name: plain(getattr(row, name)) for name in LINES} for row in order.line_items.all()],
+        "shipping": [{name: plain(getattr(row, name)) for name in SHIPPING} for row in order.shipping_lines.all()],
+    }
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        value = {name: item for name, item in value.items() if name not in NEW}
+        return {name: Decimal(item).normalize() if name in AMOUNTS else plain(item) for name, item in value.items()}
+    if isinstance(value, datetime):
+        return value.replace(microsecond=0)
+    return value.normalize() if isinstance(value, Decimal) else value
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_random_orders_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
+    user = factories.make_member(shop, "export_orders")
+    with shop_scope(shop):
+        make_orders(shop, Chance(7), COUNT)
+
+    said = import_text(other_shop, exported(shop, user, "orders", form), tmp_path, f"in.{form}")
+
+    assert said.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), said
+    before, after = orders_of(shop), orders_of(other_shop)
+    assert after.keys() == before.keys()
+    for name, shown in before.items():
+        assert after[name] == shown
+
+
+def make_customers(chance: Chance, count: int) -> None:
+    by = chance.by
+    for number in range(count):
+        attrs: dict[str, Any] = {
+            "first_name": chance.word(),
+            "last_name": by.choice(["", chance.word()]),
+            "email": by.choice(["", f"Person.{number}@Example.com", f"person{number}@exämple.com"]),
+            "phone": by.choice(["", f"+1415555{number:04}"]),
+            "note": by.choice(["", chance.word()]),
+            "tags": ", ".join(sorted({"x", by.choice(["=y", "z"])})),
+            "tax_exempt": by.random() < 0.3,
+            "addresses": [ADDRESS | {"company": chance.word()}] if by.random() < 0.5 else [],
+        }
+        if attrs["email"] and by.random() < 0.5:
+            attrs["accepts_marketing"] = True
+        create_customer(attrs, actor="system", at=timezone.now())
+
+
+PERSON = ("first_name", "last_name", "email", "phone", "note", "tags", "tax_exempt", "email_marketing_state")
+PLACE = ("company", "address1", "city", "province_code", "country_code", "zip")
+
+
+def people_of(shop: Shop) -> list[dict[str, Any]]:
+    with shop_scope(shop):
+        people = Customer.objects.select_related("default_address").order_by("pk")
+        return [
+            {
+                **{name: plain(getattr(person, name)) for name in PERSON},
+                "address": person.default_address
+                and {name: plain(getattr(person.default_address, name)) for name in PLACE},
+            }
+            for person in people
+        ]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_random_customers_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
+    user = factories.make_member(shop, "export_customers")
+    with shop_scope(shop):
+        make_customers(Chance(11), COUNT)
+
+    said = import_text(other_shop, exported(shop, user, "customers", form), tmp_path, f"in.{form}")
+
+    assert said.endswith(f"Done: {COUNT} new, 0 changed, 0 skipped, 0 failed.\n"), said
+    assert people_of(other_shop) == people_of(shop)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
+    Shop.objects.update(timezone="UTC")
+    shop.refresh_from_db()
+    other_shop.refresh_from_db()
+    people = [factories.make_member(place, "export_orders") for place in (shop, other_shop)]
+    with shop_scope(shop):
+        make_orders(shop, Chance(13), 5)
+    out = exported(shop, people[0], "orders", form)
+    import_text(other_shop, out, tmp_path, f"in.{form}")
+
+    def shown(place: Shop) -> list[Any]:
+        with shop_scope(place):
+            ids = list(Order.objects.order_by("pk").values_list("pk", flat=True))
+            context = file_context()
+            objects = plan_for(OrderSerializer, context.version).read_ids(ids, context)
+        return [[objects[pk][name] for name in ("name", "total_price", "discount_codes", "tax_lines")] for pk in ids]
+
+    assert shown(other_shop) == shown(shop)
+    if form == "csv":
+        assert exported(other_shop, people[1], "orders", form) == out

@@ -1,0 +1,175 @@
+"""The client of an event loop: the same guard, and receivers that behave as badly as they can.
+
+Rule: reliability, W2 to W7; design of webhooks, "Faults to inject", 5 to 8.
+"""
+
+import asyncio
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from apps.outgoing import asynchronous
+from apps.outgoing.addresses import Target
+from apps.outgoing.asynchronous import KEPT_BYTES, AsyncClient, Progress, Reply
+from apps.outgoing.errors import FetchFailed
+from tests.machine import patience
+
+from .servers import Behaviour, Names, Serve, Silence, answer, repeat, say
+
+Calls = list[tuple[Reply | FetchFailed, Progress]]
+
+
+def post_to(*urls: str, times: int = 1) -> Calls:
+    """Post to all of them at once, each so often; what came of it."""
+
+    async def run() -> Calls:
+        async with AsyncClient() as client:
+            return [each for calls in await asyncio.gather(*(several(client, url) for url in urls)) for each in calls]
+
+    async def several(client: AsyncClient, url: str) -> Calls:
+        return [await one(client, url) for _ in range(times)]
+
+    async def one(client: AsyncClient, url: str) -> tuple[Reply | FetchFailed, Progress]:
+        progress = Progress(time.monotonic())
+        try:
+            return await client.post(url, body=b"x" * 2000, headers={"X-Test": "1"}, progress=progress), progress
+        except FetchFailed as error:
+            return error, progress
+
+    # A browser that other tests left open keeps a loop running in this thread.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, run()).result()
+
+
+def outcome(result: Reply | FetchFailed) -> str:
+    return str(result.status) if isinstance(result, Reply) else result.code
+
+
+def wait(seconds: float) -> Behaviour:
+    return lambda connection: time.sleep(seconds)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+# What a receiver does, and what comes of it.
+RECEIVERS: dict[str, tuple[Behaviour, str]] = {
+    "well": (answer(b"ok"), "200"),
+    "no content": (say(b"HTTP/1.1 204 No Content\r\n\r\n"), "204"),
+    "error": (answer(b"", status="500 Oops"), "500"),
+    "redirect": (answer(b"", "Location: http://169.254.169.254/", status="302 Found"), "302"),
+    "old": (say(b"HTTP/1.0 200 OK\r\n\r\nhello"), "200"),
+    "packed": (answer(b"\x1f\x8b not gzip at all", "Content-Encoding: gzip"), "200"),
+    "endless": (repeat(CHUNKED, b"400\r\n" + b"a" * 1024 + b"\r\n"), "200"),
+    "interim": (say(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "200"),
+    "silent": (wait(8), "timeout"),
+    "drips its body": (repeat(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"a", 0.5), "timeout"),
+    "drips its head": (repeat(b"HTTP/1.1 200 OK\r\n", b"X", 0.5), "timeout"),
+    "hangs up": (say(b""), "reset"),
+    "no HTTP": (say(b"220 mail.example ESMTP\r\n"), "bad_answer"),
+    "a long header": (say(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"), "bad_answer"),
+    "many headers": (say(b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 1000 + b"\r\n"), "bad_answer"),
+    "says more than it sends": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\nhello"), "bad_answer"),
+}  # fmt: skip
+
+
+def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobytes(
+    serve: Serve, allow_loopback: None
+) -> None:
+    servers = {name: serve(behave) for name, (behave, _) in RECEIVERS.items()}
+    began = time.monotonic()
+
+    calls = post_to(*(server.url for server in servers.values()))
+
+    assert time.monotonic() - began < patience(6.5)
+    found = {name: outcome(result) for name, (result, _) in zip(servers, calls, strict=True)}
+    assert found == {name: expected for name, (_, expected) in RECEIVERS.items()}
+    assert all((progress.ended or 9) < 5.5 and progress.peer == "127.0.0.1" for _, progress in calls)
+    assert all(len(result.body) <= KEPT_BYTES for result, _ in calls if isinstance(result, Reply))
+    bodies = [request.partition(b"\r\n\r\n")[2] for server in servers.values() for request in server.requests]
+    assert set(bodies) == {b"x" * 2000}
+
+
+def test_a_connection_is_kept_and_one_that_was_closed_meanwhile_is_no_failure(
+    serve: Serve, allow_loopback: None
+) -> None:
+    """The receiver answers, and closes without a word; the next call finds the connection stale."""
+    server = serve(answer(b"ok"))
+
+    calls = post_to(server.url, times=5)
+
+    assert [outcome(result) for result, _ in calls] == ["200"] * 5
+    assert len(server.requests) == 5
+
+
+def test_a_port_where_nobody_listens_is_unreachable(allow_loopback: None) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        ((result, progress),) = post_to(f"http://127.0.0.1:{taken.getsockname()[1]}/")
+
+    assert outcome(result) == "unreachable"
+    assert (progress.ended or 9) < 1.5
+
+
+LITERALS = (
+    "https://127.0.0.1:{port}/", "https://127.1:{port}/", "https://2130706433:{port}/", "https://0x7f.1:{port}/",
+    "https://[::1]:{port}/", "https://[::ffff:127.0.0.1]:{port}/", "https://[64:ff9b::7f00:1]:{port}/",
+    "https://localhost:{port}/", "https://127.0.0.1.:{port}/", "https://①②⑦.0.0.1:{port}/",
+)  # fmt: skip
+
+
+def test_private_addresses_are_refused_in_every_spelling_and_never_connected(silence: Silence) -> None:
+    calls = post_to(*(url.format(port=silence.port) for url in LITERALS))
+
+    assert {outcome(result) for result, _ in calls} == {"blocked_address"}
+    assert {str(result) for result, _ in calls} == {"refused address"}
+    assert not silence.was_broken()
+
+
+def test_what_a_name_leads_to_is_vetted(silence: Silence, names: Names) -> None:
+    names.answers["inner.example"] = [["10.0.0.1"]]
+    names.answers["both.example"] = [["93.184.216.34", "127.0.0.1"]]
+    names.answers["mapped.example"] = [["::ffff:127.0.0.1"]]
+    urls = [f"https://{name}.example:{silence.port}/" for name in ("inner", "both", "mapped")]
+
+    calls = post_to(*urls)
+
+    assert {outcome(result) for result, _ in calls} == {"blocked_address"}
+    assert not silence.was_broken()
+
+
+def test_the_socket_is_guarded_whatever_was_vetted_before(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the check of the URL let a literal address through, no lookup would stop it."""
+    target = Target("http", "127.0.0.1", silence.port, "/")
+    monkeypatch.setattr(asynchronous, "_vetted", lambda url: target)
+
+    ((result, _),) = post_to("https://whatever.example/")
+
+    assert outcome(result) == "blocked_address"
+    assert not silence.was_broken()
+
+
+def test_without_the_sockets_guard_it_would_be_reached(silence: Silence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above."""
+    target = Target("http", "127.0.0.1", silence.port, "/")
+    monkeypatch.setattr(asynchronous, "_vetted", lambda url: target)
+    monkeypatch.setattr(asynchronous, "vet_addresses", lambda host, records: None)
+    monkeypatch.setattr(asynchronous, "TOTAL_SECONDS", 0.5)
+
+    post_to("https://whatever.example/")
+
+    assert silence.was_broken()
+
+
+def test_a_name_that_moves_after_it_was_saved_gains_nothing(
+    serve: Serve, names: Names, settings: Any, silence: Silence
+) -> None:
+    settings.OUTGOING_ALLOW = ["good.example"]
+    server = serve(answer(b"ok"))
+    names.answers["good.example"] = [["127.0.0.1"]]
+    names.answers["moved.example"] = [["127.0.0.1"]]
+
+    good, moved = post_to(f"http://good.example:{server.port}/", f"https://moved.example:{silence.port}/")
+
+    assert (outcome(good[0]), outcome(moved[0])) == ("200", "blocked_address")

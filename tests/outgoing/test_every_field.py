@@ -1,0 +1,178 @@
+"""Every field that makes us fetch an address, with every spelling of an address that must not be reached.
+
+Rule: reliability, W1.
+"""
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.content.domain import scripts, themes
+from apps.content.models import Theme
+from apps.fulfillment.domain import pulling
+from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient, Response
+from tests.content.factories import make_blog
+from tests.factories import ScriptTagFactory
+from tests.fulfillment.factories import make_service
+
+from .servers import Silence
+from .test_addresses import PRIVATE_HOSTS
+
+# Hands an address over and answers how it was refused.
+Try = Callable[[str], str]
+
+
+def refused(response: Response) -> str:
+    assert response.status_code == 422, response.content
+    return response.content.decode()
+
+
+def product_image(api: ApiClient, shop: Shop) -> Try:
+    product = make_product()
+    return lambda src: refused(api.post(f"products/{product.pk}/images.json", {"image": {"src": src}}))
+
+
+def product_with_images(api: ApiClient, shop: Shop) -> Try:
+    return lambda src: refused(api.post("products.json", {"product": {"title": "Mug", "images": [{"src": src}]}}))
+
+
+def custom_collection(api: ApiClient, shop: Shop) -> Try:
+    def attempt(src: str) -> str:
+        body = {"title": "Mugs", "image": {"src": src}}
+        return refused(api.post("custom_collections.json", {"custom_collection": body}))
+
+    return attempt
+
+
+def smart_collection(api: ApiClient, shop: Shop) -> Try:
+    def attempt(src: str) -> str:
+        rules = [{"column": "title", "relation": "contains", "condition": "mug"}]
+        body = {"title": "Mugs", "rules": rules, "image": {"src": src}}
+        return refused(api.post("smart_collections.json", {"smart_collection": body}))
+
+    return attempt
+
+
+def article(api: ApiClient, shop: Shop) -> Try:
+    blog = make_blog()
+    body = {"title": "Snow"}
+    return lambda src: refused(api.post(f"blogs/{blog.pk}/articles.json", {"article": {**body, "image": {"src": src}}}))
+
+
+def asset(api: ApiClient, shop: Shop) -> Try:
+    draft = themes.duplicate(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    return lambda src: refused(
+        api.put(f"themes/{draft.pk}/assets.json", {"asset": {"key": "assets/a.png", "src": src}})
+    )
+
+
+def theme(api: ApiClient, shop: Shop) -> Try:
+    return lambda src: refused(api.post("themes.json", {"theme": {"name": "Dawn", "src": src}}))
+
+
+def theme_in_a_worker(api: ApiClient, shop: Shop) -> Try:
+    """A name that was public when it was saved may lead to a private address when the worker comes."""
+    made = api.post("themes.json", {"theme": {"name": "Dawn", "src": "https://themes.example/a.zip"}}).json()["theme"]
+
+    def attempt(src: str) -> str:
+        with shop_scope(shop), transaction.atomic():
+            Theme.objects.filter(pk=made["id"]).update(src=src, processing=True, failure="")
+            Job.objects.update(state=Job.State.WAITING, attempts=0)
+            key = Job.objects.get().key
+        jobs.run(key)
+        with shop_scope(shop):
+            return Theme.objects.get(pk=made["id"]).failure
+
+    return attempt
+
+
+def script_copy(api: ApiClient, shop: Shop) -> Try:
+    def attempt(src: str) -> str:
+        with shop_scope(shop):
+            https = src.replace("http:", "https:")
+            tag = ScriptTagFactory.create(shop=shop, app=api.installation.app, src=https, cache=True)
+            with pytest.raises(scripts.ScriptUnavailable) as refusal:
+                scripts.cached_script(tag, at=timezone.now())
+        return str(refusal.value)
+
+    return attempt
+
+
+def callback(api: ApiClient, shop: Shop) -> Try:
+    body = {"name": "Depot"}
+    return lambda src: refused(
+        api.post("fulfillment_services.json", {"fulfillment_service": {**body, "callback_url": src}})
+    )
+
+
+def pull_in_a_worker(api: ApiClient, shop: Shop) -> Try:
+    """A name that was public when it was saved may lead to a private address when the worker comes."""
+    service = make_service(api.installation.app, inventory_management=True)
+
+    def attempt(src: str) -> str:
+        with shop_scope(shop):
+            FulfillmentService.objects.filter(pk=service.pk).update(callback_url=src.replace("http:", "https:"))
+            key = pulling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key
+        jobs.run(key)
+        with shop_scope(shop):
+            return PullAttempt.objects.order_by("-id")[0].message
+
+    return attempt
+
+
+# By the module that fetches, the ways into it.
+WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
+    "media/intake.py": (product_image, product_with_images, custom_collection, smart_collection, article),
+    "content/domain/assets.py": (asset,),
+    "content/domain/extraction.py": (theme, theme_in_a_worker),
+    "content/domain/scripts.py": (script_copy,),
+    "fulfillment/domain/pulling.py": (callback, pull_in_a_worker),
+    # An app that calls the installation for which it was started, and nobody else.
+    "fulfillment/warehouse/interface.py": (),
+}
+
+
+@pytest.mark.parametrize("way", [way for ways in WAYS.values() for way in ways], ids=lambda way: way.__name__)
+def test_no_field_leads_to_a_private_address(
+    api: ApiClient, shop: Shop, silence: Silence, way: Callable[[ApiClient, Shop], Try]
+) -> None:
+    with shop_scope(shop):
+        attempt = way(api, shop)
+
+    words = {attempt(f"http://{host}:{silence.port}/a.png") for host in PRIVATE_HOSTS}
+
+    assert len(words) == 1
+    assert "refused address" in (word := words.pop()) or "is not an allowed address" in word
+    assert not silence.was_broken()
+
+
+def test_every_module_that_fetches_is_tried_here() -> None:
+    root = Path(settings.BASE_DIR) / "apps"
+    calling = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if not path.is_relative_to(root / "outgoing") and _imports_the_client(path)
+    }
+
+    assert calling == set(WAYS)
+
+
+def _imports_the_client(path: Path) -> bool:
+    wanted = {"fetch", "request"}
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "apps.outgoing.client"
+        and wanted & {alias.name for alias in node.names}
+        for node in ast.walk(ast.parse(path.read_text()))
+    )

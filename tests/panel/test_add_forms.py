@@ -1,0 +1,185 @@
+"""Every form that makes something: left as it is shown, it stores what it showed."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from apps.content.models import Theme
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Installation
+from apps.staff.models import Membership
+from tests import factories
+from tests.content.factories import make_blog
+from tests.each import Each
+from tests.panel.conftest import Panel
+from tests.panel.pages import TABLE
+from tests.panel.shown import ShownForm, form_of
+
+# The least that must be typed, by screen.
+LEAST: dict[str, dict[str, str]] = {
+    "content_blog": {"title": "News"},
+    "content_article": {"title": "Hello"},
+    "content_mobileplatformapplication": {"platform": "ios", "application_id": "ABCDE12345.com.example.app"},
+    "payments_paymenthandlerconfig": {"handler_id": "wallet_pay", "wallet_shop": "942252"},
+    "inventory_location": {"name": "Harbour", "address1": "1 Quay Street", "city": "Boston", "zip": "02110"},
+    "catalog_product": {"title": "Mug", "variants-0-option1": "Small"},
+    "catalog_customcollection": {"title": "Kitchen"},
+    "catalog_smartcollection": {
+        "title": "Mugs",
+        "rules-column": "title",
+        "rules-relation": "contains",
+        "rules-condition": "mug",
+    },
+    "metafields_metafield": {"namespace": "care", "key": "wash", "value": "Cold"},
+    "customers_customer": {"first_name": "Anna"},
+}
+# Rows that can be added on the way, and the least that must be typed into them.
+ROWS: dict[str, dict[str, dict[str, str]]] = {
+    "customers_customer": {"addresses": {"city": "Ottawa"}},
+}
+# What the form says that it fills in where it is left empty.
+COMPLETED = {"handle", "author", "vendor", "addresses-0-is_default"} | {
+    f"options-0-{part}" for part in ("id", "name", "values")
+}
+# Screens with an add page of their own, and how what they store is read.
+OWN = {"shops_app", "shops_installation", "content_theme", "staff_membership", "fulfillment_fulfillmentservice"}
+
+
+def adding() -> list[str]:
+    """Screens where somebody may add."""
+    return [name.removesuffix("_add") for name, row in TABLE.items() if name.endswith("_add") and row.lets]
+
+
+def newest(screen: str) -> Any:
+    app, model = screen.split("_")
+    return (
+        next(m for m in admin.site._registry if m._meta.label_lower == f"{app}.{model}")._base_manager.latest("pk").pk
+    )
+
+
+def edited(panel: Panel, screen: str, pk: int | None = None) -> ShownForm:
+    """The form of a row, or of a new one."""
+    page = panel.get(f"{screen}_change", pk) if pk else panel.get(f"{screen}_add")
+    return form_of(page.content, model=screen.split("_")[1])
+
+
+def make(panel: Panel, screen: str) -> tuple[ShownForm, dict[str, list[str]], ShownForm]:
+    """Open the form, send it as shown with the least typed, open what was made: the form, what was sent, the result."""
+    shown = edited(panel, screen)
+    sent = shown.data | {name: [value] for name, value in LEAST[screen].items()}
+    if "blog" in sent:
+        with shop_scope(panel.shop):
+            sent["blog"] = [str(make_blog().pk)]
+    for prefix, row in ROWS.get(screen, {}).items():
+        sent |= shown.new_row(prefix, **row)
+    answer = panel.http.post(panel.url(f"{screen}_add"), sent)
+    assert answer.status_code == 302, re.findall(r'(?s)<ul class="errorlist.*?</ul>', answer.content.decode())
+    return shown, sent, edited(panel, screen, newest(screen))
+
+
+def test_every_screen_where_something_is_added_is_tried() -> None:
+    assert set(adding()) == {*LEAST, *OWN}
+
+
+def test_each_add_form_left_as_shown_stores_what_it_showed(owner: Panel) -> None:
+    with Each() as each:
+        for screen, typed in LEAST.items():
+            with each(screen):
+                shown, sent, stored = make(owner, screen)
+                compared = {
+                    name
+                    for name in stored.names | sent.keys()
+                    if not name.startswith(("_", "csrf", "form_key", "seen_version", "metafields-", "rules-"))
+                    and not name.endswith(("-id", "-product", "-place", "-customer", "_FORMS", "-DELETE"))
+                    and "__prefix__" not in name
+                    and name not in COMPLETED
+                    and name in shown.names | sent.keys()
+                    and name in stored.names
+                }
+                assert compared >= {name for name in typed if not name.startswith("rules-")} & stored.names
+                differing = {
+                    name: (sent.get(name), stored.data.get(name))
+                    for name in compared
+                    if not same(sent.get(name), stored.data.get(name))
+                }
+                assert differing == {}
+
+
+def same(sent: list[str] | None, stored: list[str] | None) -> bool:
+    """Whether a field holds what was sent; money may gain its decimals."""
+
+    def plain(values: list[str] | None) -> list[str]:
+        return [value.rstrip("0").rstrip(".") if "." in value else value for value in values or []]
+
+    return plain(sent) == plain(stored)
+
+
+def test_a_variant_that_is_added_with_counted_left_on_is_counted(owner: Panel) -> None:
+    _, _, stored = make(owner, "catalog_product")
+
+    assert stored.data["variants-0-tracked"] == ["on"]
+
+
+def test_a_variant_that_is_added_to_a_product_with_counted_switched_off_is_not_counted(owner: Panel) -> None:
+    make(owner, "catalog_product")
+    pk = newest("catalog_product")
+    page = edited(owner, "catalog_product", pk)
+    row = page.new_row("variants", option1="Large")
+    del row["variants-1-tracked"]
+    owner.http.post(owner.url("catalog_product_change", pk), page.data | row)
+
+    stored = edited(owner, "catalog_product", pk).data
+
+    assert stored["variants-0-tracked"] == ["on"]
+    assert stored["variants-1-option1"] == ["Large"]
+    assert "variants-1-tracked" not in stored
+
+
+def _theme(owner: Panel) -> None:
+    shown = form_of(owner.get("content_theme_add").content, "archive").data
+    archive = SimpleUploadedFile("dawn.zip", b"PK\x05\x06" + bytes(18))
+    owner.http.post(owner.url("content_theme_add"), shown | {"name": ["Dawn"], "archive": archive})
+    theme = Theme.objects.latest("pk")
+    assert (theme.name, [theme.role]) == ("Dawn", shown["role"])
+
+
+def _app(owner: Panel) -> None:
+    shown = form_of(owner.get("shops_installation_add").content, "application_url").data
+    owner.http.post(owner.url("shops_installation_add"), shown | {"name": ["Sync"]})
+    installation = Installation.objects.select_related("app").latest("pk")
+    scopes = form_of(owner.get("shops_installation_scopes", installation.pk).content, "scope_content").data
+    assert installation.app.name == "Sync"
+    assert {name: value for name, value in scopes.items() if name.startswith("scope_")} == {
+        name: value for name, value in shown.items() if name.startswith("scope_")
+    }
+
+
+def _member(owner: Panel) -> None:
+    shown = form_of(owner.get("staff_membership_add").content, "email").data
+    owner.http.post(owner.url("staff_membership_add"), shown | {"email": ["new@example.com"], "first_name": ["Alex"]})
+    place = Membership.objects.select_related("user").latest("pk")
+    assert (place.user.email, place.permissions) == ("new@example.com", shown.get("permissions", []))
+
+
+def _service(owner: Panel) -> None:
+    factories.make_installation(owner.shop, (), name="Sync")
+    screen, typed = "fulfillment_fulfillmentservice", {"name": "Depot", "callback_url": "https://depot.example/hooks/"}
+    shown = edited(owner, screen)
+    answer = owner.http.post(owner.url(f"{screen}_add"), shown.data | {name: [value] for name, value in typed.items()})
+    assert answer.status_code == 302
+    stored = edited(owner, screen, newest(screen)).data
+    told = {"requires_shipping_method", "permits_sku_sharing", "inventory_management", "tracking_support"}
+    assert {name: stored.get(name) for name in told} == {name: shown.data.get(name) for name in told}
+    assert {name: stored[name] for name in typed} == {name: [value] for name, value in typed.items()}
+
+
+@pytest.mark.parametrize("check", [_theme, _app, _member, _service])
+def test_each_add_page_of_its_own_left_as_shown_stores_what_it_showed(
+    owner: Panel, check: Callable[[Panel], None]
+) -> None:
+    with shop_scope(owner.shop):
+        check(owner)

@@ -1,0 +1,65 @@
+"""Amounts as people write them: understood, or refused with the reason, never taken for another number."""
+
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from apps.panel.money import MoneyField
+
+
+@pytest.mark.parametrize(
+    ("typed", "currency", "meant"),
+    [
+        ("9.90", "EUR", "9.90"),
+        ("9,90", "EUR", "9.90"),
+        (" 9,9 ", "EUR", "9.90"),
+        ("9", "EUR", "9.00"),
+        (",5", "EUR", "0.50"),
+        ("0,500", "KWD", "0.500"),
+        ("1234,5", "EUR", "1234.50"),
+        ("1.234,50", "EUR", "1234.50"),
+        ("1,234.50", "EUR", "1234.50"),
+        ("1.234.567,89", "EUR", "1234567.89"),
+        ("1,234,567", "EUR", "1234567.00"),
+        ("1 234,50", "EUR", "1234.50"),
+        ("1\u202f234,50", "EUR", "1234.50"),
+        ("1'234.50", "CHF", "1234.50"),
+        ("9,90 €", "EUR", "9.90"),
+        ("$9.90", "USD", "9.90"),
+        ("EUR 9,90", "EUR", "9.90"),
+        ("1,234", "JPY", "1234"),
+        ("1.234", "KWD", "1.234"),
+    ],
+)
+def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, meant: str) -> None:
+    assert MoneyField(currency=currency).clean(typed) == Decimal(meant)
+
+
+@pytest.mark.parametrize(
+    ("typed", "currency", "said"),
+    [
+        ("1,234", "EUR", "Is this 1234 or 1.234?"),
+        ("1,234", "KWD", "Is this 1234 or 1.234?"),
+        ("1.234", "EUR", "EUR has no such small amounts."),
+        ("1,2345", "EUR", "decimal places"),
+        ("1,23,4", "EUR", "Enter a number."),
+        ("1.23,456.7", "EUR", "Enter a number."),
+        ("12.34,50", "EUR", "Enter a number."),
+        ("1,234,567.8.9", "EUR", "Enter a number."),
+        ("9,90 $", "EUR", "Enter a number, in EUR."),
+        ("NaN", "EUR", "Enter a number, in EUR."),
+        ("1e3", "EUR", "Enter a number, in EUR."),
+        ("-1", "EUR", "greater than or equal to 0"),
+        ("-1.234,50", "EUR", "greater than or equal to 0"),
+        (",", "EUR", "Enter a number."),
+        ("1 2", "EUR", "Enter a number."),
+        ("10,5", "JPY", "JPY has no such small amounts."),
+        ("9" * 30, "EUR", "digits"),
+    ],
+)
+def test_what_could_be_another_amount_is_refused(typed: str, currency: str, said: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        MoneyField(currency=currency).clean(typed)
+
+    assert said in " ".join(refusal.value.messages)

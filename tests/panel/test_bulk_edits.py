@@ -1,0 +1,326 @@
+"""Many rows changed at once, as staff do it: chosen in a list, looked at, changed by a job, reported, put back."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.bulk.domain import edits
+from apps.bulk.models import BulkEdit, EditedRow
+from apps.catalog.domain import products
+from apps.catalog.domain.inputs import Parts
+from apps.catalog.models import Product, Variant
+from apps.customers.models import ConsentChange, Customer
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.customers.factories import make_customer
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+
+
+def choose(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
+    """Tick rows of a list, or with ``query`` take all that it finds, and press the button."""
+    across = {"select_across": "1"} if query else {}
+    data = {"action": "edit_chosen", "index": "0", "_selected_action": [*ids] or [0], **across}
+    answer = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
+    assert answer.status_code == 302
+    with shop_scope(panel.shop):
+        edit = BulkEdit.objects.latest("pk")
+    assert answer["Location"] == panel.url("bulk_bulkedit_change", edit.pk)
+    return edit
+
+
+def plan(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
+    key = panel.form_key("bulk_bulkedit_change", edit.pk)
+    return panel.post("bulk_bulkedit_plan", edit.pk, form_key=key, **typed)
+
+
+def press(panel: Panel, edit: BulkEdit, name: str) -> str:
+    """Press a button of the edit's page and let the workers work; returns the page that follows."""
+    key = panel.form_key("bulk_bulkedit_change", edit.pk)
+    assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
+    with shop_scope(panel.shop):
+        for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
+            queue.run(job.key)
+        edit.refresh_from_db()
+    return panel.get("bulk_bulkedit_change", edit.pk).content.decode()
+
+
+def edited(panel: Panel, model: str, *ids: int, **typed: Any) -> tuple[BulkEdit, str]:
+    edit = choose(panel, model, *ids)
+    assert plan(panel, edit, **typed).status_code == 302
+    return edit, press(panel, edit, "start")
+
+
+def prices(shop: Shop) -> list[str]:
+    with shop_scope(shop):
+        return [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)]
+
+
+def fates(edit: BulkEdit) -> dict[int, tuple[str, str]]:
+    with shop_scope(edit.shop):
+        rows = EditedRow.objects.filter(edit=edit, dry=False)
+        return {row_id: (fate, reason) for row_id, fate, reason in rows.values_list("row_id", "fate", "reason")}
+
+
+def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        ids = [make_product(f"Mug {number}", prices=("10.00", "20.00")).pk for number in range(12)]
+
+    edit = choose(panel, "catalog_product", *ids)
+    plan(panel, edit, price_how="percent", price_value="-10", price_round="0.99", tags_add="Sale, sale")
+    page = panel.get("bulk_bulkedit_change", edit.pk).content.decode()
+
+    assert prices(shop) == ["10.00", "20.00"] * 12
+    assert "The first 10 of 12" in page
+    assert page.count("<del>10.00 – 20.00</del>") == 10
+    assert page.count("<ins>9.99 – 18.99</ins>") == 10
+    assert "Change 12 products" in page
+
+    page = press(panel, edit, "start")
+    assert prices(shop) == ["9.99", "18.99"] * 12
+    assert edit.state == "done"
+    assert "Changed" in page
+    with shop_scope(shop):
+        assert {*Product.objects.values_list("tags", flat=True)} == {"Sale"}
+        update = Event.objects.filter(topic="products/update")
+        assert update.count() == 12
+        assert {*update.values_list("actor", flat=True)} == {f"staff:{panel.user.pk}"}
+
+    page = press(panel, edit, "undo")
+    assert prices(shop) == ["10.00", "20.00"] * 12
+    assert edit.state == "undone"
+    assert {fate for fate, _ in fates(edit).values()} == {"undone"}
+
+
+def test_all_that_a_list_finds_is_edited_and_nothing_else(shop: Shop, other_shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(other_shop):
+        stranger = make_product("Mug", status="draft")
+    with shop_scope(shop):
+        found = {make_product(f"Mug {number}", status="draft").pk for number in range(3)}
+        make_product("Mug", status="active")
+        make_product("Plate", status="draft")
+
+    edit = choose(panel, "catalog_product", query="?q=mug&status__exact=draft")
+    plan(panel, edit, status="archived", vendor="Clay & Co", product_type="Crockery")
+    press(panel, edit, "start")
+
+    assert set(edit.ids) == found
+    with shop_scope(shop):
+        changed = Product.objects.filter(status="archived", vendor="Clay & Co", product_type="Crockery")
+        assert {*changed.values_list("pk", flat=True)} == found
+    with shop_scope(other_shop):
+        assert Product.objects.get(pk=stranger.pk).status == "draft"
+
+
+def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        cheap, dear, gone = (make_product(prices=(price,)).pk for price in ("1.00", "20.00", "30.00"))
+    edit = choose(panel, "catalog_product", cheap, dear, gone)
+    plan(panel, edit, price_how="amount", price_value="-5", price_round="")
+    with shop_scope(shop):
+        products.delete_product(Product.objects.get(pk=gone), actor="system", at=timezone.now())
+
+    page = press(panel, edit, "start")
+
+    assert prices(shop) == ["1.00", "15.00"]
+    assert fates(edit) == {
+        cheap: ("refused", "price must be greater than or equal to 0"),
+        dear: ("changed", ""),
+        gone: ("refused", "was deleted"),
+    }
+    assert "must be greater than or equal to 0" in page
+    report = panel.get("bulk_bulkedit_report", edit.pk).content.decode()
+    assert f"{cheap},Mug,Refused,price must be greater than or equal to 0," in report
+    assert "Price: 20.00 → 15.00" in report
+
+
+def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        still, moved = make_product(vendor="A"), make_product(vendor="A")
+    edit, _ = edited(panel, "catalog_product", still.pk, moved.pk, vendor="B")
+    with shop_scope(shop):
+        products.update_product(moved, {"vendor": "C"}, Parts(), actor="system", at=timezone.now())
+
+    press(panel, edit, "undo")
+
+    assert fates(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed since")}
+    with shop_scope(shop):
+        assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
+
+
+def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        product = make_product(prices=("10.00", "20.00", "30.00"))
+        first, second, _ = Variant.objects.filter(product=product).order_by("pk")
+
+    edit, _ = edited(
+        panel,
+        "catalog_variant",
+        first.pk,
+        second.pk,
+        compare_at_price_how="copy",
+        price_how="percent",
+        price_value="-50",
+    )
+
+    assert prices(shop) == ["5.00", "10.00", "30.00"]
+    with shop_scope(shop):
+        assert Variant.objects.get(pk=second.pk).compare_at_price == Decimal(20)
+        assert Product.objects.get().lowest_price == Decimal(5)
+    press(panel, edit, "undo")
+    assert prices(shop) == ["10.00", "20.00", "30.00"]
+    with shop_scope(shop):
+        assert Variant.objects.get(pk=second.pk).compare_at_price is None
+
+
+def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("customers")
+    with shop_scope(shop):
+        ada = make_customer(email="ada@example.com", tags="old, vip").pk
+        bob = make_customer(first_name="Bob", email="").pk
+
+    edit, _ = edited(
+        panel, "customers_customer", ada, bob, tags_add="new", tags_remove="OLD", email_consent="subscribed"
+    )
+
+    assert fates(edit) == {ada: ("changed", ""), bob: ("refused", "email_marketing_consent needs an email")}
+    with shop_scope(shop):
+        changed = Customer.objects.get(pk=ada)
+        assert (changed.tags, changed.email_marketing_state) == ("new, vip", "subscribed")
+        assert Customer.objects.get(pk=bob).tags == ""
+        assert ConsentChange.objects.filter(customer=ada, actor=f"staff:{panel.user.pk}").count() == 1
+        assert Event.objects.filter(topic="customers_email_marketing_consent/update").count() == 1
+
+
+def test_orders_are_tagged_and_put_into_the_archive_and_come_out_again(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("orders", "edit_orders")
+    ids = [make_order(shop).pk for _ in range(2)]
+
+    edit, _ = edited(panel, "orders_order", *ids, tags_add="fair", status="closed")
+    with shop_scope(shop):
+        assert {*Order.objects.values_list("status", "tags")} == {("closed", "fair")}
+
+    press(panel, edit, "undo")
+    with shop_scope(shop):
+        assert {*Order.objects.values_list("status", "tags")} == {("open", "")}
+
+
+def test_a_change_begins_once(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        ids = [make_product(prices=("10.00",)).pk]
+    edit = choose(panel, "catalog_product", *ids)
+    plan(panel, edit, price_how="percent", price_value="10")
+    keys = [panel.form_key("bulk_bulkedit_change", edit.pk) for _ in range(2)]
+
+    for key in (*keys, keys[0]):
+        assert panel.post("bulk_bulkedit_start", edit.pk, form_key=key).status_code == 302
+    with shop_scope(shop):
+        for job in Job.objects.filter(task=edits.RUN):
+            queue.run(job.key)
+
+    assert prices(shop) == ["11.00"]
+
+
+def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        ids = [make_product(prices=("10.00",)).pk]
+    edit = choose(panel, "catalog_product", *ids)
+    plan(panel, edit, price_how="percent", price_value="10")
+    key = panel.form_key("bulk_bulkedit_change", edit.pk)
+    panel.post("bulk_bulkedit_start", edit.pk, form_key=key)
+
+    press(panel, edit, "stop")
+
+    assert edit.state == "stopped"
+    assert prices(shop) == ["10.00"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({}, "Say first what is to be changed."),
+        ({"price_how": "set", "price_value": "-1"}, "Must not be negative."),
+        ({"price_how": "percent", "price_value": "-101"}, "No price can be lowered by more than 100 percent."),
+        ({"price_how": "set", "price_value": "0.001"}, "has no such small amounts."),
+        ({"price_how": "set", "price_value": "nine"}, "Enter a number."),
+        ({"price_how": "set", "price_value": "1", "price_round": "7"}, "Select a valid choice."),
+        ({"status": "sold"}, "Select a valid choice."),
+        ({"tags_add": "x" * 256}, "Is too long"),
+        ({"vendor": "x" * 256}, "at most 255 characters"),
+    ],
+)
+def test_what_does_not_fit_comes_back_with_the_form(
+    shop: Shop, panel_with: PanelWith, typed: dict[str, str], said: str
+) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        edit = choose(panel, "catalog_product", make_product().pk)
+
+    answer = plan(panel, edit, **typed)
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    with shop_scope(shop):
+        edit.refresh_from_db()
+        assert edit.operations == {}
+        assert not EditedRow.objects.exists()
+
+
+def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(shop: Shop, panel_with: PanelWith) -> None:
+    panel, viewer, other = panel_with("products"), panel_with("orders", "export_orders"), panel_with("customers")
+    with shop_scope(shop):
+        edit = choose(panel, "catalog_product", make_product(prices=("10.00",)).pk)
+    order = make_order(shop)
+    plan(panel, edit, price_how="percent", price_value="10")
+
+    assert b"edit_chosen" not in viewer.get("orders_order_changelist").content
+    viewer.post("orders_order_changelist", action="edit_chosen", index="0", _selected_action=[order.pk])
+    assert other.get("bulk_bulkedit_change", edit.pk).status_code == 403
+    assert other.forge("bulk_bulkedit_start", edit.pk).status_code == 403
+    assert b"Products" not in other.get("bulk_bulkedit_changelist").content.split(b"result_list")[-1]
+    key = panel.form_key("bulk_bulkedit_change", edit.pk)
+    panel.post("bulk_bulkedit_start", edit.pk, form_key=key)
+    with shop_scope(shop):
+        panel.user.memberships.all().delete()
+        assert BulkEdit.objects.count() == 1
+        queue.run(Job.objects.get(task=edits.RUN).key)
+        edit.refresh_from_db()
+
+    assert (edit.state, prices(shop)) == ("failed", ["10.00"])
+
+
+def test_drafts_go_after_a_day_and_edits_after_ninety(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        ids = [make_product(vendor="A").pk]
+    edited(panel, "catalog_product", *ids, vendor="B")
+    choose(panel, "catalog_product", *ids)
+    now = timezone.now()
+
+    with shop_scope(shop):
+        assert edits.clear_old(now + timedelta(hours=23)) == 0
+        assert edits.clear_old(now + timedelta(hours=25)) == 1
+        assert edits.clear_old(now + timedelta(days=89)) == 0
+        assert edits.clear_old(now + timedelta(days=91)) == 1
+        assert not EditedRow.objects.exists()
+
+
+def test_variants_are_in_the_menu(panel_with: PanelWith) -> None:
+    panel = panel_with("products")
+
+    assert f'href="{panel.url("catalog_variant_changelist")}"' in panel.get().content.decode()

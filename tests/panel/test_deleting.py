@@ -1,0 +1,114 @@
+"""The page that asks before something is deleted: it counts what goes along and does not collect it."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.catalog.models import Product
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.panel.screens import deleting
+from apps.panel.screens.bases import PanelAdmin
+from apps.shops.models import Shop
+from tests.catalog.factories import make_custom, make_product
+from tests.orders.factories import make_order
+from tests.panel.conftest import PanelWith
+
+
+def told(page: str) -> list[str]:
+    """What a page that asks says of what goes."""
+    summary = page.partition("What goes</h2>")[2].partition("</ul>")[0]
+    return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
+
+
+def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many(
+    panel_with: PanelWith, shop: Shop
+) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        few, many = (make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40)))
+
+    panel.get("catalog_product_delete", few.pk)  # what a process learns once is no cost of a page
+
+    costs, pages = [], []
+    for product in (few, many):
+        with CaptureQueriesContext(connection) as queries:
+            pages.append(panel.get("catalog_product_delete", product.pk).content.decode())
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]
+    assert "Product: Mug" in pages[1]
+    assert told(pages[1]) == ["1 product", "40 variants, with their stock", "1 option"]
+    assert "Mug · 7" not in pages[1]
+
+
+def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
+    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deleting, "COUNTED", 3)
+    for _ in range(4):
+        make_order(shop, email="ann@example.com")
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+    panel = panel_with("customers")
+
+    asked = panel.get("customers_customer_delete", customer.pk).content.decode()
+    panel.post("customers_customer_delete", customer.pk, post="yes")
+
+    assert "3 or more orders" in asked
+    with shop_scope(shop):
+        assert Customer.objects.filter(pk=customer.pk).exists()
+
+
+def test_too_many_rows_at_once_are_refused_before_anything_is_read(
+    panel_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deleting, "AT_ONCE", 2)
+    with shop_scope(shop):
+        chosen = [make_product(title).pk for title in ("A", "B", "C")]
+
+    answer = panel_with("products").post(
+        "catalog_product_changelist", action="delete_selected", _selected_action=chosen, post="yes"
+    )
+
+    assert "choose fewer at once" in answer.content.decode()
+    with shop_scope(shop):
+        assert Product.objects.count() == 3
+
+
+def test_places_in_collections_are_told_from_both_sides(panel_with: PanelWith, shop: Shop) -> None:
+    with shop_scope(shop):
+        cup, mug = make_product("Cup", tags="blue"), make_product("Mug")
+        kitchen, _ = make_custom("Kitchen", cup, mug), make_custom("Sale", cup)
+    panel = panel_with("products")
+
+    product = panel.get("catalog_product_delete", cup.pk).content.decode()
+    collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
+
+    assert {"1 variant, with its stock", "2 places in collections", "1 tag"} <= set(told(product))
+    assert told(collection) == ["1 custom collection", "2 places of products, which themselves stay"]
+
+
+def test_all_that_goes_along_is_told_in_words() -> None:
+    """The name of a table is none of them: whoever adds one says what its rows are to people."""
+    screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
+    deletable = [
+        screen.model
+        for screen in screens
+        if type(screen).has_delete_permission in {PanelAdmin.has_delete_permission, ModelAdmin.has_delete_permission}
+    ]
+
+    missing = [
+        (model._meta.label, other._meta.label)
+        for model in deletable
+        for other in deleting._cascading(model)
+        if not deleting.is_told(other, model)
+    ]
+
+    assert {Product, Customer, Order} <= set(deletable)
+    assert missing == []

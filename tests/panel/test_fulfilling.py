@@ -1,0 +1,412 @@
+"""Sending in the panel: units by location, parcels with their events, packing slips, services and their records."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.admin.blocks import blocks_of
+from apps.fulfillment.admin.sending import SendForm
+from apps.fulfillment.domain import fulfilling
+from apps.fulfillment.domain.fulfilling import Part
+from apps.fulfillment.domain.tracking import Tracking
+from apps.fulfillment.domain.units import UnitsRefused
+from apps.fulfillment.models import (
+    Fulfillment,
+    FulfillmentEvent,
+    FulfillmentOrder,
+    FulfillmentService,
+    Pull,
+    PullAttempt,
+)
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.each import Each
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.inventory.factories import make_location
+from tests.orders.factories import MUG
+from tests.panel.conftest import Panel, PanelWith
+
+FULFIL = "fulfillment_fulfillmentorder_fulfil"
+PARCEL = "fulfillment_fulfillmentorder_parcel"
+PARCEL_SLIP = "fulfillment_fulfillmentorder_parcel_slip"
+RECORDS = "fulfillment_fulfillmentservice_records"
+ORDER = "orders_order_change"
+UPS = "1Z5R89390357567127"
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders", "applications")
+
+
+@pytest.fixture
+def row(in_shop: Shop) -> FulfillmentOrder:
+    """Two mugs and two bowls, at the primary location."""
+    return make_fulfillment_order(lines=[MUG, {**MUG, "title": "Bowl"}], email="ada@example.com")
+
+
+def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
+    return {f"units-{line.pk}": count for line, count in zip(row.lines.order_by("pk"), counts, strict=True)}
+
+
+def send(panel: Panel, row: FulfillmentOrder, place: int | None = None, **data: Any) -> Any:
+    return panel.forge(FULFIL, row.order_id, **{"from": place or row.assigned_location_id, **data})
+
+
+def test_some_units_are_sent_with_their_number_and_the_customer_is_told(panel: Panel, row: FulfillmentOrder) -> None:
+    page = panel.get(FULFIL, row.order_id).content.decode()
+    answer = send(panel, row, **units(row, 1, 0), numbers=f" {UPS} ", notify="on", message="Fragile")
+
+    row.refresh_from_db()
+    sent = Fulfillment.objects.get()
+    assert all(f'name="{name}"' in page for name in units(row, 0, 0))
+    assert answer.status_code == 302
+    assert row.status == "in_progress"
+    assert (sent.tracking_numbers, sent.tracking_company, sent.message) == ([UPS], "UPS", "Fragile")
+    assert sent.tracking_urls == [f"https://www.ups.com/track?tracknum={UPS}"]
+    assert [line.fulfillable_quantity for line in row.lines.order_by("pk")] == [1, 2]
+    assert Event.objects.get(topic="fulfillments/create").actor == f"staff:{panel.user.pk}"
+    assert Job.objects.filter(task="fulfillment.shipped").count() == 1
+    story = panel.get(ORDER, row.order_id).content.decode()
+    assert UPS in story
+    assert "Fragile" in story
+
+
+def test_a_form_that_is_sent_twice_sends_once(panel: Panel, row: FulfillmentOrder) -> None:
+    key = panel.form_key(FULFIL, row.order_id)
+    for _ in range(2):
+        panel.post(FULFIL, row.order_id, form_key=key, **{"from": row.assigned_location_id}, **units(row, 1, 1))
+
+    assert Fulfillment.objects.count() == 1
+
+
+def test_several_fulfillment_orders_of_a_location_go_in_one_parcel(panel: Panel, row: FulfillmentOrder) -> None:
+    bowl = row.lines.order_by("pk")[1]
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "hold", reason="other", **units(row, 2, 0))
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "release_hold")
+    other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
+    row.refresh_from_db()
+
+    send(panel, row, **units(row, 2), **units(other, 1))
+
+    sent = Fulfillment.objects.get()
+    assert sorted(sent.lines.values_list("fulfillment_order_id", "quantity")) == [(row.pk, 2), (other.pk, 1)]
+    assert other.lines.get().line_item_id == bowl.line_item_id
+    assert Order.objects.get(pk=row.order_id).fulfillment_status == "partial"
+
+
+def test_each_location_has_its_form_and_what_waits_is_named(panel: Panel, row: FulfillmentOrder) -> None:
+    depot = make_location(row.shop)
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "move", location=depot.pk, **units(row, 1, 0))
+    moved = FulfillmentOrder.objects.get(assigned_location=depot)
+    panel.forge("fulfillment_fulfillmentorder_act", moved.pk, "hold", reason="other", **units(moved, 1))
+
+    page = panel.get(FULFIL, row.order_id)
+
+    assert [form.location.pk for form in page.context["forms"]] == [row.assigned_location_id]
+    assert "Cannot be sent now" in page.content.decode()
+    panel.forge("fulfillment_fulfillmentorder_act", moved.pk, "release_hold")
+    both = panel.get(FULFIL, row.order_id, location=depot.pk).context["forms"]
+    assert [form.location.pk for form in both] == [depot.pk, row.assigned_location_id]
+
+
+def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(panel: Panel, row: FulfillmentOrder) -> None:
+    first = f"units-{row.lines.order_by('pk')[0].pk}"
+    with Each() as each:
+        for data, said in (
+            ({first: "0"}, "at least one unit"),
+            ({first: "3"}, "Only 2 left"),
+            ({first: "-1"}, "greater than or equal to 0"),
+            ({first: "many"}, "whole number"),
+            ({first: "1", "numbers": "x" * 2049}, "at most 2048"),
+            ({first: "1", "numbers": ",".join(map(str, range(101)))}, "at most 100"),
+            ({first: "1", "urls": "javascript:alert(1)"}, "begins with https"),
+            ({first: "1", "company": "x" * 256}, "at most 255"),
+        ):
+            with each(data):
+                answer = send(panel, row, None, **data)
+                assert answer.status_code == 200
+                assert said in answer.content.decode()
+                assert "Nothing is sent." in answer.content.decode()
+    assert send(panel, row, 999_999, **units(row, 1, 1)).status_code == 200
+    assert not Fulfillment.objects.exists()
+    assert panel.get(FULFIL, "x").status_code == 404
+
+
+def test_units_that_somebody_else_sent_meanwhile_are_refused_at_their_line(panel: Panel, row: FulfillmentOrder) -> None:
+    second = row.lines.order_by("pk")[1]
+    given = {name: str(count) for name, count in units(row, 1, 2).items()}
+    form = SendForm(row.order, row.assigned_location, blocks_of(row.order), given)
+    assert form.is_valid()
+    make_fulfillment(row, lines=[{"id": second.pk, "quantity": 1}])
+
+    with pytest.raises(UnitsRefused) as refusal:
+        fulfilling.create_fulfillment([Part(row, form.given[0][1])], actor="system", at=timezone.now())
+    form.refuse(refusal.value)
+    later = send(panel, row, **units(row, 1, 2))
+
+    assert form.errors == {f"units-{second.pk}": ["is more than remains (1)"]}
+    assert "Only 1 left" in later.content.decode()
+    assert Fulfillment.objects.count() == 1
+
+
+def test_a_carrier_is_recognised_while_somebody_types(panel: Panel, in_shop: Shop) -> None:
+    def asked(number: str) -> dict[str, str]:
+        return dict(panel.get("fulfillment_fulfillmentorder_carrier", number=number).json())
+
+    assert asked(UPS) == {"company": "UPS", "url": f"https://www.ups.com/track?tracknum={UPS}"}
+    assert asked("hello") == asked("") == {}
+
+
+def test_the_tracking_of_a_parcel_is_changed_events_are_added_and_taken_back(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+    shown = panel.get(PARCEL, parcel.pk, "event").content.decode()
+
+    panel.forge(PARCEL, parcel.pk, "tracking", numbers="A-1\nA-2", company="Courier", urls="https://a.example/1")
+    panel.forge(PARCEL, parcel.pk, "event", status="delivered", happened_at="2026-03-02T12:00", city="Ottawa")
+
+    parcel.refresh_from_db()
+    event = FulfillmentEvent.objects.get()
+    page = panel.get(ORDER, parcel.order_id).content.decode()
+    assert "In transit" in shown
+    assert (parcel.tracking_numbers, parcel.tracking_company) == (["A-1", "A-2"], "Courier")
+    assert parcel.shipment_status == "delivered"
+    assert (event.city, event.happened_at) == ("Ottawa", datetime(2026, 3, 2, 12, tzinfo=in_shop.tzinfo))
+    assert 'href="https://a.example/1"' in page
+    assert "Delivered" in page
+    panel.forge("fulfillment_fulfillmentorder_remove_event", event.pk)
+    parcel.refresh_from_db()
+    assert (parcel.shipment_status, FulfillmentEvent.objects.count()) == ("", 0)
+
+
+def test_wrong_values_about_a_parcel_change_nothing(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+    before = parcel.version
+
+    with Each() as each:
+        for name, data in (
+            ("event", {"status": "eaten", "happened_at": "2026-03-02T12:00"}),
+            ("event", {"status": "delivered", "happened_at": "yesterday"}),
+            ("event", {"status": "delivered", "happened_at": "0001-01-01T00:00"}),
+            ("tracking", {"urls": "ftp://a.example"}),
+        ):
+            with each(name, data):
+                assert panel.forge(PARCEL, parcel.pk, name, **data).status_code == 200
+    parcel.refresh_from_db()
+    assert (parcel.version, FulfillmentEvent.objects.count()) == (before, 0)
+    assert panel.get(PARCEL, parcel.pk, "eat").status_code == 404
+
+
+def test_addresses_that_are_none_are_no_links(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+    Fulfillment.objects.filter(pk=parcel.pk).update(tracking_numbers=["N-1"], tracking_urls=["javascript:alert(1)"])
+
+    page = panel.get(ORDER, parcel.order_id).content.decode()
+
+    assert "N-1" in page
+    assert "javascript:" not in page
+
+
+def test_a_fulfillment_is_cancelled_and_its_units_are_to_be_sent_again(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+
+    panel.forge(PARCEL, parcel.pk, "cancel")
+
+    parcel.refresh_from_db()
+    assert parcel.status == "cancelled"
+    assert FulfillmentOrder.objects.filter(status="open").get().lines.get().fulfillable_quantity == 2
+    page = panel.get(ORDER, parcel.order_id).content.decode()
+    assert panel.url(PARCEL, parcel.pk, "cancel") not in page
+    assert panel.get(PARCEL, parcel.pk, "cancel").status_code == 302
+
+
+def test_readers_see_parcels_without_buttons(panel_with: PanelWith, in_shop: Shop) -> None:
+    event = make_event()
+    reader = panel_with("orders")
+
+    page = reader.get(ORDER, event.fulfillment.order_id).content.decode()
+
+    assert "In transit" in page
+    assert "/fulfillments/" not in page.replace(reader.url(PARCEL_SLIP, event.fulfillment_id), "")
+    assert "/events/" not in page
+    assert reader.forge(PARCEL, event.fulfillment_id, "cancel").status_code == 403
+    assert Fulfillment.objects.get().status == "success"
+
+
+# --- packing slips ---
+
+
+def test_packing_slips_hold_what_is_to_be_packed_and_no_prices(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
+    address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main <b>Street</b>", "city": "Ottawa"}
+    first = make_fulfillment_order(shipping_address=address, note="Ring twice", lines=[{**MUG, "sku": "M-1"}])
+    second = make_fulfillment_order(lines=[{**MUG, "title": "Bowl", "quantity": 7}])
+    with shop_scope(other_shop):
+        foreign = make_fulfillment_order(lines=[{**MUG, "title": "Secret"}])
+
+    one = panel.get("fulfillment_fulfillmentorder_slip", first.pk).content.decode()
+    chosen = panel.forge(
+        "fulfillment_fulfillmentorder_changelist", action="print_slips", _selected_action=[second.pk, first.pk]
+    )
+    many = panel.http.get(chosen.headers["Location"]).content.decode()
+    mixed = panel.get("fulfillment_fulfillmentorder_slips", ids=f"{foreign.pk},{second.pk},x").content.decode()
+
+    for part in (first.order.name, "Ada Lovelace", "1 Main &lt;b&gt;Street", "Ring twice", "M-1", in_shop.name):
+        assert part in one
+    for absent in ("10.00", "20.00", "USD", "Bowl"):
+        assert absent not in one
+    assert many.count('<article class="slip"') == 2
+    assert many.index("Mug") < many.index("Bowl")
+    assert ("Bowl" in mixed, "Secret" in mixed, "Mug" in mixed) == (True, False, False)
+    assert panel.get("fulfillment_fulfillmentorder_slip", foreign.pk).status_code == 404
+
+
+def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(panel: Panel, in_shop: Shop) -> None:
+    address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main <b>Street</b>", "city": "Ottawa"}
+    lines = [{**MUG, "quantity": 5, "sku": "M-1"}, {**MUG, "title": "Bowl", "quantity": 4}]
+    row = make_fulfillment_order(shipping_address=address, note="Ring twice", lines=lines)
+    mugs, bowls = row.lines.order_by("pk")
+    # Units of one line, of two fulfillment orders.
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "hold", reason="other", **units(row, 2, 0))
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "release_hold")
+    other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
+    others = [{"id": other.lines.get(line_item=mugs.line_item).pk, "quantity": 1}]
+    first = fulfilling.create_fulfillment(
+        [Part(row, [{"id": mugs.pk, "quantity": 2}]), Part(other, others)],
+        tracking=Tracking(("N-1", "N-2"), (), "Courier"),
+        origin_address={"address1": "9 Side Street", "city": "Hull", "country_code": "CA"},
+        actor="system",
+        at=timezone.now(),
+    )
+    second = make_fulfillment(other, lines=[{"id": other.lines.get(line_item=bowls.line_item).pk, "quantity": 3}])
+
+    one = panel.get(PARCEL_SLIP, first.pk)
+    two = panel.get(PARCEL_SLIP, second.pk).content.decode()
+
+    said = one.content.decode()
+    (slip,) = one.context["slips"]
+    assert [(item.name, count) for item, count in slip.lines] == [(mugs.line_item.name, 3)]
+    for part in (
+        f"Parcel {first}",
+        "N-1",
+        "N-2",
+        "Courier",
+        "Ada Lovelace",
+        "1 Main &lt;b&gt;Street",
+        "Ring twice",
+        "M-1",
+    ):
+        assert part in said
+    assert all(part in said for part in ("9 Side Street", "Hull", "Canada"))
+    for absent in ("Bowl", "10.00", "USD", str(second)):
+        assert absent not in said
+    assert ("Bowl" in two, "Mug" in two, "Tracking" in two, row.assigned_location.name in two) == (
+        True,
+        False,
+        False,
+        True,
+    )
+    story = panel.get(ORDER, row.order_id).content.decode()
+    assert all(f'href="{panel.url(PARCEL_SLIP, parcel.pk)}"' in story for parcel in (first, second))
+
+
+def test_only_who_may_see_a_parcel_of_the_shop_prints_its_slip(
+    panel: Panel, panel_with: PanelWith, in_shop: Shop, other_shop: Shop
+) -> None:
+    parcel = make_fulfillment()
+    with shop_scope(other_shop):
+        foreign = make_fulfillment()
+
+    assert panel_with("orders").get(PARCEL_SLIP, parcel.pk).status_code == 200
+    assert panel_with("products", "refund_orders").get(PARCEL_SLIP, parcel.pk).status_code == 403
+    assert panel.get(PARCEL_SLIP, foreign.pk).status_code == 404
+    assert panel.get(PARCEL_SLIP, "x").status_code == 404
+
+
+def test_a_parcel_that_was_taken_back_has_no_slip(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+    panel.forge(PARCEL, parcel.pk, "cancel")
+
+    answer = panel.get(PARCEL_SLIP, parcel.pk)
+
+    assert answer.status_code == 302
+    assert f"{parcel} is cancelled." in panel.http.get(answer.headers["Location"]).content.decode()
+    assert panel.url(PARCEL_SLIP, parcel.pk) not in panel.get(ORDER, parcel.order_id).content.decode()
+
+
+# --- services ---
+
+
+@pytest.fixture
+def service(in_shop: Shop) -> FulfillmentService:
+    app = factories.make_installation(in_shop, ()).app
+    return make_service(app, name="Far depot", inventory_management=True)
+
+
+def test_a_service_is_changed_with_its_location(panel: Panel, service: FulfillmentService) -> None:
+    page = "fulfillment_fulfillmentservice_change"
+    data = {"name": "Near depot", "callback_url": service.callback_url, "permits_sku_sharing": "on"}
+    seen = panel.get(page, service.pk).context["adminform"].form.initial["seen_version"]
+
+    refused = panel.post(page, service.pk, seen_version=seen, **{**data, "callback_url": "https://127.0.0.1/x"})
+    panel.post(page, service.pk, seen_version=seen, **data)
+
+    service.refresh_from_db()
+    assert refused.status_code == 200
+    assert (service.name, service.location.name, service.inventory_management) == ("Near depot", "Near depot", False)
+    assert Event.objects.get(topic="fulfillment_services/update").actor == f"staff:{panel.user.pk}"
+
+
+def test_what_was_asked_and_told_is_shown_and_can_be_asked_now(
+    panel: Panel, panel_with: PanelWith, service: FulfillmentService
+) -> None:
+    row = make_fulfillment_order(service)
+    line = row.lines.get()
+    panel.forge("fulfillment_fulfillmentorder_act", row.pk, "request_fulfillment", **{f"units-{line.pk}": 2})
+    PullAttempt.objects.create(
+        shop=service.shop, service=service, kind="stock", number=1, url="https://depot.example/fetch_stock?shop=x",
+        outcome="bad_answer", status=200, message="The answer is no JSON.", excerpt="<html>Hello",
+    )  # fmt: skip
+    Pull.objects.update(next_at=timezone.now() + timedelta(minutes=30))
+
+    page = panel.get(RECORDS, service.pk).content.decode()
+    asked = panel.forge("fulfillment_fulfillmentservice_pull", service.pk, "stock")
+    not_asked = panel.http.post(
+        panel.url("fulfillment_fulfillmentservice_pull", service.pk, "tracking"),
+        {"form_key": panel.form_key(RECORDS, service.pk)},
+        follow=True,
+    )
+
+    for part in ("fetch_stock?shop=x", "The answer is no JSON.", "&lt;html&gt;Hello", "/webhooks/delivery/"):
+        assert part in page
+    assert asked.status_code == 302
+    assert Job.objects.get(task="fulfillment.pull").actor == f"staff:{panel.user.pk}"
+    assert "does not report tracking numbers" in not_asked.content.decode()
+    reader = panel_with("locations").get(RECORDS, service.pk).content.decode()
+    assert "The answer is no JSON." in reader
+    assert "Ask now" not in reader
+    assert "/webhooks/delivery/" not in reader
+
+
+def test_a_service_is_removed_with_what_goes(panel: Panel, service: FulfillmentService) -> None:
+    row = make_fulfillment_order(service)
+    remove = "fulfillment_fulfillmentservice_delete"
+    heir = make_location(service.shop, name="Heir")
+
+    asked = panel.get(remove, service.pk).content.decode()
+    nowhere = panel.forge(remove, service.pk, inventory_action="delete", location=service.location_id)
+    kept = FulfillmentService.objects.count()
+    panel.forge(remove, service.pk, inventory_action="delete", location=heir.pk)
+
+    assert "Fulfillment orders that it has not finished" in asked
+    assert (nowhere.status_code, kept) == (200, 1)
+    assert not FulfillmentService.objects.exists()
+    assert FulfillmentOrder.objects.get(status="open").assigned_location == heir
+    assert FulfillmentOrder.objects.get(pk=row.pk).status == "closed"
+    assert not Location.objects.filter(pk=service.location_id, active=True).exists()

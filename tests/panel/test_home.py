@@ -1,0 +1,188 @@
+"""The to-do list of the home page: what waits, for whom, and that each row leads to exactly what it counts."""
+
+from datetime import timedelta
+from decimal import Decimal
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.fulfillment.models import FulfillmentOrder
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.orders.models import LineItem, Order, Transaction
+from apps.panel import home
+from apps.refunds.domain import creating
+from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.shops.models import Shop
+from apps.staff.domain.permissions import NAMES
+from apps.webhooks.models import Subscription
+from tests import factories
+from tests.each import Each
+from tests.fulfillment.factories import make_fulfillment_order
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.pages import TABLE
+from tests.refunds.factories import BY, bogus_order, give_back, work_off
+from tests.webhooks.worlds import subscribe
+
+NOTHING_OPEN, NOTHING_WAITS = "nothing is open to you yet", "nothing waits for you"
+# Two late ones, one that is due because it is there, one for the day after tomorrow; all of unpaid orders.
+BUSY = {
+    "Late": "2",
+    "Failed refunds": "1",
+    "To send today": "3",
+    "Unpaid orders": "4",
+    "Failed jobs": "2",
+    "Disabled webhooks": "1",
+}
+
+
+def fail_a_refund(shop: Shop) -> Order:
+    """A refund of a mug whose gateway refuses."""
+    order = bogus_order(shop, behaviour="bogus:fail")
+    with shop_scope(shop):
+        line = LineItem.objects.get(order=order)
+        wanted = Wanted(units=[Units(line.pk)], paybacks=[Payback(Decimal("20.00"))])
+        creating.create_refund(Order.objects.get(pk=order.pk), wanted, at=timezone.now(), **BY)
+    work_off(shop)
+    return order
+
+
+def make_busy(shop: Shop) -> None:
+    """Something of everything that can wait."""
+    now = timezone.now()
+    fail_a_refund(shop)
+    installation = factories.make_installation(shop, ("read_orders", "write_content"))
+    for number, state in enumerate(("live", "disabled")):
+        subscription = subscribe(installation, f"https://hooks.example/{number}")
+        with shop_scope(shop):
+            Subscription.objects.filter(pk=subscription.pk).update(state=state)
+    with shop_scope(shop):
+        for days in (-2, -1, None, 2):
+            row = make_fulfillment_order(email="ada@example.com")
+            due = None if days is None else now + timedelta(days=days)
+            FulfillmentOrder.objects.filter(pk=row.pk).update(fulfill_by=due)
+        for order_state in ("closed", "cancelled"):
+            moments = {f"{order_state}_at": now}
+            Order.objects.filter(pk=make_order().pk).update(status=order_state, **moments)
+        for job_state in ("failed", "failed", "done", "waiting"):
+            Job.objects.create(shop=shop, task="themes.unpack", state=job_state)
+
+
+def todo(panel: Panel) -> dict[str, str]:
+    return {waiting.task.title: waiting.number for waiting in panel.get().context["tasks"]}
+
+
+def test_the_list_says_how_much_of_what_waits(owner: Panel, shop: Shop, other_shop: Shop) -> None:
+    make_busy(shop)
+    fail_a_refund(other_shop)
+    make_order(other_shop)
+
+    page = owner.get()
+
+    assert list(todo(owner).items()) == list(BUSY.items())
+    assert NOTHING_WAITS not in page.content.decode()
+
+
+def test_each_row_leads_to_exactly_what_it_counts(owner: Panel, shop: Shop) -> None:
+    make_busy(shop)
+
+    with Each() as each:
+        for waiting in owner.get().context["tasks"]:
+            with each(waiting.task.title):
+                answer = owner.http.get(waiting.link)
+                assert answer.status_code == 200
+                assert f"{answer.context['cl'].result_count:,}" == waiting.number
+                # The list knows the choice: it stands in one of its filters.
+                ((name, value),) = parse_qsl(urlsplit(waiting.link).query)
+                assert answer.context["cl"].params.get(name) or name in answer.context["cl"].get_filters_params()
+                assert value
+
+
+def test_who_may_not_open_a_list_is_not_told_of_it(panel_with: PanelWith, shop: Shop) -> None:
+    make_busy(shop)
+
+    with Each() as each:
+        for name in NAMES:
+            with each(name):
+                panel = panel_with(name)
+                page = panel.get()
+                shown = {waiting.task.title for waiting in page.context["tasks"]}
+                assert shown == {task.title for task in home._tasks if opens(panel, task)}
+                links = [link for *_, link in page.context["cards"] if link]
+                assert {panel.http.get(link).status_code for link in links} <= {200}
+
+
+def opens(panel: Panel, task: home.Task) -> bool:
+    """Whether the list itself lets in, asked without the home page."""
+    address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
+    status = panel.http.get(f"{address}?{task.query}").status_code
+    assert status in {200, 403}
+    return status == 200
+
+
+def test_nobody_is_told_that_nothing_is_open_while_something_is(panel_with: PanelWith) -> None:
+    on_home_alone = {"dashboard", "overviews"}
+
+    with Each() as each:
+        for name in NAMES:
+            with each(name):
+                something = name in on_home_alone or any(name in row.lets for row in TABLE.values())
+                page = panel_with(name).get().content.decode()
+                assert (NOTHING_OPEN in page, NOTHING_WAITS in page) == (not something, something)
+
+
+def test_where_nothing_waits_the_page_says_so_once(owner: Panel) -> None:
+    page = owner.get()
+
+    assert page.context["tasks"] == []
+    assert page.content.decode().count(NOTHING_WAITS) == 1
+
+
+def test_a_failed_refund_waits_until_the_money_is_back(owner: Panel, shop: Shop) -> None:
+    order = fail_a_refund(shop)
+    before = todo(owner)
+    with shop_scope(shop):
+        Transaction.objects.filter(order=order, kind="sale").update(authorization="")
+
+    give_back(order, "20.00")
+    work_off(shop)
+
+    assert before["Failed refunds"] == "1"
+    assert "Failed refunds" not in todo(owner)
+
+
+def test_more_than_a_list_counts_is_not_counted(owner: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home, "COUNTED", 3)
+    for _ in range(4):
+        make_order(shop)
+
+    with CaptureQueriesContext(connection) as queries:
+        found = todo(owner)
+
+    assert found["Unpaid orders"] == "3+"
+    counts = [each["sql"] for each in queries.captured_queries if "COUNT(" in each["sql"] and "LIMIT 3" in each["sql"]]
+    assert len(counts) >= len(home._tasks)
+
+
+def test_home_costs_the_same_queries_however_much_waits(owner: Panel, shop: Shop) -> None:
+    costs = []
+    for _ in range(3):
+        owner.get()
+        with CaptureQueriesContext(connection) as queries:
+            owner.get()
+        costs.append(len(queries))
+        make_busy(shop)
+
+    assert costs[1] == costs[2]
+    # An audit log that is empty asks for no names.
+    assert costs[1] - costs[0] <= 1
+
+
+def test_every_task_leads_to_a_list_of_the_panel() -> None:
+    assert home._tasks
+    assert all(admin.site.is_registered(task.model) for task in home._tasks)

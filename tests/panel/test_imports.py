@@ -1,0 +1,242 @@
+"""Imports as staff meet them: what is unknown, what would change, samples, a full disk, and strangers."""
+
+import csv
+import io
+import re
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.exchange.domain import exports, imports
+from apps.exchange.models import Export, Import
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue as jobs
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+def work(shop: Shop, task: str) -> None:
+    with shop_scope(shop):
+        key = Job.objects.filter(task=task).latest("pk").key
+    assert jobs.run(key)
+
+
+def upload(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
+    file = io.BytesIO(content)
+    file.name = name
+    return panel.post("exchange_import_upload", form_key=panel.form_key("exchange_import_upload"), file=file)
+
+
+def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
+    upload(panel, content, name)
+    work(panel.shop, imports.CHECK)
+    with shop_scope(panel.shop):
+        return Import.objects.latest("pk")
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file can grow beyond 4 KiB, as on a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch, files: Path) -> None:
+    """The disk of the stored files is full; that of the database is another."""
+    once = default_storage.save
+
+    def save(*args: Any, **options: Any) -> str:
+        with no_room():
+            return once(*args, **options)
+
+    monkeypatch.setattr(default_storage, "save", save)
+
+
+def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
+    panel_with: PanelWith, files: Path, full_disk: None
+) -> None:
+    panel = panel_with("customers")
+
+    answer = upload(panel, b"email\n" + b"x@example.com\n" * 9_000)
+
+    assert answer.status_code == 200
+    assert "cannot be stored right now; nothing of it was kept" in answer.content.decode()
+    assert [path for path in files.glob("[ei]*ports/**/*") if path.is_file()] == []
+    with shop_scope(panel.shop):
+        assert not Import.objects.exists()
+
+
+def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_is(
+    panel_with: PanelWith, shop: Shop, files: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    panel = panel_with("export_orders")
+    for _ in range(12):
+        make_order(shop)
+    with shop_scope(shop):
+        export = exports.start(
+            kind="orders", format="jsonl", filters={}, user=panel.user, actor="system", at=timezone.now()
+        )
+        job = Job.objects.get(task=exports.EXPORT)
+        Job.objects.update(attempts=jobs.MAX_ATTEMPTS - 1)
+    request.getfixturevalue("full_disk")
+
+    jobs.run(job.key)
+    job.refresh_from_db()
+    failed = job.state, job.error
+    page = panel.get("exchange_export_change", export.pk).content.decode()
+    left = [path for path in files.glob("[ei]*ports/**/*") if path.is_file()]
+    monkeypatch.undo()
+    with shop_scope(shop):
+        jobs.retry(job)
+    jobs.run(job.key)
+
+    assert failed == ("failed", "cannot be stored right now; nothing of it was kept. Try again later")
+    assert "could not be made" in page
+    assert left == []
+    with shop_scope(shop):
+        export.refresh_from_db()
+    assert (export.state, export.row_count) == ("ready", 12)
+
+
+def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("customers", "edit_orders")
+    first = checked(panel, b"email,first_name,tax_exempt\nada@example.com,Ada,no\n")
+    with shop_scope(shop):
+        imports.confirm(first, actor="system", at=timezone.now())
+    work(shop, imports.RUN)
+
+    kept = checked(panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n")
+    page = panel.get("exchange_import_change", kept.pk).content.decode()
+
+    with shop_scope(shop):
+        known, new = kept.fates.order_by("line")
+    assert sorted(known.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+    assert ["first_name", "", "Bo"] in new.changes
+    text = re.sub(r"\s+", " ", page)
+    assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in text
+    assert "<ins>Bo</ins>" in text
+    with shop_scope(shop):
+        imports.confirm(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN)
+    with shop_scope(shop):
+        assert list(kept.fates.values_list("changes", flat=True)) == [[], []]
+
+
+def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("customers")
+    kept = checked(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
+
+    page = panel.get("exchange_import_change", kept.pk)
+    panel.post("exchange_import_confirm", kept.pk, form_key=page.context["form_key"])
+    with shop_scope(shop):
+        kept.refresh_from_db()
+        without = kept.state
+    again = panel.get("exchange_import_change", kept.pk)
+    panel.post("exchange_import_confirm", kept.pk, form_key=again.context["form_key"], without_unknown="on")
+    work(shop, imports.RUN)
+
+    text = page.content.decode()
+    assert "<code>Shoe size</code>" in text
+    assert "<code>&lt;i&gt;</code>" in text
+    assert 'name="without_unknown"' in text
+    assert without == "checked"
+    assert "Say first whether these columns may be left out" in again.content.decode()
+    with shop_scope(shop):
+        assert Customer.objects.count() == 1
+
+
+@pytest.mark.parametrize("kind", ["customers", "orders"])
+def test_the_upload_page_names_the_columns_and_its_samples_come_in(
+    panel_with: PanelWith, shop: Shop, kind: str
+) -> None:
+    panel = panel_with("customers", "edit_orders")
+    page = panel.get("exchange_import_upload").content.decode()
+    sample = panel.get("exchange_import_sample", kind=kind)
+
+    kept = checked(panel, sample.content, "sample.csv")
+
+    assert f"exchange/import/sample/?kind={kind}" in page
+    header = next(csv.reader(io.StringIO(sample.content.decode("utf-8-sig"))))
+    assert all(f"<code>{name}</code>" in page for name in header)
+    assert sample["Content-Disposition"] == f'attachment; filename="{kind}-sample.csv"'
+    with shop_scope(shop):
+        assert (kept.unknown, kept.counts) == ([], {"new": 2})
+        imports.confirm(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN)
+    with shop_scope(shop):
+        assert (Customer.objects if kind == "customers" else Order.objects).count() == 2
+    assert panel.get("exchange_import_sample", kind="events").status_code == 404
+
+
+def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
+    panel, colleague = panel_with("export_orders", "customers"), panel_with("export_orders", "customers")
+    stranger = panel_with("export_orders", "customers", shop=other_shop)
+    kept = checked(panel, b"email\nada@example.com\n")
+    with shop_scope(shop):
+        export = exports.start(
+            kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
+        )
+    work(shop, exports.EXPORT)
+
+    def answers(who: Panel) -> list[int]:
+        return [
+            who.get("exchange_export_change", export.pk).status_code,
+            who.get("exchange_export_file", export.pk, export.key).status_code,
+            who.get("exchange_export_history", export.pk).status_code,
+        ]
+
+    assert answers(panel) == [200] * 3
+    assert answers(colleague) == [404] * 3
+    assert answers(stranger) == [404] * 3
+    for name in ("change", "report", "history"):
+        assert stranger.get(f"exchange_import_{name}", kept.pk).status_code == 404
+    with shop_scope(shop):
+        export.refresh_from_db()
+        keys = [*Export.objects.values_list("key", flat=True), *Import.objects.values_list("key", flat=True)]
+    # 256 random bits each, in 43 letters and signs; the file's name has 64 more.
+    assert all(re.fullmatch(r"[\w-]{43}", key) for key in keys)
+    assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.place)
+
+
+def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("export_orders", "customers")
+    kept = checked(panel, b"email\nada@example.com\n", "a\u202e;'..csv")
+    with shop_scope(shop):
+        export = exports.start(
+            kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
+        )
+    work(shop, exports.EXPORT)
+
+    for answer in (
+        panel.get("exchange_export_file", export.pk, export.key),
+        panel.get("exchange_import_report", kept.pk),
+        panel.get("exchange_import_sample"),
+    ):
+        assert answer["Content-Type"].startswith("text/csv")
+        assert re.fullmatch(r'attachment; filename="[\w-]+\.csv"', answer["Content-Disposition"])
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert "no-store" in answer["Cache-Control"]
+        assert "private" in answer["Cache-Control"]

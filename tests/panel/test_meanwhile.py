@@ -1,0 +1,189 @@
+"""Two people, or a person and an app, change one thing: nothing is overwritten that nobody saw."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.catalog.domain import products
+from apps.catalog.domain.images import add_image
+from apps.catalog.domain.inputs import ImageInput, Parts, VariantInput
+from apps.catalog.domain.pictures import store
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.content.domain import themes
+from apps.content.models import Theme
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryItem
+from apps.metafields.domain import setting
+from apps.metafields.models import Metafield
+from apps.shops.models import Installation, Shop
+from apps.staff.models import Membership
+from tests import factories
+from tests.catalog.factories import PNG, make_product
+from tests.conftest import Response
+from tests.each import Each
+from tests.panel.conftest import Panel
+from tests.panel.shown import form_of
+from tests.panel.test_add_forms import LEAST, edited, make, newest
+
+BY: dict[str, Any] = {"actor": "app:1"}
+# The field that the second person changes, by screen; elsewhere it is the first that must be typed.
+CHANGED = {"content_mobileplatformapplication": "application_id", "metafields_metafield": "value"}
+
+
+@pytest.fixture
+def here(shop: Shop) -> Any:
+    with shop_scope(shop):
+        yield shop
+
+
+def save(panel: Panel, screen: str, pk: int, **typed: str) -> Response:
+    data = edited(panel, screen, pk).data | {name: [value] for name, value in typed.items()}
+    return panel.http.post(panel.url(f"{screen}_change", pk), data)
+
+
+def test_who_saves_second_is_told_that_it_changed_meanwhile(owner: Panel, here: Shop) -> None:
+    colleague = Panel(factories.make_member(here, owner=True, first_name="Robin", last_name="Vega"), here)
+
+    with Each() as each:
+        for screen, least in LEAST.items():
+            with each(screen):
+                make(owner, screen)
+                pk, field = newest(screen), CHANGED.get(screen, next(iter(least)))
+                opened = edited(owner, screen, pk).data
+                stored = save(colleague, screen, pk, **{field: f"{least[field]}2"})
+                assert stored.status_code == 302
+                second = owner.http.post(owner.url(f"{screen}_change", pk), opened | {field: [f"{least[field]}3"]})
+                assert "Robin Vega changed this" in second.content.decode()
+                assert edited(owner, screen, pk).data[field] == [f"{least[field]}2"]
+                kept = form_of(second.content, model=screen.split("_")[1])
+                assert kept.data[field] == [f"{least[field]}3"]
+
+
+def test_saving_a_product_leaves_a_metafield_that_an_app_changed_meanwhile(owner: Panel, here: Shop) -> None:
+    product = make_product()
+    drafts = [
+        {"namespace": "care", "key": key, "type": "multi_line_text_field", "value": "Cold\nwater"}
+        for key in ("wash", "dry")
+    ]
+    wash, dry = setting.set_many(product, drafts, **BY, at=timezone.now())
+    page = edited(owner, "catalog_product", product.pk).data
+    setting.update(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+    row = next(name for name, values in page.items() if name.endswith("-id") and values == [str(dry.pk)])[:-3]
+
+    answer = owner.http.post(
+        owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"], f"{row}-value": ["Hot"]}
+    )
+
+    assert answer.status_code == 302, answer.content.decode()
+    values = dict(Metafield.objects.values_list("key", "value"))
+    assert (Product.objects.get().title, values) == ("Cup", {"wash": "Warm", "dry": "Hot"})
+
+
+def test_a_metafield_that_both_changed_is_not_overwritten_unseen(owner: Panel, here: Shop) -> None:
+    product = make_product()
+    draft = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
+    wash = setting.set_many(product, [draft], **BY, at=timezone.now())[0]
+    page = edited(owner, "catalog_product", product.pk).data
+    setting.update(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+
+    answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"metafields-0-value": ["Hot"]})
+
+    assert "Somebody changed this meanwhile" in answer.content.decode()
+    assert Metafield.objects.get().value == "Warm"
+
+
+@pytest.mark.parametrize("part", ["price", "sku"])
+def test_saving_a_product_does_not_undo_what_an_app_did_to_its_variants(owner: Panel, here: Shop, part: str) -> None:
+    product = make_product()
+    variant = Variant.objects.select_related("inventory_item").get(product=product)
+    page = edited(owner, "catalog_product", product.pk).data
+    if part == "sku":
+        item = InventoryItem.objects.get(pk=variant.inventory_item_id)
+        stock.update_item(item, {"sku": "NEW-1"}, **BY, at=timezone.now())
+    else:
+        wanted = [VariantInput(id=variant.pk, attrs={"price": "77.00"})]
+        products.update_product(product, {}, Parts(variants=wanted), **BY, at=timezone.now())
+
+    answer = owner.http.post(owner.url("catalog_product_change", product.pk), page | {"title": ["Cup"]})
+
+    variant = Variant.objects.select_related("inventory_item").get(product=product)
+    assert "changed this" in answer.content.decode()
+    assert (f"{variant.price:.2f}" if part == "price" else variant.inventory_item.sku) in {"77.00", "NEW-1"}
+
+
+def test_permissions_that_somebody_changed_meanwhile_are_not_overwritten(owner: Panel, here: Shop) -> None:
+    place = Membership.objects.get(user=factories.make_member(here, "orders"))
+    page = form_of(owner.get("staff_membership_change", place.pk).content, "seen").data
+    Membership.objects.filter(pk=place.pk).update(permissions=["themes"])
+
+    second = owner.http.post(owner.url("staff_membership_change", place.pk), page | {"permissions": ["pages"]})
+    place.refresh_from_db()
+    kept = form_of(second.content, "seen").data
+    third = owner.http.post(owner.url("staff_membership_change", place.pk), kept)
+
+    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert (place.permissions, third.status_code) == (["themes"], 302)
+    assert Membership.objects.get(pk=place.pk).permissions == ["pages"]
+
+
+def test_scopes_that_somebody_changed_meanwhile_are_not_overwritten(owner: Panel, here: Shop) -> None:
+    installation = factories.make_installation(here, ("read_products",))
+    page = form_of(owner.get("shops_installation_scopes", installation.pk).content, "seen").data
+    Installation.objects.filter(pk=installation.pk).update(scopes=["write_orders"])
+
+    second = owner.http.post(owner.url("shops_installation_scopes", installation.pk), page)
+
+    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert Installation.objects.get(pk=installation.pk).scopes == ["write_orders"]
+
+
+def test_the_name_of_a_theme_that_somebody_gave_meanwhile_is_not_overwritten(owner: Panel, here: Shop) -> None:
+    theme = Theme.objects.get(role="main")
+    page = form_of(owner.get("content_theme_change", theme.pk).content, "seen").data
+    themes.rename(Theme.objects.get(pk=theme.pk), "Theirs", **BY, at=timezone.now())
+
+    second = owner.http.post(owner.url("content_theme_change", theme.pk), page | {"name": ["Mine"]})
+
+    assert "Somebody changed this meanwhile" in second.content.decode()
+    assert Theme.objects.get(pk=theme.pk).name == "Theirs"
+
+
+def test_saving_images_leaves_what_an_app_described_meanwhile(owner: Panel, here: Shop) -> None:
+    product = make_product()
+    first, second = (
+        add_image(product.pk, ImageInput(picture=store(here.pk, PNG, "a.png")), **BY, at=timezone.now())
+        for _ in range(2)
+    )
+    page = form_of(owner.get("catalog_product_images", product.pk).content, "seen-order").data
+    ProductImage.objects.filter(pk=first.pk).update(alt="By the app")
+
+    owner.http.post(owner.url("catalog_product_images", product.pk), page | {f"alt-{second.pk}": ["Mine"]})
+
+    alts = dict(ProductImage.objects.values_list("pk", "alt"))
+    assert alts == {first.pk: "By the app", second.pk: "Mine"}
+
+
+def test_images_that_somebody_ordered_meanwhile_keep_that_order(owner: Panel, here: Shop) -> None:
+    product = make_product()
+    ids = [
+        add_image(product.pk, ImageInput(picture=store(here.pk, PNG, "a.png")), **BY, at=timezone.now()).pk
+        for _ in range(3)
+    ]
+    page = form_of(owner.get("catalog_product_images", product.pk).content, "seen-order").data
+    theirs = [ImageInput(id=pk) for pk in (ids[2], ids[0], ids[1])]
+    products.update_product(Product.objects.get(), {}, Parts(images=theirs), **BY, at=timezone.now())
+    address = owner.url("catalog_product_images", product.pk)
+
+    owner.http.post(address, page | {f"alt-{ids[0]}": ["Mine"]})
+    refused = owner.http.post(
+        address,
+        page | {"move": f"{ids[0]}:1", "form_key": [owner.form_key("catalog_product_images", product.pk)]},
+        follow=True,
+    )
+
+    order = list(ProductImage.objects.order_by("position").values_list("pk", flat=True))
+    assert order == [ids[2], ids[0], ids[1]]
+    assert ProductImage.objects.get(pk=ids[0]).alt == "Mine"
+    assert "another order meanwhile" in refused.content.decode()

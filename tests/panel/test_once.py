@@ -1,0 +1,333 @@
+"""Forms that work once: whoever sends one twice, one after the other or at the same moment, gets one effect."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.messages import get_messages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from apps.content.models import Blog
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.panel import once
+from apps.shops.models import Shop
+from apps.staff.domain import sent_forms
+from apps.staff.models import SentForm
+from tests import factories
+from tests.catalog.factories import PNG, make_product
+from tests.conftest import Response
+from tests.content.conftest import zipped
+from tests.content.factories import make_blog, make_draft, make_rewritten
+from tests.customers.factories import make_customer
+from tests.each import Each
+from tests.fulfillment.factories import make_fulfillment_order
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel
+from tests.panel.shown import ShownForm, form_of, forms_of
+from tests.panel.test_add_forms import LEAST, ROWS, edited
+from tests.races import at_once
+from tests.webhooks.worlds import subscribe
+
+# What a login and a submission leave behind, which is no effect of a form; files that are kept once per content.
+BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
+# What no two rows of a shop may share.
+OF_THEIR_OWN: dict[str, Callable[[int], str]] = {
+    "application_id": "ABCDE12345.com.example.app{}".format,
+    "key": "wash{}".format,
+    "email": "new-{}@example.com".format,
+}
+NUMBERS = count(1)
+Target = tuple[object, ...]
+
+
+@dataclass
+class Sent:
+    """A form that makes something: where it is shown, where it goes, what is typed."""
+
+    page: str
+    typed: dict[str, Any]
+    about: Callable[[Shop], Target] = lambda _: ()
+    to: str = ""
+
+    def fill(self, panel: Panel) -> tuple[str, dict[str, Any]]:
+        """Open the page: the address that its form goes to, and what a browser sends."""
+        args = self.about(panel.shop)
+        page = panel.url(self.page, *args)
+        address = panel.url(self.to, *args) if self.to else page
+        forms = forms_of(panel.http.get(page).content)
+        form = next(one for one in forms if one.attrs.get("action", page) in {address, ""} and self._fits(one))
+        return address, form.data | self.typed
+
+    def _fits(self, form: ShownForm) -> bool:
+        return "form_key" in form.names and form.names.issuperset(self.typed)
+
+
+def _order(shop: Shop) -> Target:
+    return (make_order(shop).pk,)
+
+
+def _authorized(shop: Shop) -> Target:
+    return (
+        make_order(shop, transactions=[{"kind": "authorization", "status": "success", "amount": Decimal("20.00")}]).pk,
+    )
+
+
+def _paid(shop: Shop) -> Target:
+    return (make_order(shop, financial_status="paid").pk,)
+
+
+def _installation(shop: Shop) -> Target:
+    installation = factories.make_installation(shop, ())
+    factories.make_token(installation)
+    return (installation.pk,)
+
+
+def _product(shop: Shop) -> Target:
+    return (make_product().pk,)
+
+
+def _customer(shop: Shop) -> Target:
+    return (make_customer().pk,)
+
+
+def _archive() -> SimpleUploadedFile:
+    return SimpleUploadedFile("dawn.zip", zipped({"layout/theme.liquid": "Hello"}), "application/zip")
+
+
+def _subscription(shop: Shop) -> Target:
+    # Each goes to an address of its own, which is noted where something is sent there first.
+    address = f"https://apps.example.com/{next(NUMBERS)}"
+    return (subscribe(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
+
+
+def _orders() -> SimpleUploadedFile:
+    return SimpleUploadedFile("in.jsonl", b'{"kind": "customer", "email": "a@example.com"}\n')
+
+
+ACTIONS: dict[str, Sent] = {
+    "comment": Sent("orders_order_change", {"comment": "Called."}, _order, "orders_order_comment"),
+    "capture": Sent("orders_order_change", {}, _authorized, "orders_order_capture"),
+    "paid": Sent("orders_order_change", {}, _order, "orders_order_paid"),
+    "cancel": Sent("orders_order_cancel", {"reason": "other"}, _order),
+    "sending": Sent("fulfillment_fulfillmentorder_fulfil", {}, lambda _: (make_fulfillment_order().order_id,)),
+    "hold": Sent(
+        "fulfillment_fulfillmentorder_act", {"reason": "other"}, lambda _: (make_fulfillment_order().pk, "hold")
+    ),
+    "refund": Sent("refunds_refund_new", {}, _paid),
+    "token": Sent("shops_installation_change", {}, _installation, "shops_installation_new_token"),
+    "rotation": Sent("shops_installation_change", {"overlap": "24"}, _installation, "shops_installation_rotate"),
+    "purchase": Sent("shops_installation_new_purchase", {"name": "Setup", "price": "10"}, _installation),
+    "app": Sent("shops_installation_add", {"name": "Sync"}),
+    "member": Sent("staff_membership_add", {"email": "new@example.com", "first_name": "Alex"}),
+    "customer's invitation": Sent("customers_customer_invite", {"to": "a@example.com"}, _customer),
+    "customer's link": Sent("customers_customer_activation", {}, _customer),
+    "theme": Sent("content_theme_add", {"name": "Dawn", "archive": _archive}),
+    "theme's copy": Sent("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
+    "earlier text": Sent("content_article_version", {}, lambda _: make_rewritten()),
+    "images": Sent("catalog_product_images", {"files": lambda: SimpleUploadedFile("a.png", PNG)}, _product),
+    "export": Sent("exchange_export_new", {"kind": "orders", "format": "csv"}),
+    "import": Sent("exchange_import_upload", {"file": _orders}),
+    "webhook's test": Sent("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
+}
+
+
+def prepared(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
+    """Opens the page of a form anew at each call: its address and what a browser sends."""
+    if name in LEAST:
+        return lambda: _add_form(panel, name)
+    if name == "theme's copy":
+        return lambda: _copy_of_a_theme(panel)
+    if name == "refund":
+        return lambda: _second_look(panel)
+    return lambda: ACTIONS[name].fill(panel)
+
+
+def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
+    shown = edited(panel, screen)
+    typed: dict[str, Any] = dict(LEAST[screen])
+    if screen == "payments_paymenthandlerconfig":
+        # Each has an id of its own, in the shop and at the wallet.
+        typed |= {"handler_id": f"wallet_{next(NUMBERS)}", "wallet_shop": f"{next(NUMBERS)}"}
+    if "blog" in shown.names:
+        typed["blog"] = make_blog().pk
+    for prefix, row in ROWS.get(screen, {}).items():
+        typed |= shown.new_row(prefix, **row)
+    return panel.url(f"{screen}_add"), shown.data | typed
+
+
+def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
+    draft, _ = make_draft()
+    address = panel.url("content_theme_duplicate", draft.pk)
+    forms = forms_of(panel.get("content_theme_changelist").content)
+    return address, next(form for form in forms if form.attrs.get("action") == address).data
+
+
+def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
+    """What is sent once somebody has seen what a refund does."""
+    address, form = ACTIONS["refund"].fill(panel)
+    units = {name: "1" for name in form if name.startswith("units-")}
+    look = send(panel.http, address, form | units | {"step": "look"})
+    return address, form_of(look.content, "seen").data | {"step": ["refund"]}
+
+
+def send(client: Client, address: str, data: dict[str, Any]) -> Response:
+    """Send what a page held; files are made anew, as each request reads its own."""
+    return client.post(address, {name: value() if callable(value) else value for name, value in data.items()})
+
+
+def rows() -> Counter[str]:
+    """How many rows each table has."""
+    with every_shop():
+        return Counter(
+            {
+                model._meta.label_lower: model._base_manager.count()
+                for model in apps.get_models()
+                if model._meta.label_lower not in BESIDES and not model._meta.proxy
+            }
+        )
+
+
+EVERY = sorted({*LEAST, *ACTIONS})
+
+
+@pytest.fixture
+def inside(shop: Shop) -> Iterator[Shop]:
+    with shop_scope(shop):
+        yield shop
+
+
+def test_a_form_that_is_sent_again_makes_nothing_more(owner: Panel, inside: Shop) -> None:
+    with Each() as each:
+        for name in EVERY:
+            with each(name):
+                address, data = prepared(owner, name)()
+                empty = rows()
+                first = send(owner.http, address, data)
+                made = rows()
+                again = send(owner.http, address, data)
+                assert first.status_code in {201, 302}, first.content.decode()
+                assert made != empty
+                assert rows() == made
+                assert again.status_code == 302
+                assert any("sent already" in str(said) for said in get_messages(again.wsgi_request))
+                if first.status_code == 302:
+                    assert again["Location"] == first["Location"]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_key_forms_work_as_often_as_they_are_sent")
+def test_a_form_that_is_sent_many_times_at_once_works_once(owner: Panel, inside: Shop) -> None:
+    with Each() as each:
+        for name in EVERY:
+            with each(name):
+                assert raced(owner, name, 4) == raced(owner, name, 1)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_key_forms_work_as_often_as_they_are_sent(
+    owner: Panel, inside: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: the same race without spending the key."""
+    monkeypatch.setattr(once, "_claim", lambda user, key, fingerprint: SentForm(key=key))
+
+    for name in ("comment", "token", "content_blog", "images"):
+        assert raced(owner, name, 4).total() > raced(owner, name, 1).total(), name
+
+
+def raced(panel: Panel, name: str, times: int) -> Counter[str]:
+    """The rows that came, by table, when one page's form was sent several times at the same moment by one person."""
+    address, data = prepared(panel, name)()
+    data |= {field: value(next(NUMBERS)) for field, value in OF_THEIR_OWN.items() if field in data}
+    clients = [Client() for _ in range(times)]
+    for client in clients:
+        client.cookies.update(panel.http.cookies)
+    before = rows()
+    at_once(panel.shop, *[lambda client=client: send(client, address, data) for client in clients])
+    return rows() - before
+
+
+def test_any_number_of_pages_may_be_open_at_once(owner: Panel, inside: Shop) -> None:
+    order = make_order(inside)
+    keys = [owner.form_key("orders_order_change", order.pk) for _ in range(60)]
+
+    for number, key in enumerate(keys):
+        owner.post("orders_order_comment", order.pk, form_key=key, comment=f"Comment {number}")
+
+    assert order.comments.count() == 60
+
+
+def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner: Panel, inside: Shop) -> None:
+    address, data = prepared(owner, "content_blog")()
+    send(owner.http, address, data)
+
+    again = send(owner.http, address, data | {"title": "Other news"})
+    form = next(form for form in forms_of(again.content) if "commentable" in form.names)
+    stored = send(owner.http, address, form.data)
+
+    assert "was sent before, with other values" in again.content.decode()
+    assert form.data["title"] == ["Other news"]
+    assert stored.status_code == 302
+
+
+def test_a_refused_form_can_be_sent_again(owner: Panel, inside: Shop) -> None:
+    address, data = prepared(owner, "content_blog")()
+
+    refused = send(owner.http, address, data | {"title": ""})
+    stored = send(owner.http, address, data)
+
+    assert (refused.status_code, stored.status_code) == (200, 302)
+
+
+@pytest.mark.parametrize("made_up", ["", "made-up", "\x00", "1-abc:def"])
+def test_a_made_up_key_does_nothing(owner: Panel, inside: Shop, made_up: str) -> None:
+    order = make_order(inside)
+
+    answer = owner.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
+
+    assert answer.status_code == 409
+    assert b"no longer valid" in answer.content
+    assert not order.comments.exists()
+
+
+def test_the_key_of_another_person_does_nothing(owner: Panel, inside: Shop) -> None:
+    colleague = Panel(factories.make_member(inside, owner=True), inside)
+    address, data = prepared(owner, "content_blog")()
+
+    answer = send(colleague.http, address, data)
+
+    assert "no longer valid" in answer.content.decode()
+    assert not Blog.objects.exists()
+
+
+def test_sent_forms_go_after_thirty_days(owner: Panel, inside: Shop) -> None:
+    send(owner.http, *prepared(owner, "content_blog")())
+    now = timezone.now()
+
+    kept = sent_forms.clear(now + timedelta(days=29))
+    gone = sent_forms.clear(now + timedelta(days=31))
+
+    assert (kept, gone) == (0, 1)
+
+
+def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
+    templates = Path(__file__).parents[2] / "templates" / "panel"
+    # Keeping a view under its name again replaces it; choosing rows twice makes a second draft, which nobody uses.
+    keyless = {"form_key.html", "list_views.html", "list_header.html"}
+    bare = {
+        path.name
+        for path in templates.rglob("*.html")
+        if path.name not in keyless and "{% csrf_token %}" in path.read_text()
+    }
+
+    assert bare == set()

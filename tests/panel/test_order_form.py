@@ -1,0 +1,107 @@
+"""What staff change of an order by hand: contact details, both addresses, notes and tags."""
+
+from typing import Any
+
+import pytest
+
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.shown import form_of
+
+EDIT = "orders_order_edit"
+HOME = {"first_name": "Anna", "address1": "Storgatan 1", "zip": "111 22", "city": "Stockholm", "country": "Sweden"}
+WHOLE = {**HOME, "last_name": "Lindqvist", "country_code": "SE", "province": "", "province_code": "", "company": None}
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders")
+
+
+def reload(order: Order) -> Order:
+    with shop_scope(order.shop):
+        return Order.objects.get(pk=order.pk)
+
+
+def save(panel: Panel, order: Order, **typed: str | None) -> Any:
+    """Send the form as it is shown, with what is typed; None unticks."""
+    data = form_of(panel.get(EDIT, order.pk).content, model="order").data | {
+        name: [value] for name, value in typed.items()
+    }
+    return panel.http.post(panel.url(EDIT, order.pk), {k: v for k, v in data.items() if v != [None]})
+
+
+def test_one_address_for_both_is_changed_once(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE, email="anna@example.com")
+
+    answer = save(panel, order, shipping_address1="Lillgatan 2", shipping_city="Umeå", tags="vip")
+
+    after = reload(order)
+    assert answer.status_code == 302
+    assert after.shipping_address == after.billing_address == {**WHOLE, "address1": "Lillgatan 2", "city": "Umeå"}
+    with shop_scope(shop):
+        event = Event.objects.get(topic="orders/updated")
+    assert event.actor == f"staff:{panel.user.pk}"
+    assert event.changes["shipping_address"] == ["(hidden)", "(hidden)"]
+
+
+def test_saving_what_is_shown_changes_nothing(panel: Panel, shop: Shop) -> None:
+    # As it came from elsewhere: a country without its code.
+    order = make_order(shop, shipping_address=HOME, email="anna@example.com")
+
+    assert save(panel, order).status_code == 302
+
+    assert reload(order).version == order.version
+    with shop_scope(shop):
+        assert not Event.objects.filter(topic="orders/updated").exists()
+
+
+def test_the_billing_address_can_be_another(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, shipping_address=WHOLE, billing_address=WHOLE)
+    unused = save(panel, order, billing_city="Lund")
+    assert "Untick this to use the billing address that you typed." in unused.content.decode()
+
+    saved = save(panel, order, billing_same=None, billing_city="Lund", billing_country_code="DK")
+
+    after = reload(order)
+    assert saved.status_code == 302
+    assert after.shipping_address == WHOLE
+    assert after.billing_address == {**WHOLE, "city": "Lund", "country": "Denmark", "country_code": "DK"}
+
+
+def test_an_address_is_added_and_taken_away(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+
+    save(panel, order, shipping_city="Oslo", shipping_country_code="NO")
+    added: dict[str, str] = reload(order).shipping_address or {}
+    save(panel, order, shipping_city="", shipping_country_code="")
+
+    assert (added["city"], added["country"]) == ("Oslo", "Norway")
+    assert reload(order).shipping_address is None
+
+
+def test_what_cannot_be_is_said_at_its_field_and_nothing_is_saved(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, shipping_address=WHOLE)
+
+    nowhere = save(panel, order, shipping_country_code="XX", email="no address")
+    nul = save(panel, order, shipping_city="a\0b")
+
+    form = nowhere.context["adminform"].form
+    assert {"shipping_country_code", "email"} <= form.errors.keys(), form.errors
+    assert nul.status_code == 200
+    assert reload(order).version == order.version
+
+
+def test_who_saves_second_is_told_and_overwrites_only_when_asked(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, shipping_address=WHOLE)
+    opened = form_of(panel.get(EDIT, order.pk).content, model="order").data
+    save(panel, order, shipping_city="Lund")
+
+    second = panel.http.post(panel.url(EDIT, order.pk), opened | {"shipping_city": ["Malmö"]})
+
+    assert "changed this meanwhile" in second.content.decode()
+    assert reload(order).shipping_address == {**WHOLE, "city": "Lund"}

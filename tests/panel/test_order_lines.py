@@ -1,0 +1,131 @@
+"""Lines of an order edited by staff: found, looked at, saved once; what is refused is said where it belongs."""
+
+from decimal import Decimal
+
+import pytest
+
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import reconciliation
+from apps.orders.domain import amending
+from apps.orders.domain.edits import Edit, LineEdit
+from apps.orders.models import LineItem, Order
+from apps.shops.models import Shop
+from tests.conftest import Response
+from tests.orders.factories import available, make_order, make_variant
+from tests.panel.conftest import Panel, PanelWith
+
+# Not those of the catalog, whose rows the factories write by themselves.
+CHECKS = set(reconciliation.names()) - {"lowest prices", "quantities of variants"}
+LINES, PAGE = "orders_order_lines", "orders_order_change"
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders")
+
+
+def send(panel: Panel, order: Order, step: str, **typed: str) -> Response:
+    page = panel.get(LINES, order.pk)
+    shown = {name: str(page.context["form"][name].value()) for name in ("seen_version",)}
+    key = str(page.context["form_key"])
+    return panel.post(LINES, order.pk, **{"form_key": key, "step": step, **shown, **typed})
+
+
+def test_a_product_is_found_looked_at_and_added(panel: Panel, shop: Shop) -> None:
+    cup = make_variant(shop, stock=5, sku="CUP-1", product_title="Cup")
+    order = make_order(shop, inventory_behaviour="decrement_obeying_policy", financial_status="paid")
+    add = {f"add-{cup.pk}": "2", "own_quantity": "1"}
+
+    found = send(panel, order, "find", find="cup-1")
+    look = send(panel, order, "look", **add)
+    with shop_scope(shop):
+        untouched = LineItem.objects.count()
+    done = send(panel, order, "save", **add)
+
+    assert [row.variant.pk for row in found.context["form"].found] == [cup.pk]
+    assert look.context["outcome"] == {
+        "moves": ["2 × Cup - Blue added"],
+        "sums": [
+            ("Goods", "20.00 USD", "40.00 USD"),
+            ("Total", "20.00 USD", "40.00 USD"),
+            ("Outstanding", "0.00 USD", "20.00 USD"),
+        ],
+        "outstanding": "20.00 USD",
+        "owed": "",
+    }
+    assert (f"add-{cup.pk}", "2") in look.context["sent"]
+    assert (untouched, done.status_code, available(cup)) == (1, 302, 3)
+    assert "Edited: 2 × Cup - Blue added" in panel.get(PAGE, order.pk).content.decode()
+    assert list(reconciliation.differences(CHECKS)) == []
+
+
+def test_units_go_and_what_is_owed_is_said(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+    with shop_scope(shop):
+        line = order.line_items.get()
+
+    look = send(panel, order, "look", **{f"units-{line.pk}": "0"})
+    send(panel, order, "save", **{f"units-{line.pk}": "0"})
+
+    assert look.context["outcome"]["owed"] == "20.00 USD"
+    with shop_scope(shop):
+        order.refresh_from_db()
+        assert order.current_total_price == 0
+        assert Event.objects.get(topic="orders/edited").actor == f"staff:{panel.user.pk}"
+    assert list(reconciliation.differences(CHECKS)) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"units": "x"}, "Enter a whole number."),
+        ({"units": "1"}, "At least 2: units that were sent or refunded cannot be removed."),
+        ({"discount": "99"}, "Must be less than or equal to 20.00."),
+        ({"own_title": "Gift"}, "Enter what one unit costs."),
+        ({"own_price": "5"}, "Enter what it is."),
+        ({}, "Nothing is changed."),
+        ({"find": "a\0b", "own_title": "a\0b"}, "Null characters are not allowed."),
+        ({"seen_version": "1"}, "Somebody changed this order meanwhile."),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_changes(panel: Panel, shop: Shop, typed: dict[str, str], said: str) -> None:
+    order = make_order(shop, fulfillment_status="fulfilled")
+    with shop_scope(shop):
+        pk = order.line_items.get().pk
+    named = {f"{name}-{pk}" if name in {"units", "discount"} else name: value for name, value in typed.items()}
+
+    answer = send(panel, order, "save", **named)
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    with shop_scope(shop):
+        assert not Event.objects.filter(topic="orders/edited").exists()
+
+
+def test_who_saves_second_is_told(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+    page = panel.get(LINES, order.pk)
+    with shop_scope(shop):
+        pk = order.line_items.get().pk
+        amending.edit_lines(order, Edit({pk: LineEdit(3)}), actor="app:1", at=order.created_at)
+
+    sent = {"form_key": page.context["form_key"], "seen_version": str(order.version), f"units-{pk}": "1"}
+    answer = panel.post(LINES, order.pk, step="save", **sent)
+
+    assert "Somebody changed this order meanwhile." in answer.content.decode()
+    with shop_scope(shop):
+        order.refresh_from_db()
+        assert order.current_total_price == Decimal("30.00")
+
+
+def test_an_order_that_is_over_says_why_it_is_not_edited(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+    panel.forge("orders_order_close", order.pk)
+    with shop_scope(shop):
+        pk = order.line_items.get().pk
+
+    answer = send(panel, order, "look", **{f"units-{pk}": "1"})
+
+    assert "The order is closed. Open it again to edit its lines." in answer.content.decode()
+    assert "Edit lines…" not in panel.get(PAGE, order.pk).content.decode()

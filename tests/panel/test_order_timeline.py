@@ -1,0 +1,217 @@
+"""The timeline of an order tells of its fulfillment: what happened where, in words, and who did it."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.events.domain.topics import all_topics
+from apps.events.models import Event
+from apps.fulfillment.admin.story import WORK
+from apps.fulfillment.domain import fulfilling, requests, tracking
+from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.inventory.factories import make_location
+from tests.orders.factories import MUG
+from tests.panel.conftest import Panel, PanelWith
+
+ACT, PARCEL, PAGE = "fulfillment_fulfillmentorder_act", "fulfillment_fulfillmentorder_parcel", "orders_order_change"
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders")
+
+
+@pytest.fixture
+def service(in_shop: Shop) -> FulfillmentService:
+    """A warehouse that an app runs."""
+    return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
+
+
+def told(panel: Panel, order_id: int) -> list[tuple[str, str]]:
+    """Who and what, the newest first; without the events of the order itself."""
+    page = panel.get(PAGE, order_id)
+    moments = page.context["timeline"]
+    assert all(moment.text in page.content.decode().replace("&#x27;", "'") for moment in moments)
+    return [(moment.who, moment.text) for moment in moments if not moment.text.startswith("Order ")]
+
+
+def units(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
+    return {f"units-{line.pk}": count for line, count in zip(row.lines.order_by("pk"), counts, strict=True)}
+
+
+def test_every_event_of_a_fulfillment_order_has_its_sentence() -> None:
+    topics = {topic.name.partition("/")[2] for topic in all_topics() if topic.name.startswith("fulfillment_orders/")}
+
+    assert set(WORK) == topics
+
+
+def test_what_staff_do_with_a_fulfillment_order_is_told_with_their_name(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order(lines=[MUG, {**MUG, "title": "Bowl"}])
+    first, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
+    depot = make_location(in_shop)
+
+    panel.forge(ACT, row.pk, "hold", reason="inventory_out_of_stock", notes="Back on Monday", **units(row, 2, 0))
+    other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
+    panel.forge(ACT, row.pk, "release_hold")
+    panel.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
+    panel.forge(ACT, row.pk, "move", location=depot.pk, **units(row, 2))
+    moved = FulfillmentOrder.objects.get(assigned_location=depot)
+    panel.forge(ACT, moved.pk, "cancel_fulfillment_order")
+
+    me = str(panel.user)
+    assert told(panel, row.order_id) == [
+        (me, f"The work at {depot.name} on fulfillment order no. {moved.pk} was cancelled."),
+        (me, f"Units were moved from {first} to {depot.name}: fulfillment order no. {moved.pk}."),
+        (me, f"{first} is to send {work} until 2 Mar 2031, 12:00."),
+        (me, f"The hold of {work} was released: {first} may send it."),
+        (me, f"The work at {first} on {work} was put on hold: Out of stock."),
+        (me, f"Some units of {work} at {first} were split off to fulfillment order no. {other.pk}."),
+        ("Backoffice", f"Units are to be sent from {first}: {work}."),
+    ]
+
+
+def test_what_a_service_answers_is_told_with_its_apps_name(
+    panel: Panel, in_shop: Shop, service: FulfillmentService
+) -> None:
+    row = make_fulfillment_order(service)
+    work, app = f"fulfillment order no. {row.pk}", service.app
+    by: dict[str, Any] = {"actor": f"app:{app.pk}", "at": timezone.now()}
+
+    panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
+    requests.reject_request(row, message="Closed today", **by)
+    panel.forge(ACT, row.pk, "request_fulfillment", **units(row, 2))
+    requests.accept_request(row, **by)
+    panel.forge(ACT, row.pk, "request_cancellation")
+    requests.reject_cancellation(row, **by)
+    row.refresh_from_db()
+    panel.forge(ACT, row.pk, "close", message="The depot burnt down")
+
+    me, it = str(panel.user), f"{app.name} (app)"
+    assert sorted(told(panel, row.order_id)) == sorted(
+        [
+            (me, f"The work at Far depot on {work} was closed unfinished: “The depot burnt down”."),
+            (it, f"The cancellation of {work} was rejected: Far depot goes on sending it."),
+            (me, f"Far depot was asked to give back what it has not sent of {work}."),
+            (it, f"The request to send {work} was accepted: Far depot sends it."),
+            (me, f"Far depot was asked to send {work}."),
+            (it, f"The request to send {work} was rejected: Far depot does not send it."),
+            (me, f"Far depot was asked to send {work}."),
+            ("Backoffice", f"Units are to be sent from Far depot: {work}."),
+        ]
+    )
+
+
+def test_scheduled_work_is_told(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order(status="scheduled")
+    place, work = row.assigned_location.name, f"fulfillment order no. {row.pk}"
+
+    panel.forge(ACT, row.pk, "reschedule", new_fulfill_at="2031-03-02T12:00")
+    panel.forge(ACT, row.pk, "mark_as_open")
+
+    assert [text for _, text in told(panel, row.order_id)][:2] == [
+        f"{place} can send {work} now.",
+        f"{place} is to send {work} from 2 Mar 2031, 12:00 on.",
+    ]
+
+
+def test_what_was_sent_is_told(panel: Panel, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+
+    panel.forge(PARCEL, parcel.pk, "event", status="in_transit", happened_at="2026-03-02T12:00")
+    panel.forge(PARCEL, parcel.pk, "tracking", numbers="A-1")
+    panel.forge("fulfillment_fulfillmentorder_remove_event", parcel.events.get().pk)
+    panel.forge(PARCEL, parcel.pk, "cancel")
+
+    me = str(panel.user)
+    assert told(panel, parcel.order_id)[:5] == [
+        (me, f"{parcel} was cancelled: its units were not sent after all."),
+        (me, f"What had happened to {parcel} was taken back."),
+        (me, f"The tracking of {parcel} was changed."),
+        (me, f"What happened to {parcel}: in transit."),
+        ("Backoffice", f"{parcel} was sent from {parcel.location}: 2 units."),
+    ]
+
+
+def test_the_page_costs_the_same_statements_however_much_happened(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order(lines=[MUG])
+    panel.forge(ACT, row.pk, "set_fulfillment_deadline", fulfill_by="2031-03-02T12:00")
+    parcel = make_fulfillment(row)
+    make_event(parcel)
+    order = Order.objects.get()
+    panel.get(PAGE, order.pk)
+
+    with CaptureQueriesContext(connection) as few:
+        panel.get(PAGE, order.pk)
+    for _ in range(3):
+        fulfilling.cancel_fulfillment(parcel, actor="system", at=timezone.now())
+        row = FulfillmentOrder.objects.filter(order=order, status="open").get()
+        panel.forge(ACT, row.pk, "hold", reason="other", **units(row, 2))
+        panel.forge(ACT, row.pk, "release_hold")
+        parcel = make_fulfillment(row)
+        tracking.add_event(parcel, {"status": "delivered"}, actor="system", at=timezone.now())
+    with CaptureQueriesContext(connection) as many:
+        answer = panel.get(PAGE, order.pk)
+
+    assert len(answer.context["timeline"]) > 20
+    assert len(many) == len(few)
+
+
+def test_only_the_newest_are_told(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    Event.objects.bulk_create(
+        Event(
+            shop=in_shop, topic="fulfillment_orders/placed_on_hold", subject_type="fulfillment.fulfillmentorder",
+            subject_id=row.pk, actor="system", group=uuid.uuid4(), created_at=at,
+        )
+        for _ in range(250)
+    )  # fmt: skip
+
+    assert len(panel.get(PAGE, row.order_id).context["timeline"]) == 200
+
+
+def test_other_orders_and_other_shops_are_not_told_of(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
+    row, other = make_fulfillment_order(), make_fulfillment_order()
+    with shop_scope(other_shop):
+        foreign = make_fulfillment_order()
+
+    page = panel.get(PAGE, row.order_id)
+    texts = " ".join(moment.text for moment in page.context["timeline"])
+
+    assert f"fulfillment order no. {row.pk}." in texts
+    assert f"no. {other.pk}." not in texts
+    assert f"no. {foreign.pk}." not in texts
+    assert panel.get(PAGE, foreign.order_id).status_code == 404
+
+
+def test_who_may_not_see_fulfillment_is_told_nothing_of_it(panel_with: PanelWith, in_shop: Shop) -> None:
+    parcel = make_fulfillment()
+
+    moments = panel_with("refund_orders").get(PAGE, parcel.order_id).context["timeline"]
+
+    assert not [moment for moment in moments if "fulfillment order no." in moment.text or "was sent" in moment.text]
+
+
+def test_events_that_lost_their_changes_say_less(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    depot = make_location(in_shop)
+    panel.forge(ACT, row.pk, "move", location=depot.pk, **units(row, 2))
+    moved = FulfillmentOrder.objects.get(assigned_location=depot)
+    panel.forge(ACT, moved.pk, "hold", reason="other", **units(moved, 2))
+    Event.objects.filter(subject_id=moved.pk).update(changes={})
+
+    work = f"fulfillment order no. {moved.pk}"
+    assert [text for _, text in told(panel, row.order_id)][:2] == [
+        f"The work at {depot.name} on {work} was put on hold.",
+        f"Units were moved from another location to {depot.name}: {work}.",
+    ]

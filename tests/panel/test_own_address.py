@@ -1,0 +1,88 @@
+"""Staff log in at the installation's own address alone, and the links of mails lead there."""
+
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.customers.test_accounts import run_jobs
+from tests.panel.conftest import Panel, PanelWith
+
+OWN = "https://backoffice.example"
+LINK = re.compile(r"\S+://\S+")
+
+
+@pytest.fixture(autouse=True)
+def _own_address(settings: Any) -> None:
+    settings.BASE_URL = OWN
+
+
+@pytest.fixture
+def shops_host(shop: Shop) -> dict[str, str]:
+    """The headers of a request to the shop's domain, which is a known host and the shop's to run."""
+    return {"Host": shop.domain}
+
+
+@pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/", "/admin/", "/s/acme/admin/"])
+def test_a_shops_domain_leads_to_the_own_address(shops_host: dict[str, str], path: str) -> None:
+    answer = Client().get(f"{path}?next=/x", headers=shops_host)
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{OWN}{path}?next=/x")
+
+
+@pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/"])
+def test_forms_sent_to_a_shops_domain_are_not_found(owner: Panel, shops_host: dict[str, str], path: str) -> None:
+    answer = Client().post(path, {"email": owner.user.email, "login": owner.user.email}, headers=shops_host)
+
+    assert answer.status_code == 404
+    assert mail.outbox == []
+
+
+def test_the_interface_answers_under_a_shops_domain(api: ApiClient, shops_host: dict[str, str]) -> None:
+    assert api.http.get(api.path("shop.json"), headers=shops_host).status_code == 200
+
+
+def links() -> list[str]:
+    """The addresses in the one mail that was sent; neither it nor its subject names any other host."""
+    (message,) = mail.outbox
+    assert "localhost" not in message.subject
+    return LINK.findall(str(message.body))
+
+
+def test_a_reset_link_does_not_follow_the_host_header(owner: Panel) -> None:
+    Client().post("/accounts/password/reset/", {"email": owner.user.email}, headers={"Host": "localhost:6666"})
+
+    (link,) = links()
+    assert link.startswith(f"{OWN}/accounts/password/reset/key/")
+    page = Client().get(link.removeprefix(OWN), follow=True)
+    assert "password1" in page.context["form"].fields
+
+
+def test_the_link_of_a_staff_invitation_does_not_follow_the_host_header(panel_with: PanelWith) -> None:
+    panel = panel_with(owner=True, headers={"Host": "localhost:6666"})
+
+    panel.post("staff_membership_add", email="new@example.com", first_name="Nia", permissions=["orders"])
+
+    (link,) = links()
+    assert link.startswith(f"{OWN}/accounts/password/reset/key/")
+
+
+def test_the_link_of_a_customers_invitation_does_not_follow_the_host_header(
+    api: ApiClient, shop: Shop, shops_host: dict[str, str]
+) -> None:
+    customer = api.post("customers.json", {"customer": {"email": "bo@example.com"}}).json()["customer"]
+
+    api.http.post(
+        api.path(f"customers/{customer['id']}/send_invite.json"),
+        b'{"customer_invite": {}}',
+        content_type="application/json",
+        headers=shops_host,
+    )
+    run_jobs(shop)
+
+    (link,) = links()
+    assert link.startswith(f"{OWN}/account/activate/")

@@ -1,0 +1,257 @@
+"""Payment handlers as staff configure them."""
+
+import re
+from html import unescape
+
+import pytest
+
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.payments.models import PaymentHandlerConfig
+from apps.shops.models import Shop
+from tests.api.conftest import everything_stored
+from tests.conftest import Response
+from tests.each import Each
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.test_add_forms import edited
+from tests.payments.factories import VERSION, make_handler
+
+SCREEN = "payments_paymenthandlerconfig"
+TYPED = {
+    "handler_id": "wallet_pay",
+    "handler_version": VERSION,
+    "enabled": "on",
+    "wallet_environment": "production",
+    "wallet_shop": "942252",
+    "merchant_name": "Acme",
+    "supported_currencies": "eur, usd",
+    "supported_countries": "US",
+    "instruments": '[{"type": "wallet_pay"}]',
+    "other": '{"loyalty": {"rate": 0.1}}',
+    "reason": "The contract is signed",
+}
+STORED = {
+    "shop_id": "942252",
+    "merchant_name": "Acme",
+    "environment": "production",
+    "supported_currencies": ["EUR", "USD"],
+    "supported_countries": ["US"],
+    "loyalty": {"rate": 0.1},
+}
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("platform_payments_accounts")
+
+
+def said(answer: Response) -> str:
+    """The words of a page or of a piece of one."""
+    return " ".join(unescape(re.sub("<[^>]+>", " ", answer.content.decode())).split())
+
+
+def change(panel: Panel, handler: PaymentHandlerConfig, **typed: str) -> Response:
+    data = edited(panel, SCREEN, handler.pk).data | {name: [value] for name, value in typed.items()}
+    return panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), data)
+
+
+def stored(shop: Shop) -> list[PaymentHandlerConfig]:
+    with shop_scope(shop):
+        return list(PaymentHandlerConfig.objects.order_by("id"))
+
+
+def test_what_is_typed_is_what_is_published(panel: Panel) -> None:
+    answer = panel.post(f"{SCREEN}_add", **TYPED)
+
+    assert answer.status_code == 302, said(answer)
+    (handler,) = stored(panel.shop)
+    assert (handler.config, handler.available_instruments) == (STORED, [{"type": "wallet_pay"}])
+    assert (handler.handler_id, handler.enabled, handler.environment) == ("wallet_pay", True, "production")
+    with shop_scope(panel.shop):
+        event = Event.objects.get(topic="payment_handlers/create")
+    assert event.message == "Payment handler created: The contract is signed"
+    assert event.actor == f"staff:{panel.user.pk}"
+
+
+def test_a_form_shows_what_is_stored_and_saved_untouched_changes_nothing(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        handler = make_handler(config={"shop_id": "1", "x": {"y": [0.1, "é"]}, "environment": "sandbox"})
+        silent = make_handler(handler_id="b", config={"shop_id": "1"}, enabled=False)
+    versions = [handler.version, silent.version]
+
+    shown = edited(panel, SCREEN, handler.pk).data
+    answers = [change(panel, each) for each in (handler, silent)]
+
+    assert (shown["wallet_shop"], shown["wallet_environment"]) == (["1"], ["sandbox"])
+    assert '"é"' in shown["other"][0]
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert [each.version for each in stored(panel.shop)] == versions
+
+
+def test_a_change_keeps_what_nobody_touched(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        handler = make_handler(config={"shop_id": "1", "x": 1, "environment": "sandbox"}, available_instruments=None)
+
+    answer = change(panel, handler, merchant_name="Acme", supported_countries="fr us")
+
+    assert answer.status_code == 302, said(answer)
+    assert stored(panel.shop)[0].config == {
+        "shop_id": "1",
+        "x": 1,
+        "environment": "sandbox",
+        "merchant_name": "Acme",
+        "supported_countries": ["FR", "US"],
+    }
+    with shop_scope(panel.shop):
+        event = Event.objects.get(topic="payment_handlers/update")
+    before, after = event.changes["config"]
+    assert before == {"shop_id": "1", "x": 1, "environment": "sandbox"}
+    assert after["supported_countries"] == ["FR", "US"]
+
+
+REFUSED: list[tuple[dict[str, str], str, str]] = [
+    ({"handler_id": ""}, "handler_id", "This field is required."),
+    ({"wallet_shop": ""}, "wallet_shop", "This field is required."),
+    ({"wallet_shop": "a b"}, "wallet_shop", "This is invalid."),
+    ({"merchant_name": "x" * 101}, "merchant_name", "This is too long (maximum is 100 characters)."),
+    ({"supported_currencies": "EUR, QQQ"}, "supported_currencies", "Number 2 is not included in the list."),
+    ({"supported_countries": "FRA"}, "supported_countries", "Number 1 is invalid."),
+    ({"instruments": "{}"}, "instruments", "This must be a list."),
+    ({"instruments": '[{"type": "card"}]'}, "instruments", "0.type is not included in the list."),
+    ({"other": "{"}, "other", "This is no JSON: Expecting property name enclosed in double quotes"),
+    ({"other": "[1]"}, "other", "This must be an object."),
+    ({"other": '{"a": "\\u0000"}'}, "other", "This holds a character that cannot be stored."),
+    ({"other": '{"shop_id": "1"}'}, "other", "There is a field above for shop_id."),
+    ({"other": '{"deep": {"API_KEY": "x"}}'}, "other", "deep.API_KEY must not be published."),
+    ({"other": '{"x": 1e400}'}, "other", "x is invalid."),
+    ({"other": '{"x": "' + "y" * 16_300 + '"}'}, "other", "This is too large (maximum is 16 KB)."),
+    ({"reason": ""}, "reason", "Say why: this concerns production."),
+    ({"handler_version": "2026-08-25"}, "handler_version", "Select a valid choice."),
+]
+
+
+def test_what_must_not_be_published_is_refused_beside_its_field(panel: Panel) -> None:
+    with Each() as each:
+        for typed, field, message in REFUSED:
+            with each(field, message):
+                answer = panel.post(f"{SCREEN}_add", **TYPED | typed)
+                assert answer.status_code == 200
+                errors = answer.context["adminform"].form.errors
+                assert message in " ".join(errors[field])
+                assert stored(panel.shop) == []
+
+
+def test_a_reason_is_asked_for_where_production_is_concerned(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        live = make_handler()
+        sandbox = make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
+
+    unexplained = change(panel, live, enabled="", merchant_name="New")
+    moved = change(panel, sandbox, wallet_environment="production")
+    free = change(panel, sandbox, merchant_name="New")
+    explained = change(panel, live, merchant_name="New", reason="Rebranding")
+
+    assert [each.status_code for each in (unexplained, moved, free, explained)] == [200, 200, 302, 302]
+    with shop_scope(panel.shop):
+        events = Event.objects.filter(topic="payment_handlers/update").order_by("id")
+        assert [event.message for event in events] == ["", "Payment handler changed: Rebranding"]
+
+
+def test_what_the_service_refuses_comes_back_on_its_field(panel: Panel, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        make_handler(config={"shop_id": "taken"})
+    with shop_scope(panel.shop):
+        make_handler()
+
+    taken = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b", "wallet_shop": "taken"})
+    second = panel.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
+    same = panel.post(f"{SCREEN}_add", **TYPED | {"enabled": ""})
+
+    assert taken.context["adminform"].form.errors == {"wallet_shop": ["This has already been taken."]}
+    assert second.context["adminform"].form.errors == {"enabled": ["Is on for another handler of this environment."]}
+    assert "already been taken" in str(same.context["adminform"].form.errors)
+
+
+def test_the_second_of_two_is_told(panel: Panel, panel_with: PanelWith) -> None:
+    with shop_scope(panel.shop):
+        handler = make_handler(config={"shop_id": "1", "environment": "sandbox"})
+    other = panel_with("platform_payments_accounts")
+    opened = edited(panel, SCREEN, handler.pk).data
+
+    first = change(other, handler, merchant_name="Theirs")
+    second = panel.http.post(panel.url(f"{SCREEN}_change", handler.pk), opened | {"merchant_name": ["Mine"]})
+
+    assert (first.status_code, second.status_code) == (302, 200)
+    assert "changed this meanwhile" in said(second)
+    assert stored(panel.shop)[0].config["merchant_name"] == "Theirs"
+
+
+def test_a_handler_that_takes_money_is_switched_off_before_it_is_removed(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        handler = make_handler()
+
+    refused = panel.post(f"{SCREEN}_delete", handler.pk, post="yes")
+    assert len(stored(panel.shop)) == 1
+    bulk = panel.post(f"{SCREEN}_changelist", action="delete_selected", _selected_action=str(handler.pk), post="yes")
+    assert len(stored(panel.shop)) == 1
+    change(panel, handler, enabled="", reason="No longer offered")
+    removed = panel.post(f"{SCREEN}_delete", handler.pk, post="yes")
+
+    assert [each.status_code for each in (refused, bulk, removed)] == [302, 302, 302]
+    assert stored(panel.shop) == []
+    with every_shop():
+        assert Event.objects.filter(topic="payment_handlers/delete").count() == 1
+
+
+# --- the preview ---
+
+
+def test_the_preview_shows_what_would_be_published_and_stores_nothing(panel: Panel) -> None:
+    panel.get(f"{SCREEN}_add")
+    before = everything_stored()
+
+    shown = said(panel.post(f"{SCREEN}_preview", **TYPED))
+    off = said(panel.post(f"{SCREEN}_preview", **TYPED | {"enabled": "", "reason": ""}))
+    elsewhere = said(panel.post(f"{SCREEN}_preview", **TYPED | {"supported_countries": "JP"}))
+
+    assert everything_stored() == before
+    assert '"id": "wallet_pay"' in shown
+    assert '"rate": 0.1' in shown
+    assert '"token_binding": { "checkout_id": "example" }' in shown
+    assert "Once it is saved" in shown
+    assert "as long as it is off" in off
+    assert "It is not offered to a buyer in" in elsewhere
+
+
+def test_the_preview_of_a_stored_handler_names_what_is_wrong(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        handler = make_handler()
+    typed = edited(panel, SCREEN, handler.pk).data | {"wallet_shop": ["a b"], "other": ['{"x": "</script><b>"}']}
+    address = f"{panel.url(f'{SCREEN}_preview')}?of={handler.pk}"
+
+    wrong = panel.http.post(address, typed)
+    right = panel.http.post(address, typed | {"wallet_shop": ["942252"]})
+
+    assert said(wrong) == "Shop ID : This is invalid."
+    assert b"</script><b>" not in right.content
+    assert "</script><b>" in unescape(right.content.decode())
+
+
+@pytest.mark.parametrize("identity", ["0", "abc", "9" * 30, "-1"])
+def test_the_preview_of_what_is_none_is_not_found(panel: Panel, identity: str) -> None:
+    assert panel.http.post(f"{panel.url(f'{SCREEN}_preview')}?of={identity}", TYPED).status_code == 404
+
+
+def test_another_shops_handler_is_not_previewed(panel: Panel, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        handler = make_handler()
+
+    assert panel.http.post(f"{panel.url(f'{SCREEN}_preview')}?of={handler.pk}", TYPED).status_code == 404
+
+
+def test_other_permissions_configure_no_payments(panel_with: PanelWith) -> None:
+    other = panel_with("preferences", "orders", "edit_orders")
+
+    assert other.post(f"{SCREEN}_preview", **TYPED).status_code == 403
+    assert other.forge(f"{SCREEN}_add", **TYPED).status_code == 403
+    assert stored(other.shop) == []

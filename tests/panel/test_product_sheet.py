@@ -1,0 +1,182 @@
+"""The product's form as it is sent: values that make variants, stock, costs and pictures, in one save."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.models import Event
+from apps.inventory.models import InventoryLevel
+from apps.shops.models import Shop
+from tests import factories
+from tests.catalog.factories import PNG, make_product
+from tests.inventory.factories import first_location
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.shown import ShownForm, form_of
+
+ADD, CHANGE, UPLOAD = "catalog_product_add", "catalog_product_change", "catalog_product_upload"
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> Path:
+    """Uploads go to a folder of the test's own."""
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": storage}
+    return tmp_path
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    """Somebody who looks after the products."""
+    return panel_with("products")
+
+
+def shown(panel: Panel, *args: object) -> ShownForm:
+    return form_of(panel.get(CHANGE if args else ADD, *args).content, model="product")
+
+
+def errors_of(answer: Any) -> str:
+    found = re.findall(r"(?s)<(?:ul|div|p)[^>]*errorlist.*?</ul>|errornote.*?</p>", answer.content.decode())
+    return " ".join(found)
+
+
+def uploaded(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
+    return panel.http.post(panel.url(UPLOAD), {"file": SimpleUploadedFile(name, data)})
+
+
+def test_values_make_the_variants_in_one_save_also_without_scripts(panel: Panel, in_shop: Shop) -> None:
+    place = first_location(in_shop).pk
+    ticket = uploaded(panel).json()
+    typed = {
+        "title": "Shirt",
+        "options-0-name": "Size",
+        "options-0-values": 'S, "0,5 l"',
+        "options-1-name": "Colour",
+        "options-1-values": "Red, Blue, Green",
+        "variants-0-price": "9,90",
+        "variants-0-cost": "4,5",
+        f"variants-0-stock_{place}": "7",
+        "variants-0-picture": ticket["choice"],
+        "picture": ticket["ticket"],
+        "picture-alt": "A red shirt",
+    }
+
+    answer = panel.http.post(panel.url(ADD), shown(panel).data | {name: [value] for name, value in typed.items()})
+
+    assert answer.status_code == 302, errors_of(answer)
+    rows = list(Variant.objects.select_related("inventory_item").order_by("position"))
+    assert [row.title for row in rows] == [
+        f"{size} / {colour}" for size in ("S", "0,5 l") for colour in ("Red", "Blue", "Green")
+    ]
+    assert {(row.price, row.inventory_item.cost, row.inventory_item.tracked) for row in rows} == {
+        (Decimal("9.9"), Decimal("4.5"), True)
+    }
+    assert [row.inventory_quantity for row in rows] == [7, 0, 0, 0, 0, 0]
+    image = ProductImage.objects.get()
+    assert (image.alt, rows[0].image_id, rows[1].image_id) == ("A red shirt", image.pk, None)
+    assert Event.objects.filter(topic__in=("products/create", "products/update")).count() == 1
+
+
+def test_a_new_value_adds_only_what_it_makes(panel: Panel, in_shop: Shop) -> None:
+    product = make_product("Shirt", prices=("5.00", "6.00"))
+    data = shown(panel, product.pk).data
+    values = data["options-0-values"][0]
+
+    answer = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [f"{values}, New"]})
+
+    assert answer.status_code == 302, errors_of(answer)
+    titles = list(Variant.objects.order_by("position").values_list("title", "price"))
+    assert len(titles) == 3
+    assert titles[2] == ("New", Decimal("5.00"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"variants-0-price": "1,234"}, "Is this 1234 or 1.234?"),
+        ({"options-0-name": "Size", "options-0-values": ", ".join(map(str, range(2049)))}, "at most 2048 variants"),
+        ({"picture": "forged"}, "Drop it again"),
+        ({"variants-0-picture": "new-nothing"}, "Select a valid choice"),
+        ({"variants-0-stock_{place}": "9999999999"}, "less than or equal to"),
+        ({"variants-0-stock_{place}": "-1"}, "Enter a number from 0 to"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_stored(
+    panel: Panel, in_shop: Shop, typed: dict[str, str], said: str
+) -> None:
+    place = first_location(in_shop).pk
+    sent = {name.format(place=place): [value] for name, value in typed.items()}
+
+    answer = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"]} | sent)
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert not Product.objects.exists()
+
+
+def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(panel: Panel, in_shop: Shop) -> None:
+    product = make_product("Shirt", prices=("5.00", "6.00"))
+    data = shown(panel, product.pk).data
+    first, second = data["options-0-values"][0].split(", ")
+
+    kept = panel.http.post(panel.url(CHANGE, product.pk), data | {"options-0-values": [first]})
+
+    assert f"“{second}” is still used by the variant" in kept.content.decode()
+    assert Variant.objects.count() == 2
+
+
+def test_one_variant_stays(panel: Panel, in_shop: Shop) -> None:
+    product = make_product("Shirt", prices=("5.00", "6.00"))
+    gone = {f"variants-{number}-DELETE": ["on"] for number in range(2)}
+
+    answer = panel.http.post(panel.url(CHANGE, product.pk), shown(panel, product.pk).data | gone)
+
+    assert "The last variant of a product cannot be deleted." in answer.content.decode()
+    assert Variant.objects.count() == 2
+
+
+def test_a_count_does_not_overwrite_what_moved_meanwhile(panel: Panel, in_shop: Shop) -> None:
+    product = make_product("Shirt")
+    place = first_location(in_shop).pk
+    data = shown(panel, product.pk).data
+    product.refresh_from_db()
+    stale = {f"variants-0-stock_{place}": ["5"], f"initial-variants-0-stock_{place}": ["3"]}
+
+    answer = panel.http.post(panel.url(CHANGE, product.pk), data | stale)
+
+    assert "It changed meanwhile: 0." in answer.content.decode()
+    assert InventoryLevel.objects.get().available == 0
+
+
+def test_pictures_stay_with_a_form_that_comes_back(panel: Panel, in_shop: Shop) -> None:
+    sent = shown(panel).data | {"title": [""], "files": [SimpleUploadedFile("a.png", PNG)]}
+
+    refused = panel.http.post(panel.url(ADD), sent)
+    again = form_of(refused.content, model="product").data | {"title": ["Shirt"]}
+    saved = panel.http.post(panel.url(ADD), again)
+
+    assert (refused.status_code, saved.status_code) == (200, 302), errors_of(saved)
+    assert ProductImage.objects.get().product.title == "Shirt"
+
+
+def test_a_picture_is_refused_where_it_is_none_or_another_shops(
+    panel: Panel, panel_with: PanelWith, in_shop: Shop
+) -> None:
+    none = uploaded(panel, data=b"<svg/>")
+    missing = panel.http.post(panel.url(UPLOAD))
+    stranger = panel_with("orders")
+    refused = uploaded(stranger)
+    assert (none.status_code, missing.status_code, refused.status_code) == (422, 422, 403)
+    assert none.json()["error"]
+    assert Client().post(panel.url(UPLOAD)).status_code == 302
+
+    foreign = panel_with("products", shop=factories.make_shop(domain="other.example"))
+    ticket = uploaded(foreign).json()["ticket"]
+    answer = panel.http.post(panel.url(ADD), shown(panel).data | {"title": ["Shirt"], "picture": [ticket]})
+    assert "added already" in answer.content.decode()
+    assert not Product.objects.exists()

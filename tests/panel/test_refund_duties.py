@@ -1,0 +1,199 @@
+"""Duties in the panel's refunds: chosen one by one or with everything, worked out, looked at, given back, shown."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.refunds.models import Refund
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.shown import form_of
+from tests.refunds.factories import money_agrees
+from tests.refunds.pages import CALCULATION, NEW, confirmed, looked, opened, refunded, rows_of
+
+PAGE = "orders_order_change"
+ZERO = Decimal(0)
+
+
+def duty(amount: str, tax: str = "", **details: str) -> dict[str, Any]:
+    taxes = [{"title": "VAT", "rate": ZERO, "price": Decimal(tax)}] if tax else []
+    return {"shop_money": {"amount": Decimal(amount)}, "tax_lines": taxes, **details}
+
+
+CERAMICS = duty("10.00", "2.00", harmonized_system_code="6912.00", country_code_of_origin="PT")
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "refund_orders")
+
+
+def paid(shop: Shop, *duties: dict[str, Any], **values: Any) -> Order:
+    """A paid order of three mugs with duties, and of a card without."""
+    lines = [
+        {"title": "Mug", "price": Decimal("10.00"), "quantity": 3, "duties": list(duties)},
+        {"title": "Card", "price": Decimal("1.00"), "quantity": 1},
+    ]
+    return make_order(shop, lines=lines, financial_status="paid", **values)
+
+
+def keys_of(order: Order) -> tuple[str, list[str]]:
+    """The fields of the units and of the duties of the mugs."""
+    with shop_scope(order.shop):
+        line = order.line_items.get(title="Mug")
+    return f"units-{line.pk}-unsent", [f"duty-{each['id']}" for each in line.duties]
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def given(shop: Shop) -> list[list[tuple[Decimal, Decimal]]]:
+    """What each refund gave back of duties, and of the taxes on them."""
+    with shop_scope(shop):
+        made = Refund.objects.order_by("pk")
+        return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in made]
+
+
+def test_everything_has_the_duties_in_it(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS, duty("0.50"))
+    _, keys = keys_of(order)
+    _, (payment,) = rows_of(order)
+
+    form = opened(panel, order, all="1")
+    calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
+    done = refunded(panel, order, form)
+
+    assert [form[key] for key in keys] == [["full"], ["full"]]
+    assert calculated.context["suggestions"] == [(payment, "43.50")]
+    assert "Refunded: 43.50 USD." in text(done)
+    assert "; duties 12.50 USD" in text(done)
+    assert given(shop) == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
+    with shop_scope(shop):
+        after = Order.objects.get(pk=order.pk)
+    assert (after.current_total_price, after.current_total_duties, after.outstanding) == (ZERO, ZERO, ZERO)
+    assert money_agrees()
+
+
+def test_a_share_goes_back_with_units_and_the_rest_without(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS)
+    units, (key,) = keys_of(order)
+
+    blank = opened(panel, order)
+    shown = panel.post(CALCULATION, order.pk, **{units: "1", key: "proportional"})
+    look = looked(panel, order, {units: "1", key: "proportional"})
+    first = confirmed(panel, order, look)
+    form = text(panel.get(NEW, order.pk))
+    rest = looked(panel, order, {key: "full"})
+    last = confirmed(panel, order, rest)
+
+    assert blank[key] == [""]
+    assert dict(shown.context["sums"]) == {
+        "Units": "10.00 USD",
+        "Shipping": "0.00 USD",
+        "Duties": "3.33 USD",
+        "Taxes": "0.67 USD",
+        "Worth": "14.00 USD",
+    }
+    said = "4.00 USD of the duty on Mug (6912.00, from Portugal), 0.67 USD of which are taxes on it."
+    assert said in text(look)
+    assert "Refunded: 14.00 USD." in text(first)
+    assert '8.00 USD <span class="bo-subtle">with 1.33 USD of taxes</span>' in form
+    assert "8.00 USD of the duty on Mug (6912.00, from Portugal), 1.33 USD of which" in text(rest)
+    assert "Refunded: 8.00 USD." in text(last)
+    assert given(shop) == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
+    assert 'id="duties"' not in text(panel.get(NEW, order.pk))
+    assert money_agrees()
+
+
+def test_duties_have_their_taxes_inside_where_prices_do(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS, taxes_included=True)
+    _, (key,) = keys_of(order)
+
+    form = text(panel.get(NEW, order.pk))
+    look = looked(panel, order, {key: "full"})
+    done = confirmed(panel, order, look)
+
+    assert '10.00 USD <span class="bo-subtle">with 2.00 USD of taxes</span>' in form
+    assert "10.00 USD of the duty on Mug (6912.00, from Portugal), 2.00 USD of which are taxes on it." in text(look)
+    assert "Refunded: 10.00 USD." in text(done)
+    assert "duties 10.00 USD" in text(done)
+
+
+def test_a_share_needs_units_and_is_offered_while_there_are_some(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS)
+    units, (key,) = keys_of(order)
+    said = "Say how many units of the item are refunded, or choose all that is left."
+
+    refused = looked(panel, order, {key: "proportional"})
+    shown = panel.post(CALCULATION, order.pk, **{key: "proportional"})
+    unknown = looked(panel, order, {key: "half"})
+    before = given(shop)
+    refunded(panel, order, {units: "3"})
+    form = panel.get(NEW, order.pk).context["form"]
+
+    assert refused.context["form"].errors == {key: [said]}
+    assert f"What goes back of the duty on Mug (6912.00, from Portugal): {said}" in text(shown)
+    assert "Select a valid choice" in text(unknown)
+    assert before == []
+    assert given(shop) == [[]]
+    assert [value for value, _ in form.fields[key].choices] == ["", "full"]
+
+
+def test_each_duty_of_a_line_has_a_name_of_its_own(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, duty("3.00"), duty("3.00"), CERAMICS)
+    _, keys = keys_of(order)
+
+    page = panel.get(NEW, order.pk)
+    look = looked(panel, order, {keys[1]: "full"})
+
+    for key, name in zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True):
+        assert f'for="id_{key}">What goes back of the duty on Mug ({name})</label>' in text(page)
+    assert "3.00 USD of the duty on Mug (2 of 3)." in text(look)
+
+
+def test_an_order_without_duties_says_nothing_of_them(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+    (line,), _ = rows_of(order)
+
+    page = panel.get(NEW, order.pk)
+    shown = panel.post(CALCULATION, order.pk, **{f"units-{line}-unsent": "1"})
+    look = looked(panel, order, {f"units-{line}-unsent": "1"})
+    done = confirmed(panel, order, look)
+
+    for answer in (page, shown, look):
+        assert "Duties" not in text(answer)
+    assert "; duties" not in text(done)
+
+
+def test_a_duty_that_went_back_meanwhile_is_looked_at_anew(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS)
+    units, (key,) = keys_of(order)
+    _, (payment,) = rows_of(order)
+    typed = {units: "1", key: "full", f"payment-{payment}": "5.00"}
+    look = looked(panel, order, typed)
+    refunded(panel, order, {key: "full"})
+
+    refused = confirmed(panel, order, look)
+
+    assert "The order has changed meanwhile" in text(refused)
+    assert "of the duty on Mug" in text(look)
+    assert "of the duty on Mug" not in text(refused)
+    assert len(given(shop)) == 1
+
+
+def test_a_choice_is_kept_on_the_way_back_from_the_second_look(panel: Panel, shop: Shop) -> None:
+    order = paid(shop, CERAMICS)
+    units, (key,) = keys_of(order)
+    look = looked(panel, order, {units: "2", key: "proportional"})
+    sent = form_of(look.content, "seen").data
+
+    edited = panel.http.post(panel.url(NEW, order.pk), {**sent, "step": "edit"})
+
+    assert (sent[units], sent[key]) == (["2"], ["proportional"])
+    assert edited.context["form"][key].value() == "proportional"
+    assert dict(edited.context["sums"])["Duties"] == "6.67 USD"

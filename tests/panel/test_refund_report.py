@@ -1,0 +1,152 @@
+"""The report of refunds: what it adds up, in the shop's days and money, and what it leaves out."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.refunds.domain import creating
+from apps.refunds.domain.requests import Payback, Units, Wanted
+from apps.refunds.models import Refund
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+from tests.refunds.factories import BY, bogus_order, give_back, work_off
+
+REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
+# The 6th of May in Auckland, still the 5th in UTC.
+NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
+DAYS = {"first": "2031-05-01", "last": "2031-05-06"}
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
+    shop.refresh_from_db()
+    time_machine.move_to(NOW, tick=False)
+    return panel_with("reports")
+
+
+def refund(shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any) -> Refund:
+    """One of two units for 10.00 each, with a tax of 1.00 on both."""
+    tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
+    line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
+    made = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
+    with shop_scope(shop):
+        units = [Units(made.line_items.get().pk)]
+        wanted = Wanted(units=units, paybacks=[Payback(Decimal("10.50"))], reason=reason)
+        row = creating.create_refund(Order.objects.get(pk=made.pk), wanted, at=NOW, **BY)
+        Refund.objects.filter(pk=row.pk).update(processed_at=NOW - ago)
+    return row
+
+
+def tables(panel: Panel, **query: str) -> dict[str, list[tuple[str, int, int, str]]]:
+    answer = panel.get(REPORT, **{**DAYS, **query})
+    assert answer.status_code == 200
+    return {table.name: list(table.rows) for table in answer.context["tables"]}
+
+
+def test_refunds_are_added_up_by_day_reason_and_product(panel: Panel, shop: Shop) -> None:
+    refund(shop, reason="damage")
+    refund(shop, timedelta(hours=1), title="Jar", reason="damage")
+    refund(shop, timedelta(hours=24))
+
+    found = tables(panel)
+    page = panel.get(REPORT, **DAYS)
+
+    assert found["periods"] == [("6 May 2031", 2, 2, "21.00"), ("5 May 2031", 1, 1, "10.50")]
+    assert found["reasons"] == [("Damage", 2, 2, "21.00"), ("No reason given", 1, 1, "10.50")]
+    assert found["products"] == [("Mug", 2, 2, "21.00"), ("Jar", 1, 1, "10.50")]
+    assert (page.context["money"], page.context["total"].refunds) == ("31.50 USD", 3)
+    assert [bar.height for bar in page.context["bars"]] == [1, 1, 1, 1, 50, 100]
+
+
+@pytest.mark.parametrize(
+    ("step", "names"),
+    [("week", ["Week of 5 May 2031", "Week of 28 Apr 2031"]), ("month", ["May 2031", "April 2031"])],
+)
+def test_days_are_put_together(panel: Panel, shop: Shop, step: str, names: list[str]) -> None:
+    refund(shop)
+    refund(shop, timedelta(days=6))
+
+    found = tables(panel, first="2031-04-01", step=step)
+
+    assert [name for name, *_ in found["periods"]] == names
+
+
+def test_what_does_not_belong_is_left_out(panel: Panel, shop: Shop, other_shop: Shop) -> None:
+    refund(shop, test=True)
+    refund(shop, timedelta(days=6))
+    refund(other_shop)
+    failing = bogus_order(shop, behaviour="bogus:fail")
+    give_back(failing, "5.00")
+    work_off(shop)
+    euros = refund(shop)
+    with shop_scope(shop):
+        Order.objects.filter(pk=euros.order_id).update(currency="EUR")
+
+    page = panel.get(REPORT, **DAYS)
+
+    total = page.context["total"]
+    assert (total.refunds, total.units, total.money, total.other_currencies) == (1, 0, 0, 1)
+    assert "1 refund of orders in other currencies" in " ".join(page.content.decode().split())
+
+
+def test_the_file_is_for_spreadsheets(panel: Panel, shop: Shop) -> None:
+    refund(shop, title="=HYPERLINK(1)")
+
+    products = panel.get(FILE, **DAYS, table="products")
+    periods = panel.get(FILE, **DAYS)
+
+    assert products["Content-Type"] == "text/csv; charset=utf-8"
+    assert products["Content-Disposition"] == 'attachment; filename="refunds-products-2031-05-01-2031-05-06.csv"'
+    assert products.content.decode("utf-8-sig").splitlines() == [
+        "Product,Refunds,Units,Money (USD)",
+        "'=HYPERLINK(1),1,1,10.50",
+    ]
+    assert periods.content.decode("utf-8-sig").splitlines()[-2:] == ["2031-05-05,0,0,0.00", "2031-05-06,1,1,10.50"]
+    assert panel.get(FILE, **DAYS, table="people").status_code == 404
+    assert panel.get(FILE, first="x").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"first": "2031-05-07"}, "This is before the first day."),
+        ({"first": "2030-05-05"}, "A report reaches over a year by day at the most."),
+        ({"first": "2020-05-06", "step": "month"}, "A report reaches over five years at the most."),
+        ({"first": "0001-01-01", "last": "0001-02-01"}, "There were no refunds then."),
+        ({"first": "x"}, "Enter a valid date."),
+        ({"step": "hour"}, "Select a valid choice."),
+    ],
+)
+def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], said: str) -> None:
+    answer = panel.get(REPORT, **{**DAYS, **query})
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert "tables" not in answer.context
+
+
+def test_the_report_costs_the_same_queries_however_much_was_refunded(panel: Panel, shop: Shop) -> None:
+    costs = []
+    for _ in range(2):
+        refund(shop)
+        panel.get(REPORT, **DAYS)
+        with CaptureQueriesContext(connection) as queries:
+            panel.get(REPORT, **DAYS)
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]
+
+
+def test_the_menu_shows_where_one_is_and_nothing_else(panel: Panel) -> None:
+    """The report stands below the address of the refunds."""
+    groups = panel.get(REPORT, **DAYS).context["sidebar_navigation"]
+
+    assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

@@ -1,0 +1,330 @@
+"""Refunds in the panel: worked out as somebody types, looked at twice, made once, followed to the end."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order, Transaction
+from apps.refunds.models import Refund
+from apps.shops.domain.tokens import issue_token
+from apps.shops.models import Shop
+from tests.conftest import ApiClient, ClientWith
+from tests.inventory.factories import make_location
+from tests.orders.factories import available, make_order, make_variant
+from tests.panel.conftest import Panel, PanelWith
+from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
+from tests.refunds.pages import CALCULATION, NEW, confirmed, looked, opened, refunded, rows_of
+
+PAGE = "orders_order_change"
+POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "refund_orders")
+
+
+@pytest.fixture
+def order(shop: Shop) -> Order:
+    variant = make_variant(shop, stock=5)
+    return make_order(
+        shop,
+        lines=[{"variant_id": variant.pk, "quantity": 3}],
+        shipping=POST,
+        email="ada@example.com",
+        inventory_behaviour="decrement_obeying_policy",
+        transactions=[{"kind": "sale", "amount": Decimal("35.00"), "gateway": "bogus"}],
+    )
+
+
+def refunds(shop: Shop) -> list[Refund]:
+    with shop_scope(shop):
+        return list(Refund.objects.order_by("pk"))
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def test_a_refund_is_worked_out_looked_at_and_made_once(panel: Panel, order: Order, shop: Shop) -> None:
+    (line,), (payment,) = rows_of(order)
+    typed = {
+        f"units-{line}-unsent": "2",
+        "full_shipping": "on",
+        "reason": "damage",
+        "note": "Broken <b>",
+        "notify": "on",
+    }
+    shown = panel.post(CALCULATION, order.pk, **typed)
+
+    look = looked(panel, order, typed)
+    nothing_yet = refunds(shop)
+    done = [confirmed(panel, order, look) for _ in range(2)]
+
+    assert "25.00 USD" in text(shown)
+    assert shown.context["suggestions"] == [(payment, "25.00")]
+    for part in (
+        "25.00 USD goes back through bogus, to the payment of 35.00 USD.",
+        "2 × Mug - Blue: not sent any more, back to stock at",
+        "ada@example.com gets this mail:",
+        "2 × Mug - Blue",
+        "Refunded: 25.00 USD",
+        "Broken &lt;b&gt;",
+        "Damage",
+        "Refund 25.00 USD </button>",
+    ):
+        assert part in text(look), part
+    assert nothing_yet == []
+    (made,) = refunds(shop)
+    assert (made.user_id, made.reason, made.note, made.restock) == (panel.user.pk, "damage", "Broken <b>", True)
+    assert [each.redirect_chain[-1][0] for each in done] == [panel.url(PAGE, order.pk)] * 2
+    assert "Refunded: 25.00 USD." in text(done[0])
+    assert "sent already" in text(done[1])
+    assert "Waiting for the gateway" in text(done[0])
+    assert "Refunded 25.00 USD through bogus" in text(done[0])
+    with shop_scope(shop):
+        assert available(order.line_items.get().variant) == 4  # type: ignore[arg-type]
+        told = Job.objects.get(task="refunds.notification")
+    work_off(shop)
+    queue.run(told.key)
+    assert "Given back" in text(panel.get(PAGE, order.pk))
+    assert mail.outbox[0].body.strip() in look.context["mail"].body
+
+
+def test_everything_is_one_click_and_the_page_works_without_scripts(panel: Panel, order: Order, shop: Shop) -> None:
+    (line,), (payment,) = rows_of(order)
+    form = opened(panel, order, all="1")
+
+    calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
+    done = refunded(panel, order, form)
+
+    assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
+    assert calculated.context["suggestions"] == [(payment, "35.00")]
+    assert "Refunded: 35.00 USD." in text(done)
+    again = panel.get(NEW, order.pk)
+    assert "All items of this order were refunded already" in text(again)
+    assert "Nothing that was paid is left to give back" in text(again)
+
+
+@pytest.mark.parametrize(("included", "left", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
+def test_shipping_is_named_as_the_buyer_paid_it(
+    panel: Panel, shop: Shop, *, included: bool, left: str, back: str
+) -> None:
+    tax = {"title": "VAT", "rate": Decimal("0.2"), "price": Decimal("1.20")}
+    post = [{"title": "Post", "price": Decimal("6.00"), "tax_lines": [tax]}]
+    order = make_order(shop, shipping=post, taxes_included=included, financial_status="paid")
+
+    form = text(panel.get(NEW, order.pk))
+    look = looked(panel, order, {"shipping": "3.00"})
+    done = confirmed(panel, order, look)
+
+    assert f"{left} USD left, {'taxes included' if included else 'without taxes'}" in form
+    assert f"{back} USD of it" in text(look)
+    assert f"Refund {back} USD </button>" in text(look)
+    assert f"shipping {back} USD" in text(done)
+
+
+def test_an_amount_is_changed_within_its_limits(panel: Panel, order: Order, shop: Shop) -> None:
+    (line,), (payment,) = rows_of(order)
+    units = {f"units-{line}-unsent": "1"}
+
+    more = looked(panel, order, {**units, f"payment-{payment}": "35.01"})
+    look = looked(panel, order, {**units, f"payment-{payment}": "8.50", "reason": "restock"})
+    confirmed(panel, order, look)
+
+    assert "There is at most 35.00 USD." in text(more)
+    assert "1.50 USD less goes back than was worked out." in text(look)
+    (made,) = refunds(shop)
+    with shop_scope(shop):
+        (kept,) = made.order_adjustments.all()
+    assert (kept.amount, kept.reason, movement_of(made).amount) == (Decimal("1.50"), "restock", Decimal("8.50"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({}, "Nothing is chosen yet"),
+        ({"units-{line}-unsent": "4"}, "There are only 3."),
+        ({"units-{line}-unsent": "-1"}, "greater than or equal to 0"),
+        ({"units-{line}-unsent": "x"}, "Enter a whole number."),
+        ({"units-{line}-unsent": "1", "restock-{line}-unsent": "cancel:999999"}, "Select a valid choice"),
+        ({"shipping": "5.01"}, "There is at most 5.00 USD."),
+        ({"payment-{payment}": "1.001"}, "no such small amounts"),
+        ({"units-{line}-unsent": "1", "reason": "because"}, "Select a valid choice"),
+        ({"units-{line}-unsent": "1", "note": "a\0b"}, "Null characters are not allowed"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_happens(
+    panel: Panel, order: Order, shop: Shop, typed: dict[str, str], said: str
+) -> None:
+    (line,), (payment,) = rows_of(order)
+    fields = {name.format(line=line, payment=payment): value for name, value in typed.items()}
+
+    answer = looked(panel, order, fields)
+    shown = panel.post(CALCULATION, order.pk, **fields)
+
+    assert answer.status_code == shown.status_code == 200
+    assert said in text(answer)
+    assert refunds(shop) == []
+
+
+def test_a_payment_whose_gateway_is_not_here_is_noted_only(panel: Panel, shop: Shop) -> None:
+    payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}
+    order = make_order(shop, transactions=[payment])
+    (line,), (paid,) = rows_of(order)
+
+    form = opened(panel, order)
+    refused = looked(panel, order, {f"units-{line}-unsent": "1", f"by_hand-{paid}": []})
+    done = refunded(panel, order, {f"units-{line}-unsent": "1"})
+
+    assert form[f"by_hand-{paid}"] == ["on"]
+    assert "cards is not installed here, so no money can move through it" in text(refused)
+    assert "Refunded: 10.00 USD." in text(done)
+    (made,) = refunds(shop)
+    assert (movement_of(made).gateway, movement_of(made).status) == ("manual", "success")
+
+
+def test_a_second_look_that_is_out_of_date_is_shown_anew(panel: Panel, order: Order, shop: Shop) -> None:
+    (line,), _ = rows_of(order)
+    typed = {f"units-{line}-unsent": "2"}
+    look = looked(panel, order, typed)
+    give_back(order, "30.00")
+
+    refused = confirmed(panel, order, look)
+
+    assert "20.00 USD" in text(look)
+    assert len(refunds(shop)) == 1
+    assert "There is at most 5.00 USD." in text(refused)
+
+
+def test_units_that_were_sent_come_back_to_a_place_of_choice(panel: Panel, order: Order, shop: Shop) -> None:
+    depot = make_location(shop)
+    (line,), _ = rows_of(order)
+    with shop_scope(shop):
+        row = order.line_items.get()
+        row.fulfilled_quantity, row.fulfillable_quantity = 2, 1
+        row.save()
+
+    form = opened(panel, order)
+    look = looked(panel, order, {f"units-{line}-sent": "2", f"restock-{line}-sent": f"return:{depot.pk}"})
+    confirmed(panel, order, look)
+
+    assert {f"units-{line}-sent", f"units-{line}-unsent"} <= form.keys()
+    assert "2 × Mug - Blue: returned to stock at Depot." in text(look)
+    with shop_scope(shop):
+        made = Refund.objects.get()
+        (back,) = made.refund_line_items.all()
+        assert (back.restock_type, back.location, back.quantity) == ("return", Location.objects.get(pk=depot.pk), 2)
+
+
+def test_money_that_did_not_go_back_is_tried_again(panel: Panel, shop: Shop) -> None:
+    order = bogus_order(shop, behaviour="bogus:fail")
+    (line,), (payment,) = rows_of(order)
+    refunded(panel, order, {f"units-{line}-unsent": "1"})
+    work_off(shop)
+    failed = movement_of(refunds(shop)[0])
+    page = text(panel.get(PAGE, order.pk))
+    with shop_scope(shop):
+        Transaction.objects.filter(pk=payment).update(authorization="")
+
+    form = opened(panel, order, again=str(failed.pk))
+    done = refunded(panel, order, form)
+    work_off(shop)
+
+    assert "Refused" in page
+    assert "The card was closed" in page
+    assert f"?again={failed.pk}" in page
+    assert form[f"payment-{payment}"] == ["20.00"]
+    assert "Refunded: 20.00 USD." in text(done)
+    after = text(panel.get(PAGE, order.pk))
+    assert "Given back" in after
+    assert "?again=" not in after
+    assert money_agrees()
+
+
+def test_a_gateway_that_has_not_answered_is_asked_on_demand(panel: Panel, shop: Shop) -> None:
+    order = bogus_order(shop, behaviour="bogus:later")
+    refund = give_back(order, "20.00")
+    work_off(shop)
+    waiting = movement_of(refund)
+    page = text(panel.get(PAGE, order.pk))
+
+    asked = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
+    said = text(panel.http.get(asked["Location"]))
+    work_off(shop)
+    late = panel.forge("refunds_refund_ask", refund.pk, waiting.pk)
+
+    assert "Ask bogus now" in page
+    assert "bogus is being asked" in said
+    assert movement_of(refund).status == "success"
+    assert "has answered already" in text(panel.http.get(late["Location"]))
+    other = give_back(bogus_order(shop), "1.00")
+    assert panel.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
+
+
+def test_a_shop_on_trial_is_told_to_wait(panel: Panel, shop: Shop, time_machine: Any) -> None:
+    time_machine.move_to(timezone.now(), tick=False)
+    Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
+    order = make_order(shop, financial_status="paid")
+    _, (payment,) = rows_of(order)
+    answers = [refunded(panel, order, {f"payment-{payment}": "1.00"}) for _ in range(6)]
+
+    assert len(refunds(shop)) == 5
+    assert "A shop on trial can make 5 refunds a minute. Wait" in text(answers[-1])
+
+
+def test_an_order_in_two_currencies_goes_back_in_both(panel: Panel, shop: Shop) -> None:
+    sales = [
+        {"kind": "sale", "amount": Decimal("5.00"), "currency": "USD"},
+        {"kind": "sale", "amount": Decimal("13.50"), "currency": "EUR"},
+    ]
+    order = make_order(shop, presentment_currency="EUR", exchange_rate=Decimal("0.9"), transactions=sales)
+    (line,), _ = rows_of(order)
+
+    done = refunded(panel, order, {f"units-{line}-unsent": "1"})
+
+    assert "Refunded: 5.00 USD and 4.50 EUR." in text(done)
+
+
+def test_whoever_may_not_refund_does_not_through_an_app_either(
+    panel_with: PanelWith, client_with: ClientWith, shop: Shop, order: Order
+) -> None:
+    clerk = panel_with("orders", "edit_orders")
+    page = text(clerk.get(PAGE, order.pk))
+    refused = clerk.forge(NEW, order.pk, step="refund")
+
+    installation = client_with("write_orders").installation
+    token = issue_token(installation, actor="system", at=timezone.now(), user_id=clerk.user.pk)
+    _, (payment,) = rows_of(order)
+    body = {"transactions": [{"parent_id": payment, "amount": "1.00"}]}
+    acting = ApiClient(token, installation)
+    answers = [
+        acting.post(f"orders/{order.pk}/refunds.json", {"refund": body}),
+        acting.post(f"orders/{order.pk}/cancel.json", {"refund": body}),
+    ]
+
+    assert "Refund…" not in page
+    assert refused.status_code == 403
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert refunds(shop) == []
+
+
+def test_the_list_and_the_page_of_a_refund(panel: Panel, order: Order, shop: Shop) -> None:
+    (line,), _ = rows_of(order)
+    refunded(panel, order, {f"units-{line}-unsent": "1", "reason": "customer", "note": "Sorry"})
+    (made,) = refunds(shop)
+
+    listed = text(panel.get("refunds_refund_changelist", q="#1001"))
+    page = text(panel.get("refunds_refund_change", made.pk))
+
+    for part in ("#1001", "10.00 USD", "Waiting", "Goodwill", "Sorry"):
+        assert part in listed
+    for part in ("1 × Mug - Blue, back at", "10.00 USD", "Goodwill", "Sorry", str(panel.user)):
+        assert part in page

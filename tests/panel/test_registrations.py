@@ -1,0 +1,241 @@
+"""Own apps in the panel: registered, changed, their secret replaced, and what shops are asked then."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.domain import app_secrets, installing
+from apps.shops.models import App, Installation, Shop
+from apps.shops.models.redirects import check_redirect_urls
+from apps.staff.domain.actors import name_of
+from tests.conftest import Response
+from tests.panel.conftest import Panel, PanelWith
+
+SECRET = re.compile(r"bks_[\w-]{43}")
+VALUES = {
+    "name": "Stock sync",
+    "distribution": "public",
+    "application_url": "https://app.example",
+    "redirect_urls": "https://app.example/a\r\n\r\n https://app.example/b ",
+    "scope_products": "write",
+}
+
+
+def register(panel: Panel, **values: str) -> Response:
+    return panel.post("shops_app_add", form_key=panel.form_key("shops_app_add"), **{**VALUES, **values})
+
+
+@pytest.fixture
+def app(shop: Shop) -> App:
+    return installing.create_app(name="Stock sync", owner=shop, scopes=["read_products"])
+
+
+def topics(shop: Shop) -> list[str]:
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith="apps/").order_by("id").values_list("topic", flat=True))
+
+
+def test_an_app_is_registered_and_its_secret_shown_once(owner: Panel, shop: Shop) -> None:
+    page = register(owner)
+    again = owner.post("shops_app_add", form_key=page.wsgi_request.POST["form_key"], **VALUES)
+
+    app = App.objects.get()
+    later = owner.get("shops_app_change", app.pk).content.decode()
+    assert (page.status_code, again.status_code) == (201, 302)
+    assert "no-store" in page["Cache-Control"]
+    assert SECRET.findall(page.content.decode()) == [app.api_secret]
+    assert "no token yet" not in page.content.decode()
+    assert not SECRET.search(later)
+    assert app.api_key in later
+    assert (app.owner, app.distribution, app.registered) == (shop, "public", ["write_products"])
+    assert app.redirect_urls == ["https://app.example/a", "https://app.example/b"]
+    assert topics(shop) == ["apps/create"]
+    with every_shop():
+        assert not Installation.objects.exists()
+
+
+def test_what_does_not_fit_is_said_at_its_field_and_nothing_is_made(owner: Panel) -> None:
+    page = register(owner, redirect_urls="http://app.example/a", application_url="nonsense", name="")
+
+    form = page.context["form"]
+    assert form.errors.keys() == {"redirect_urls", "application_url", "name"}
+    assert "must be secure (HTTPS)" in page.content.decode()
+    assert not App.objects.exists()
+
+
+WRONG = [
+    "app.example/a", "/a", "", "https://", "http://app.example", "javascript:alert(1)", "data:text/html,x",
+    "https://a@app.example/", "https://app.example/#x", "https://app.example/#", "https://app.example/a b",
+    "https://*.app.example/", "https://app.example:99999/", "https://app.example/?code=1", "https://app.example/?a[]=1",
+    "https://app.example/?a=1&a=2", "https://app.example;x/", "https://app.example,evil.example/", "https://ä.example/",
+    "https://app.example/\n", "https://app.example\\@evil.example/", "https://'none'/",
+    f"https://app.example/{'x' * 2100}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_addresses_to_which_a_code_must_not_go_are_refused(url: str) -> None:
+    with pytest.raises(ValidationError):
+        check_redirect_urls([url])
+
+
+def test_addresses_of_the_developers_own_machine_may_be_plain() -> None:
+    check_redirect_urls(
+        ["http://localhost:3000/a?x=1", "http://127.0.0.1/", "http://[::1]:8080/", "http://a.localhost/"]
+    )
+    with pytest.raises(ValidationError, match="at most 20"):
+        check_redirect_urls([f"https://app.example/{number}" for number in range(21)])
+
+
+def test_a_change_asks_the_shops_that_have_the_app(owner: Panel, shop: Shop, app: App) -> None:
+    installation = installing.install(app, shop, scopes=["read_products"], actor="system", at=timezone.now())
+    values = {**VALUES, "scope_orders": "read", "seen": owner.get("shops_app_change", app.pk).context["seen"]}
+
+    saved = owner.post("shops_app_change", app.pk, **values)
+    page = owner.get("shops_installation_change", installation.pk).content.decode()
+    with shop_scope(shop):
+        untouched = Installation.objects.get().scopes
+    asked = owner.get("shops_installation_review", installation.pk)
+    forged = owner.post("shops_installation_review", installation.pk)
+    approved = owner.post("shops_installation_review", installation.pk, seen=asked.context["seen"])
+
+    with shop_scope(shop):
+        now = Installation.objects.get().scopes
+        told = Event.objects.get(topic="app/scopes_update")
+    assert (saved.status_code, forged.status_code, approved.status_code) == (302, 200, 302)
+    assert untouched == ["read_products"]
+    assert "asks for more than it may do" in page
+    assert asked.content.decode().count(">new</span>") == 2
+    assert now == ["read_orders", "write_products"]
+    assert (told.actor, told.changes) == (f"staff:{owner.user.pk}", {"scopes": [untouched, now]})
+    assert topics(shop) == ["apps/update"]
+
+
+def test_an_own_app_is_installed_with_what_it_asks_for(owner: Panel, shop: Shop, app: App) -> None:
+    seen = owner.get("shops_app_install", app.pk).context["seen"]
+
+    answer = owner.post("shops_app_install", app.pk, seen=seen)
+
+    with shop_scope(shop):
+        installation = Installation.objects.get()
+    assert answer["Location"] == owner.url("shops_installation_change", installation.pk)
+    assert installation.scopes == ["read_products"]
+
+
+def test_what_changed_meanwhile_is_not_overwritten(owner: Panel, app: App) -> None:
+    seen = owner.get("shops_app_change", app.pk).context["seen"]
+    App.objects.filter(pk=app.pk).update(name="Renamed")
+
+    page = owner.post("shops_app_change", app.pk, **VALUES, seen=seen)
+
+    app.refresh_from_db()
+    assert "Somebody changed this meanwhile" in page.content.decode()
+    assert app.name == "Renamed"
+
+
+@pytest.mark.parametrize(("overlap", "both"), [("24", True), ("0", False)])
+def test_a_secret_is_replaced_with_an_overlap(owner: Panel, shop: Shop, app: App, overlap: str, both: bool) -> None:
+    old, now = app.api_secret, timezone.now()
+
+    page = owner.post("shops_app_secret", app.pk, overlap=overlap, form_key=owner.form_key("shops_app_change", app.pk))
+
+    app.refresh_from_db()
+    assert SECRET.findall(page.content.decode()) == [app.api_secret]
+    assert app_secrets.is_secret_of(app, app.api_secret, now)
+    assert app_secrets.is_secret_of(app, old, timezone.now()) is both
+    assert not app_secrets.is_secret_of(app, old, now + timedelta(hours=25))
+    assert topics(shop) == ["apps/secret"]
+
+
+def test_the_old_secret_can_be_ended(owner: Panel, shop: Shop, app: App) -> None:
+    old = app.api_secret
+    app_secrets.rotate_secret(app, at=timezone.now())
+
+    owner.post("shops_app_end_old", app.pk)
+
+    assert not app_secrets.is_secret_of(app, old, timezone.now())
+    assert topics(shop) == ["apps/old_secret_ended"]
+
+
+@pytest.mark.parametrize("overlap", ["", "9999"])
+def test_an_overlap_that_is_not_offered_changes_nothing(owner: Panel, app: App, overlap: str) -> None:
+    key = owner.form_key("shops_app_change", app.pk)
+
+    owner.post("shops_app_secret", app.pk, overlap=overlap, form_key=key)
+
+    before = app.api_secret
+    app.refresh_from_db()
+    assert app.api_secret == before
+
+
+def test_apps_that_nobody_here_keeps_are_the_operators(
+    owner: Panel, operator: Panel, other_shop: Shop, panel_with: PanelWith
+) -> None:
+    theirs = installing.create_app(name="Theirs", owner=other_shop)
+    nobodys = installing.create_app(name="Nobodys")
+    found: dict[str, Any] = {}
+    for name, panel in (("owner", owner), ("operator", operator)):
+        found[name] = [panel.get("shops_app_change", app.pk).status_code for app in (theirs, nobodys)]
+
+    assert found == {"owner": [404, 404], "operator": [404, 200]}
+
+
+def test_who_only_looks_cannot_save(panel_with: PanelWith, app: App) -> None:
+    panel = panel_with("view_private_apps")
+
+    page = panel.get("shops_app_change", app.pk).content.decode()
+    answer = panel.post("shops_app_change", app.pk, **VALUES)
+
+    app.refresh_from_db()
+    assert "disabled" in page
+    assert ">Save<" not in page
+    assert answer.status_code == 403
+    assert app.name == "Stock sync"
+
+
+# --- removing ---
+
+
+def test_an_app_that_no_shop_has_is_removed_and_named_on(owner: Panel, shop: Shop, app: App) -> None:
+    key, secret = app.api_key, app.api_secret
+    page = owner.get("shops_app_delete", app.pk).content.decode()
+
+    answer = owner.post("shops_app_delete", app.pk, form_key=owner.form_key("shops_app_delete", app.pk))
+
+    body = {"client_id": key, "client_secret": secret, "grant_type": "client_credentials"}
+    token = Client().post("/admin/oauth/access_token", body, content_type="application/json")
+    assert "Remove Stock sync?" in page
+    assert answer.status_code == 302
+    assert "Stock sync" not in owner.get("shops_app_changelist").content.decode().split("is removed")[-1]
+    assert owner.get("shops_app_change", app.pk).status_code == 404
+    assert (token.status_code, token.json()["error"]) == (401, "invalid_client")
+    assert name_of(f"app:{app.pk}") == "Stock sync (app)"
+    assert topics(shop) == ["apps/delete"]
+    with pytest.raises(installing.AppRetired):
+        installing.install(app, shop, scopes="", actor="system", at=timezone.now())
+    with every_shop():
+        assert not Installation.objects.exists()
+
+
+def test_an_app_at_work_is_not_removed(owner: Panel, shop: Shop, other_shop: Shop, app: App) -> None:
+    for each in (shop, other_shop):
+        installing.install(app, each, scopes="", actor="system", at=timezone.now())
+    key = owner.form_key("shops_app_change", app.pk)
+    page = owner.get("shops_app_delete", app.pk).content.decode()
+
+    answer = owner.post("shops_app_delete", app.pk, form_key=key)
+
+    app.refresh_from_db()
+    assert "It is installed on this shop." in page
+    assert "1 other shop has it." in " ".join(page.split())
+    assert answer.status_code == 302
+    assert "The app is at work in 2 shops." in owner.get("shops_app_delete", app.pk).content.decode()
+    assert app.retired_at is None
+    assert topics(shop) == []

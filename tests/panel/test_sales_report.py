@@ -1,0 +1,219 @@
+"""The report of sales: what it adds up by hand, in the shop's days and money, what it leaves out, and its files."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.customers.factories import make_customer
+from tests.orders.factories import make_order, make_variant
+from tests.panel.conftest import Panel, PanelWith
+
+REPORT, FILE = "orders_order_report", "orders_order_report_file"
+# The 6th of May in Auckland, still the 5th in UTC.
+NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
+DAYS = {"first": "2031-05-05", "last": "2031-05-06"}
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
+    shop.refresh_from_db()
+    time_machine.move_to(NOW, tick=False)
+    return panel_with("reports")
+
+
+def sell(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
+    """Two mugs for 20.00, so many hours ago."""
+    order = make_order(shop, **values)
+    with shop_scope(shop):
+        Order.objects.filter(pk=order.pk).update(**{"processed_at": NOW - timedelta(hours=hours), **(changed or {})})
+    return order
+
+
+def tables(panel: Panel, **query: str) -> dict[str, Any]:
+    answer = panel.get(REPORT, **{**DAYS, **query})
+    assert answer.status_code == 200
+    return dict(answer.context["tables"])
+
+
+def file_of(panel: Panel, table: str) -> list[str]:
+    answer = panel.get(FILE, **DAYS, table=table)
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"] == f'attachment; filename="{table}-2031-05-05-2031-05-06.csv"'
+    lines: list[str] = answer.content.decode("utf-8-sig").splitlines()
+    return lines
+
+
+def test_days_stand_beside_the_days_before(panel: Panel, shop: Shop) -> None:
+    """Sold 60 on the 5th and 6th, 40 on the 3rd and 4th."""
+    for hours in (0, 1, 24, 48, 72, 96):
+        sell(shop, hours)
+
+    table = tables(panel)["sales"]
+
+    assert table.title == "60.00 USD, 50 % more than before"
+    assert table.note == "3 orders; before, from 3 May 2031 to 4 May 2031: 40.00 USD in 2 orders."
+    assert table.rows == [("6 May 2031", 2, "40.00", 1, "20.00"), ("5 May 2031", 1, "20.00", 1, "20.00")]
+    assert [(pair.back, pair.front) for pair in table.pairs] == [(50, 50), (50, 100)]
+    assert file_of(panel, "sales") == [
+        "Day,Orders,Money (USD),Orders before,Money before (USD)",
+        "2031-05-05,1,20.00,1,20.00",
+        "2031-05-06,2,40.00,1,20.00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hours", "title"),
+    [
+        ((), "0.00 USD, as much as before"),
+        ((0,), "20.00 USD, after nothing before"),
+        ((0, 48, 72), "20.00 USD, 50 % less than before"),
+    ],
+)
+def test_the_change_is_told_in_words(panel: Panel, shop: Shop, hours: tuple[int, ...], title: str) -> None:
+    for each in hours:
+        sell(shop, each)
+
+    assert tables(panel)["sales"].title == title
+
+
+def test_returning_customers_had_bought_before(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        ada, bob = make_customer(), make_customer()
+    sell(shop, 500, changed={"customer": ada})
+    sell(shop, 24, changed={"customer": ada})
+    sell(shop, 24, changed={"customer": bob})
+    sell(shop, 0, changed={"customer": bob})
+    sell(shop, 0)
+
+    table = tables(panel)["returning"]
+
+    assert table.title == "2 orders of returning customers"
+    assert table.note == (
+        "Of 4 orders, 2 came from customers who had bought before (67 % of those whose customer is known)."
+    )
+    assert table.rows == [("6 May 2031", 1, 0, 1), ("5 May 2031", 1, 1, 0)]
+    assert [(pair.back, pair.front) for pair in table.pairs] == [(100, 50), (100, 50)]
+    assert file_of(panel, "returning") == [
+        "Day,Returning customers,First orders,Unknown customers",
+        "2031-05-05,1,1,0",
+        "2031-05-06,1,0,1",
+    ]
+
+
+def test_what_was_no_purchase_makes_nobody_return(panel: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        ada = make_customer()
+    sell(shop, 50, changed={"customer": ada, "test": True})
+    sell(shop, 40, changed={"customer": ada, "status": "cancelled", "cancelled_at": NOW})
+    sell(shop, 0, changed={"customer": ada})
+
+    assert tables(panel)["returning"].rows == [("6 May 2031", 0, 1, 0)]
+
+
+def test_best_sellers_go_by_what_they_were_bought_for(panel: Panel, shop: Shop) -> None:
+    """Jar: 3 for 5.00 with 1.50 of tax on top is 16.50; mugs of no catalog: 2 for 10.00 in each of two orders."""
+    tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
+    jar = make_variant(shop, product_title="Jar").product
+    line = {"title": "Old jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
+    for hours in (0, 24):
+        sell(shop, hours)
+    named = sell(shop, 1, lines=[line])
+    with shop_scope(shop):
+        named.line_items.update(product=jar)
+    sell(shop, 1, lines=[{"title": "=1+1", "price": Decimal("1.00"), "quantity": 3}])
+
+    table = tables(panel)["products"]
+
+    assert table.rows == [("Mug", 2, 4, "40.00"), ("Jar", 1, 3, "16.50"), ("=1+1", 1, 3, "3.00")]
+    assert [bar.height for bar in table.bars] == [100, 41, 8]
+    assert file_of(panel, "products") == [
+        "Product,Orders,Units,Money (USD)",
+        "Mug,2,4,40.00",
+        "Jar,1,3,16.50",
+        "'=1+1,1,3,3.00",
+    ]
+
+
+def test_taxes_that_prices_include_count_once_and_discounts_not(panel: Panel, shop: Shop) -> None:
+    tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
+    line = {"title": "Jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
+    order = sell(shop, lines=[line], taxes_included=True)
+    with shop_scope(shop):
+        order.line_items.update(discount=Decimal("2.00"))
+
+    assert tables(panel)["products"].rows == [("Jar", 1, 3, "13.00")]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"cancelled_at": NOW, "status": "cancelled"}, {"test": True}, {"processed_at": NOW - timedelta(days=9)}],
+)
+def test_what_is_no_sale_is_left_out(panel: Panel, shop: Shop, changed: dict[str, Any]) -> None:
+    sell(shop, changed=changed)
+
+    assert [list(table.rows) for table in tables(panel).values()] == [[], [], []]
+
+
+def test_orders_in_other_currencies_are_counted_apart(panel: Panel, shop: Shop) -> None:
+    sell(shop, changed={"currency": "EUR"})
+
+    found = tables(panel)
+
+    assert found["sales"].footer == "1 order in other currencies cannot be added to it."
+    assert [list(table.rows) for table in found.values()] == [[], [], []]
+
+
+def test_another_shops_sales_are_not_told(panel: Panel, shop: Shop, other_shop: Shop) -> None:
+    """Nor do its customers' and products' rows count."""
+    sell(other_shop)
+
+    assert [list(table.rows) for table in tables(panel).values()] == [[], [], []]
+    assert file_of(panel, "products") == ["Product,Orders,Units,Money (USD)"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"first": "2031-05-07"}, "This is before the first day."),
+        ({"first": "2030-05-05"}, "A report reaches over a year at the most."),
+        ({"first": "0001-01-01", "last": "0001-02-01"}, "There were no sales then."),
+        ({"first": "x"}, "Enter a valid date."),
+    ],
+)
+def test_days_that_are_none_or_too_many_are_refused(panel: Panel, query: dict[str, str], said: str) -> None:
+    answer = panel.get(REPORT, **{**DAYS, **query})
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert "tables" not in answer.context
+    assert panel.get(FILE, **{**DAYS, **query}).status_code == 404
+
+
+def test_there_is_no_other_file(panel: Panel) -> None:
+    assert panel.get(FILE, **DAYS, table="people").status_code == 404
+
+
+def test_figures_need_their_permission(panel_with: PanelWith) -> None:
+    others = panel_with("orders", "edit_orders", "dashboard", "overviews")
+
+    assert [others.get(name, **DAYS).status_code for name in (REPORT, FILE)] == [403, 403]
+
+
+def test_the_report_costs_the_same_queries_however_much_was_sold(panel: Panel, shop: Shop) -> None:
+    costs = []
+    for _ in range(2):
+        sell(shop)
+        panel.get(REPORT, **DAYS)
+        with CaptureQueriesContext(connection) as queries:
+            panel.get(REPORT, **DAYS)
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]

@@ -1,0 +1,115 @@
+"""What lists and the search from anywhere find by words, and that each column is asked by its own index.
+
+Rule: performance, panel lists.
+"""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.catalog.models import Product, Variant
+from apps.events.models import Event
+from apps.ground import statistics
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
+from apps.panel.screens import searching
+from apps.panel.screens.searching import found
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.panel.conftest import Panel, PanelWith
+
+TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith, shop: Shop) -> Panel:
+    """Somebody who may see products, among five of them."""
+    with shop_scope(shop):
+        for title in TITLES:
+            make_product(title, status="draft" if title == "Red mug" else "active")
+    return panel_with("products")
+
+
+def listed(panel: Panel, **query: str) -> list[str]:
+    return [product.title for product in panel.get("catalog_product_changelist", **query).context["cl"].result_list]
+
+
+def test_words_are_found_in_any_column_newest_first_and_within_the_filter(panel: Panel) -> None:
+    assert listed(panel, q="mug") == ["Mug of oak", "Red mug", "Blue mug"]
+    assert listed(panel, q="oak mug") == ["Mug of oak"]
+    assert listed(panel, q="mug-of") == ["Mug of oak"]  # its handle
+    assert listed(panel, q='"oak board"') == ["Oak board"]
+    assert listed(panel, q="mug", status__exact="draft") == ["Red mug"]
+    assert listed(panel, q="mug", o="2") == ["Blue mug", "Mug of oak", "Red mug"]
+    assert listed(panel, q="spoon") == []
+
+
+def test_a_short_word_is_a_beginning(panel: Panel) -> None:
+    assert listed(panel, q="ma") == ["Ma"]  # not the "ma" within other words
+    assert listed(panel, q="oa") == ["Oak board"]
+
+
+def test_each_column_gives_so_many_rows_and_the_newest(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "COUNTED", 2)
+
+    assert listed(panel, q="mug") == ["Mug of oak", "Red mug"]
+
+
+def fill(shop: Shop) -> None:
+    """So many rows that reading them all would be a choice to be ashamed of."""
+    at = timezone.now()
+    with shop_scope(shop):
+        items = InventoryItem.objects.bulk_create(InventoryItem(shop=shop, sku=f"S{n:05}") for n in range(6_000))
+        products = Product.objects.bulk_create(
+            Product(shop=shop, title=f"Thing {n:05}", handle=f"thing-{n}") for n in range(6_000)
+        )
+        Variant.objects.bulk_create(
+            Variant(shop=shop, product=product, inventory_item=item, title=f"Form {item.sku}")
+            for product, item in zip(products, items, strict=True)
+        )
+        Event.objects.bulk_create(
+            Event(
+                shop=shop,
+                topic="orders/create",
+                subject_type="orders.order",
+                subject_id=n,
+                subject_label=f"#{n + 1000}",
+                actor=f"staff:{n % 200}",
+                created_at=at,
+                group="00000000-0000-0000-0000-000000000000",
+            )
+            for n in range(6_000)
+        )
+        statistics.count()
+
+
+@pytest.mark.postgres
+@pytest.mark.shop_with(fill=fill)
+def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith) -> None:
+    wanted = {
+        "events_event_label_parts": (Event, ("subject_label__icontains",), "#5678"),
+        "catalog_product_title_parts": (Product, ("title_key__contains",), "05678"),
+        "catalog_product_handle_beginnings": (Product, ("handle__istartswith",), "thing-5678"),
+        "inventory_item_sku_beginnings": (Variant, ("inventory_item__sku__istartswith",), "s05678"),
+        "catalog_variant_title_beginnings": (Variant, ("title_key__startswith",), "form s05678"),
+    }
+
+    with connection.cursor() as cursor:
+        # Rows of this transaction's bulk insert wait in a list of pending entries until it is cleaned.
+        for index in ("events_event_label_parts", "catalog_product_title_parts"):
+            cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
+
+    for index, (model, lookups, text) in wanted.items():
+        with shop_scope(shop):
+            rows = found(model.objects.all(), lookups, f'"{text}"', most=100)
+            told = rows.explain()
+            assert rows.count() == 1, index
+        assert index in told, told
+    with CaptureQueriesContext(connection) as queries:
+        panel_with("staff_audit_log_view").get("events_event_changelist", who="staff:7")
+    (page,) = [each["sql"] for each in queries if "ORDER BY" in each["sql"] and 'FROM "events_event"' in each["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {page}")
+        told = str(cursor.fetchall())
+    assert "events_event_by_actor" in told, told

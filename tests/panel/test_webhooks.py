@@ -1,0 +1,229 @@
+"""Webhooks in the panel: whether they arrive is seen at a glance, and what did not arrive is sent once more."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.shops.domain.installing import install
+from apps.shops.models import App, Installation, Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain.engine import fan_out
+from apps.webhooks.models import Delivery, Payload, Subscription
+from tests import factories
+from tests.panel.conftest import Panel, PanelWith
+from tests.webhooks.factories import URI, make_attempt, make_delivery
+from tests.webhooks.worlds import happen, subscribe
+
+pytestmark = pytest.mark.django_db
+LIST, LOG = "webhooks_subscription", "webhooks_delivery"
+State = Delivery.State
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, ("read_content",))
+
+
+@pytest.fixture
+def subscription(installation: Installation) -> Subscription:
+    return subscribe(installation, URI)
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("applications")
+
+
+def configured(app: App) -> Subscription:
+    values = {"topic": "shop/update", "uri": f"{URI}/all", "api_version": "2026-07"}
+    return subscriptions.create_configured(app, values, at=timezone.now())
+
+
+def test_the_list_says_how_each_fares(panel: Panel, installation: Installation) -> None:
+    now = timezone.now()
+    told = {
+        word: subscribe(installation, f"{URI}/{word}") for word in ("well", "failing", "tried", "held", "new", "off")
+    }
+    make_delivery(installation, told["well"], state=State.DEAD, finished_at=now - timedelta(hours=2))
+    make_delivery(installation, told["well"], state=State.DONE, finished_at=now - timedelta(hours=1))
+    make_delivery(installation, told["failing"], state=State.DONE, finished_at=now - timedelta(hours=2))
+    make_delivery(installation, told["failing"], state=State.DEAD, finished_at=now - timedelta(hours=1))
+    make_delivery(installation, told["tried"], state=State.RETRY)
+    make_delivery(installation, told["held"], state=State.HELD)
+    with shop_scope(panel.shop):
+        subscriptions.disable(told["off"], reason="The receiver answered 410 Gone.", at=now)
+
+    rows = {row.uri.rsplit("/")[-1]: row for row in panel.get(f"{LIST}_changelist").context["cl"].result_list}
+    page = panel.get(f"{LIST}_changelist").content.decode()
+
+    assert {word: row.is_retrying for word, row in rows.items()}["tried"]
+    for sentence in ("Arrives", "Failing", "Some are held", "Nothing sent yet", "Disabled"):
+        assert sentence in page
+
+
+def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
+    panel: Panel, installation: Installation
+) -> None:
+    told = configured(installation.app)
+    make_delivery(installation, told, state=State.DONE, finished_at=timezone.now())
+
+    page = panel.get(f"{LIST}_change", told.pk).content.decode()
+    answer = panel.forge(f"{LIST}_pause", told.pk)
+
+    assert "From the app&#x27;s configuration file" in page
+    assert "Pause" not in page
+    assert answer.status_code == 302
+    assert "its developer manages it" in panel.get(f"{LIST}_change", told.pk).content.decode()
+    told.refresh_from_db()
+    assert told.state == Subscription.State.LIVE
+
+
+def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(panel: Panel, installation: Installation) -> None:
+    told, other = configured(installation.app), factories.make_shop()
+    elsewhere = install(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
+    foreign = make_delivery(elsewhere, told, state=State.DEAD, finished_at=timezone.now())
+
+    shown = panel.get(f"{LIST}_change", told.pk)
+
+    assert shown.context["missing_since"] is None
+    assert list(shown.context["latest"]) == []
+    assert panel.get(f"{LOG}_change", foreign.pk).status_code == 404
+    assert panel.get(f"{LOG}_changelist").context["cl"].result_count == 0
+
+
+def test_an_app_that_is_not_installed_here_is_not_in_the_list(panel: Panel, shop: Shop) -> None:
+    foreign = subscribe(factories.make_installation(factories.make_shop(), ("read_content",)), URI)
+
+    assert panel.get(f"{LIST}_changelist").context["cl"].result_count == 0
+    assert panel.get(f"{LIST}_change", foreign.pk).status_code == 404
+
+
+def test_pausing_holds_and_resuming_lets_go(panel: Panel, subscription: Subscription) -> None:
+    states = []
+    for action in ("pause", "resume"):
+        panel.post(f"{LIST}_{action}", subscription.pk, form_key=panel.form_key(f"{LIST}_change", subscription.pk))
+        subscription.refresh_from_db()
+        states.append((subscription.state, subscription.reason))
+
+    assert states == [("paused", "Paused by staff."), ("live", "")]
+
+
+def test_a_test_goes_out_and_its_page_is_shown(panel: Panel, subscription: Subscription) -> None:
+    answer = panel.forge(f"{LIST}_test", subscription.pk)
+
+    with shop_scope(panel.shop):
+        made = Delivery.objects.get()
+    assert made.kind == Delivery.Kind.TEST
+    assert answer["Location"] == panel.url(f"{LOG}_change", made.pk)
+
+
+def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
+    panel: Panel, installation: Installation, subscription: Subscription
+) -> None:
+    make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now())
+    page = panel.get(f"{LIST}_change", subscription.pk).content.decode()
+
+    panel.forge(f"{LIST}_recover", subscription.pk, since="2026-01-31T12:00")
+    panel.forge(f"{LIST}_recover", subscription.pk, all="1")
+    refused = panel.http.post(
+        panel.url(f"{LIST}_recover", subscription.pk),
+        {"since": "yesterday", "form_key": panel.form_key(f"{LIST}_change", subscription.pk)},
+        follow=True,
+    )
+
+    assert 'name="since"' in page
+    assert "Say since when" in refused.content.decode()
+    with shop_scope(panel.shop):
+        asked = [job.arguments for job in Job.objects.filter(task="webhooks.recover").order_by("pk")]
+    assert len(asked) == 2
+    assert asked[0]["since"].startswith("2026-01-31T")
+    assert asked[1]["states"] == ["dead"]
+
+
+def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscription) -> None:
+    happen(panel.shop, 2)
+
+    tried = panel.get(f"{LIST}_change", subscription.pk, filter='title:"News 1"').context["tried"]
+    refused = panel.get(f"{LIST}_change", subscription.pk, filter="title:").context["refusal"]
+
+    assert [each["fits"] for each in tried] == [True, False]
+    assert refused
+
+
+def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installation: Installation) -> None:
+    delivery = make_delivery(installation, state=State.RETRY, attempts=1, error="status_500")
+    make_attempt(delivery, outcome="status", status=500, excerpt="<b>Oops</b>", response_headers={"Server": "x"})
+
+    page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
+
+    for text in ("1 of 9", "status_500", "&lt;b&gt;Oops&lt;/b&gt;", "Server: x", str(delivery.key), "&quot;id&quot;"):
+        assert text in page
+    assert "Send now" in page
+
+
+def test_bytes_that_are_gone_are_said_to_be(panel: Panel, installation: Installation) -> None:
+    delivery = make_delivery(installation, state=State.DONE, finished_at=timezone.now())
+    with shop_scope(panel.shop):
+        Payload.objects.all().delete()
+
+    page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
+
+    assert "has served its time" in page
+    assert "Send once more" not in page
+
+
+def test_one_and_several_are_sent_once_more(
+    panel: Panel, installation: Installation, subscription: Subscription
+) -> None:
+    one, two, under_way = (
+        make_delivery(installation, subscription, state=state, attempts=9, finished_at=timezone.now())
+        for state in (State.DEAD, State.DONE, State.LEASED)
+    )
+
+    panel.post(f"{LOG}_again", one.pk, form_key=panel.form_key(f"{LOG}_change", one.pk))
+    chosen = {"action": "send_again", "_selected_action": [one.pk, two.pk, under_way.pk]}
+    answer = panel.http.post(panel.url(f"{LOG}_changelist"), chosen, follow=True)
+
+    assert "2 of 3 go out once more" in answer.content.decode()
+    with shop_scope(panel.shop):
+        states = dict(Delivery.objects.values_list("pk", "state"))
+    assert states == {one.pk: "retry", two.pk: "retry", under_way.pk: "leased"}
+
+
+def test_the_log_is_searched_by_topic_thing_and_id(panel: Panel, installation: Installation) -> None:
+    told = subscribe(installation, URI)
+    happen(panel.shop, 2, title="Paper")
+    with shop_scope(panel.shop):
+        fan_out.fan_out()
+        first, second = Delivery.objects.filter(subscription=told).select_related("event").order_by("pk")
+    assert first.event
+
+    found = {
+        term: [row.pk for row in panel.get(f"{LOG}_changelist", q=term).context["cl"].result_list]
+        for term in ("blogs/", "orders/", "Paper 1", str(first.event.subject_id), str(second.key), "no such")
+    }
+
+    assert list(found.values()) == [[second.pk, first.pk], [], [second.pk], [first.pk], [second.pk], []]
+
+
+def test_the_log_is_filtered_by_subscription_and_app(panel: Panel, installation: Installation) -> None:
+    one, two = make_delivery(installation), make_delivery(installation, subscribe(installation, f"{URI}/two"))
+
+    of_two = panel.get(f"{LOG}_changelist", subscription=two.subscription_id).context["cl"].result_list
+    of_app = panel.get(f"{LOG}_changelist", app=installation.app_id).context["cl"].result_list
+
+    assert [row.pk for row in of_two] == [two.pk]
+    assert [row.pk for row in of_app] == [two.pk, one.pk]
+
+
+def test_the_live_view_asks_for_rows_alone(panel: Panel, installation: Installation) -> None:
+    make_delivery(installation)
+
+    page, rows = panel.get(f"{LOG}_live"), panel.get(f"{LOG}_live", rows="")
+
+    assert "panel/webhooks" in page.content.decode()
+    assert rows.content.decode().strip().startswith("<tr>")
+    assert "shop/update" in rows.content.decode()

@@ -1,0 +1,28 @@
+"""Refusals as staff read them."""
+
+import pytest
+
+from apps.ground.errors import DomainError
+from apps.ground.phrases import BLANK, TAKEN, too_long
+from apps.panel.wording import Sentences, in_words, sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (BLANK, "Can't be blank."),
+        (too_long(255), "Is too long (maximum is 255 characters)."),
+        ("Enter a number.", "Enter a number."),
+        ("api_key must not be published.", "api_key must not be published."),
+        ("", ""),
+    ],
+)
+def test_phrases_of_the_interface_are_shown_as_sentences(text: str, shown: str) -> None:
+    assert sentence(text) == shown
+    assert list(Sentences([text])) == [shown]
+
+
+def test_a_refusal_names_its_fields_in_words() -> None:
+    refusal = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
+
+    assert in_words(refusal) == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."

@@ -1,0 +1,273 @@
+"""The work list: what is to be sent, what is due first; and what can be done to it, by the table of states."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.fulfillment.admin.doings import DOINGS
+from apps.fulfillment.domain.states import Action, place_of, possible_states, supported_actions
+from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentService
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.each import Each
+from tests.fulfillment.factories import make_fulfillment_order, make_service, put_into
+from tests.inventory.factories import make_location
+from tests.orders.factories import MUG
+from tests.panel.conftest import Panel, PanelWith
+
+LIST = "fulfillment_fulfillmentorder_changelist"
+ACT = "fulfillment_fulfillmentorder_act"
+ORDER = "orders_order_change"
+NOW = timezone.now()
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("orders", "edit_orders")
+
+
+@pytest.fixture
+def service(in_shop: Shop) -> FulfillmentService:
+    return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
+
+
+def change(row: FulfillmentOrder, **values: Any) -> FulfillmentOrder:
+    FulfillmentOrder.objects.filter(pk=row.pk).update(**values)
+    row.refresh_from_db()
+    return row
+
+
+def shown(panel: Panel, **query: str) -> list[int]:
+    answer = panel.get(LIST, **query)
+    assert answer.status_code == 200
+    return [row.pk for row in answer.context["cl"].result_list]
+
+
+def act(panel: Panel, row: FulfillmentOrder, action: Action, **data: Any) -> Any:
+    answer = panel.forge(ACT, row.pk, action.value, **data)
+    row.refresh_from_db()
+    return answer
+
+
+def test_what_is_due_first_stands_first(panel: Panel, in_shop: Shop) -> None:
+    fresh = make_fulfillment_order()
+    late = change(make_fulfillment_order(), fulfill_by=NOW - timedelta(hours=2))
+    waiting = change(make_fulfillment_order(), fulfill_at=NOW - timedelta(days=3))
+    has_time = change(make_fulfillment_order(), fulfill_by=NOW + timedelta(days=9))
+    put_into(make_fulfillment_order(), "closed", "unsubmitted")
+
+    page = panel.get(LIST)
+
+    assert [row.pk for row in page.context["cl"].result_list] == [waiting.pk, late.pk, fresh.pk, has_time.pk]
+    text = page.content.decode()
+    assert "Late by 2 hours" in text
+    assert "Waiting for 3 days" in text
+    assert "2 × Mug" in text
+
+
+def test_views_filters_and_search_narrow_it(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+    depot = make_location(in_shop)
+    own = make_fulfillment_order(shipping_address={"first_name": "Ada", "city": "Ottawa", "country_code": "CA"})
+    at_depot = change(make_fulfillment_order(), assigned_location=depot, fulfill_by=NOW - timedelta(days=1))
+    asked = make_fulfillment_order(service, request_status="submitted")
+    working = make_fulfillment_order(service, status="in_progress", request_status="accepted")
+    held = make_fulfillment_order(status="on_hold")
+    later = make_fulfillment_order(status="scheduled")
+    done = make_fulfillment_order(status="closed")
+    name = Order.objects.get(pk=done.order_id).name
+
+    with Each() as each:
+        for query, rows in (
+            ({}, [at_depot, own, asked, working]),
+            ({"view": "late"}, [at_depot]),
+            ({"view": "today"}, [at_depot, own, asked, working]),
+            ({"view": "requests"}, [asked]),
+            ({"view": "held"}, [held]),
+            ({"view": "scheduled"}, [later]),
+            ({"view": "all"}, [done, later, held, working, asked, at_depot, own]),
+            ({"view": "nonsense", "location": "nonsense", "service": "x"}, [at_depot, own, asked, working]),
+            ({"location": str(depot.pk)}, [at_depot]),
+            ({"service": "own"}, [at_depot, own]),
+            ({"service": str(service.pk)}, [asked, working]),
+            ({"status": "in_progress"}, [working]),
+            ({"view": "send", "status": "on_hold"}, [held]),
+            ({"request": "accepted"}, [working]),
+            ({"q": name}, [done]),
+            ({"q": name.removeprefix("#")}, [done]),
+            ({"q": str(Order.objects.get(pk=done.order_id).number)}, [done]),
+            ({"q": "9" * 30}, []),
+        ):
+            with each(query):
+                assert shown(panel, **query) == [row.pk for row in rows]
+    assert "Ada, Ottawa, Canada" in panel.get(LIST).content.decode()
+
+
+def test_a_page_costs_the_same_statements_however_many_rows(panel: Panel, in_shop: Shop) -> None:
+    make_fulfillment_order()
+    panel.get(LIST)
+
+    with CaptureQueriesContext(connection) as few:
+        panel.get(LIST)
+    for _ in range(4):
+        make_fulfillment_order(lines=[MUG, MUG])
+    with CaptureQueriesContext(connection) as many:
+        panel.get(LIST)
+
+    assert len(many) == len(few)
+
+
+def test_another_shops_work_is_not_in_the_list(panel: Panel, in_shop: Shop, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        foreign = make_fulfillment_order()
+
+    assert shown(panel, view="all") == []
+    assert panel.get(ACT, foreign.pk, "hold").status_code == 404
+
+
+# --- actions ---
+
+
+def test_every_action_of_the_table_has_its_words() -> None:
+    assert set(DOINGS) == set(Action) - {Action.CREATE_FULFILLMENT}
+
+
+def test_buttons_are_those_of_the_table(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+    """In each state, at each place: a button where the table allows, a refusal where it does not."""
+    own, far = make_fulfillment_order(), make_fulfillment_order(service)
+
+    with Each() as each:
+        for row in (own, far):
+            for state in possible_states():
+                if state[0] in {"closed", "cancelled", "incomplete"}:
+                    continue
+                with each(row.pk, state):
+                    put_into(row, *state)
+                    can = set(supported_actions(state, place_of(at_service=row is far)))
+                    page = panel.get(ORDER, row.order_id).content.decode()
+                    for action in DOINGS:
+                        link = panel.url(ACT, row.pk, action.value) in page
+                        assert link == (action.value in can), action
+                        assert panel.get(ACT, row.pk, action.value).status_code == (200 if link else 302), action
+                    fulfil = panel.url("fulfillment_fulfillmentorder_fulfil", row.order_id) in page
+                    assert fulfil == ("create_fulfillment" in can)
+                    FulfillmentHold.objects.all().delete()
+
+
+def test_without_the_permission_to_change_there_are_no_buttons(panel_with: PanelWith, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    reader = panel_with("orders")
+
+    page = reader.get(ORDER, row.order_id).content.decode()
+    answer = act(reader, row, Action.HOLD, reason="other")
+
+    assert "From " in page
+    assert "/do/" not in page
+    assert "fulfil/" not in reader.get(LIST).content.decode()
+    assert (answer.status_code, row.status) == (403, "open")
+
+
+def test_a_hold_with_a_reason_holds_some_units_and_is_released(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    line = row.lines.get()
+
+    act(panel, row, Action.HOLD, reason="incorrect_address", notes="No street", **{f"units-{line.pk}": "1"})
+
+    other = FulfillmentOrder.objects.exclude(pk=row.pk).get()
+    hold = FulfillmentHold.objects.get()
+    assert (row.status, other.status, hold.reason, hold.reason_notes) == (
+        "on_hold", "open", "incorrect_address", "No street",
+    )  # fmt: skip
+    assert [each.lines.get().quantity for each in (row, other)] == [1, 1]
+    assert "No street" in panel.get(ORDER, row.order_id).content.decode()
+    assert Event.objects.get(topic="fulfillment_orders/placed_on_hold").actor == f"staff:{panel.user.pk}"
+    act(panel, row, Action.RELEASE_HOLD)
+    assert row.status == "open"
+
+
+def test_what_is_wrong_is_said_and_changes_nothing(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    line = f"units-{row.lines.get().pk}"
+
+    with Each() as each:
+        for action, data, said in (
+            (Action.HOLD, {"reason": "", line: "1"}, "required"),
+            (Action.HOLD, {"reason": "nonsense", line: "1"}, "not one of"),
+            (Action.HOLD, {"reason": "other", line: "3"}, "Only 2 left"),
+            (Action.HOLD, {"reason": "other", line: "-1"}, "greater than or equal to 0"),
+            (Action.HOLD, {"reason": "other", line: "0"}, "at least one unit"),
+            (Action.HOLD, {"reason": "other", line: "x"}, "whole number"),
+            (Action.HOLD, {"reason": "other", "notes": "x" * 1001, line: "1"}, "at most 1000"),
+            (Action.MOVE, {"location": "999", line: "1"}, "not one of"),
+            (Action.SET_DEADLINE, {"fulfill_by": "soon"}, "valid date"),
+            (Action.SET_DEADLINE, {"fulfill_by": "9999-12-31T23:59"}, "less than or equal"),
+        ):
+            with each(action, data):
+                answer = act(panel, row, action, **data)
+                assert answer.status_code == 200
+                assert said in answer.content.decode()
+    assert (row.status, row.fulfill_by) == ("open", None)
+    assert not FulfillmentHold.objects.exists()
+    assert panel.get(ACT, row.pk, "nonsense").status_code == 404
+    assert panel.get(ACT, row.pk, "create_fulfillment").status_code == 404
+
+
+def test_a_move_offers_the_locations_that_can_send(panel: Panel, in_shop: Shop) -> None:
+    row = make_fulfillment_order()
+    depot, closed = make_location(in_shop, name="Depot"), make_location(in_shop, name="Shut")
+    Location.objects.filter(pk=closed.pk).update(active=False)
+
+    page = panel.get(ACT, row.pk, "move").content.decode()
+    act(panel, row, Action.MOVE, location=str(depot.pk), **{f"units-{row.lines.get().pk}": "2"})
+
+    assert f'value="{depot.pk}"' in page
+    assert f'value="{closed.pk}"' not in page
+    assert f'value="{row.assigned_location_id}"' not in page
+    assert row.status == "closed"
+    assert FulfillmentOrder.objects.exclude(pk=row.pk).get().assigned_location == depot
+
+
+def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Shop, service: FulfillmentService) -> None:
+    row = make_fulfillment_order(service)
+    line = f"units-{row.lines.get().pk}"
+
+    act(panel, row, Action.REQUEST_FULFILLMENT, message="Gift wrap", **{line: "2"})
+    asked = row.request_status
+    act(panel, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="paper")
+    rejected = row.request_status
+    page = panel.get(ORDER, row.order_id).content.decode()
+    act(panel, row, Action.REQUEST_FULFILLMENT, **{line: "2"})
+    act(panel, row, Action.ACCEPT_FULFILLMENT_REQUEST)
+    act(panel, row, Action.REQUEST_CANCELLATION, message="Sorry")
+    act(panel, row, Action.REJECT_CANCELLATION_REQUEST)
+    act(panel, row, Action.CLOSE, message="Fire")
+
+    assert (asked, rejected) == ("submitted", "rejected")
+    assert "Gift wrap" in page
+    assert "No paper" in page
+    assert (row.status, row.request_status) == ("incomplete", "closed")
+    assert FulfillmentOrder.objects.exclude(pk=row.pk).get().lines.get().quantity == 2
+
+
+def test_times_are_the_shops(panel: Panel, in_shop: Shop) -> None:
+    Shop.objects.filter(pk=in_shop.pk).update(timezone="Asia/Tokyo")
+    row = make_fulfillment_order(status="scheduled")
+
+    act(panel, row, Action.RESCHEDULE, new_fulfill_at="2035-03-01T09:00")
+    act(panel, row, Action.SET_DEADLINE, fulfill_by="2035-03-02T09:00")
+
+    assert row.fulfill_at is not None
+    assert row.fulfill_by is not None
+    assert row.fulfill_at.isoformat() == "2035-03-01T00:00:00+00:00"
+    assert row.fulfill_by.isoformat() == "2035-03-02T00:00:00+00:00"
+    act(panel, row, Action.RESCHEDULE, new_fulfill_at="2020-03-01T09:00")
+    assert row.fulfill_at.year == 2035
+    act(panel, row, Action.MARK_AS_OPEN)
+    assert row.status == "open"

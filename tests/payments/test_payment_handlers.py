@@ -1,0 +1,364 @@
+"""Payment handlers over REST.
+
+Rule: spec part B, Payment handler schema.
+"""
+
+import logging
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.ground.constraints import breach_of
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.payments.domain import configuring, entries, publishing
+from apps.payments.models import PaymentHandlerConfig, WalletShop
+from apps.shops.models import Shop
+from tests.api.conftest import everything_stored
+from tests.conftest import ApiClient, ClientWith, Response
+from tests.each import Each
+from tests.payments.factories import BODY, CONFIG, VERSION, copy, make_handler
+
+LIST = "payment_handlers.json"
+
+
+def create(api: ApiClient, **changes: Any) -> Response:
+    return api.post(LIST, {"payment_handler": BODY | changes})
+
+
+def made(api: ApiClient, **changes: Any) -> dict[str, Any]:
+    answer = create(api, **changes)
+    assert answer.status_code == 201, answer.content
+    return answer.json()["payment_handler"]
+
+
+def change(api: ApiClient, handler: dict[str, Any], **changes: Any) -> Response:
+    return api.put(f"payment_handlers/{handler['id']}.json", {"payment_handler": changes})
+
+
+def errors_of(answer: Response) -> dict[str, list[str]]:
+    assert answer.status_code == 422, answer.content[:300]
+    return answer.json()["errors"]
+
+
+def test_a_handler_is_shown_with_where_its_schema_is_published(api: ApiClient) -> None:
+    handler = made(api)
+
+    assert api.get(LIST).json() == {"payment_handlers": [handler]}
+    assert handler | {"id": 0, "created_at": "", "updated_at": ""} == {
+        "id": 0,
+        "name": "dev.platform.wallet_pay",
+        "handler_id": "wallet_pay",
+        "version": VERSION,
+        "spec": publishing.spec_url(VERSION),
+        "schema": publishing.schema_url(VERSION),
+        "available_instruments": None,
+        "config": {"shop_id": "942252"},
+        "enabled": True,
+        "created_at": "",
+        "updated_at": "",
+    }
+
+
+def test_a_change_keeps_what_it_does_not_name_and_a_removed_handler_is_gone(api: ApiClient) -> None:
+    handler = made(api, available_instruments=[{"type": "wallet_pay"}])
+    path = f"payment_handlers/{handler['id']}.json"
+
+    changed = change(api, handler, enabled=False, available_instruments=None).json()["payment_handler"]
+
+    assert changed | {"updated_at": handler["updated_at"]} == handler | {
+        "enabled": False,
+        "available_instruments": None,
+    }
+    assert (api.delete(path).json(), api.get(path).status_code) == ({}, 404)
+
+
+def test_every_change_leaves_one_event_with_what_it_was_before(api: ApiClient, shop: Shop) -> None:
+    handler = made(api)
+    change(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
+    change(api, handler, config={"shop_id": "942252", "environment": "sandbox"})
+    api.delete(f"payment_handlers/{handler['id']}.json")
+
+    with shop_scope(shop):
+        events = list(Event.objects.filter(topic__startswith="payment_handlers/").order_by("id"))
+    assert [event.topic.split("/")[1] for event in events] == ["create", "update", "delete"]
+    before, after = {"shop_id": "942252"}, {"shop_id": "942252", "environment": "sandbox"}
+    assert events[1].changes == {"config": [before, after], "environment": ["production", "sandbox"]}
+
+
+# --- what is refused ---
+
+REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
+    ({}, {"handler_id": ["can't be blank"], "version": ["can't be blank"], "config": ["can't be blank"]}),
+    (
+        {"handler_id": "", "version": "x", "config": {}},
+        {"handler_id": ["can't be blank"], "version": ["is invalid"], "config.shop_id": ["can't be blank"]},
+    ),
+    (BODY | {"config": "s"}, {"config": ["is invalid"]}),
+    (
+        BODY | {"config": {"shop_id": "a b", "environment": "x", "supported_currencies": ["eur"]}},
+        {
+            "config.shop_id": ["is invalid"],
+            "config.environment": ["is not included in the list"],
+            "config.supported_currencies.0": ["is invalid"],
+        },
+    ),
+    (BODY | {"version": "2026-08-25"}, {"version": ["is not included in the list"]}),
+    (BODY | {"version": "2026-04-08\n"}, {"version": ["is too long (maximum is 10 characters)"]}),
+    (BODY | {"version": "２０２６-04-08"}, {"version": ["is invalid"]}),
+    (BODY | {"schema": "https://a.example/schema.json"}, {"schema": ["is invalid"]}),
+    (BODY | {"schema": ["x"]}, {"schema": ["is invalid"]}),
+    (BODY | {"available_instruments": []}, {"available_instruments": ["can't be blank"]}),
+    (
+        BODY | {"available_instruments": [{"type": "card"}]},
+        {"available_instruments.0.type": ["is not included in the list"]},
+    ),
+    (BODY | {"config": {"shop_id": "a\n"}}, {"config.shop_id": ["is invalid"]}),
+    (
+        BODY | {"config": CONFIG | {"supported_currencies": ["EUR", "XXX", "EEK", "QQQ"]}},
+        {
+            "config.supported_currencies.1": ["is not included in the list"],
+            "config.supported_currencies.3": ["is not included in the list"],
+        },
+    ),
+    (
+        BODY | {"config": CONFIG | {"supported_countries": ["FR", "ZZ"]}},
+        {"config.supported_countries.1": ["is not included in the list"]},
+    ),
+    (BODY | {"config": CONFIG | {"api_key": "x"}}, {"config.api_key": ["must not be published"]}),
+    (
+        BODY | {"config": CONFIG | {"Nested": {"PASSWORD": "x", "list": [{"private-key": 1}]}}},
+        {
+            "config.Nested.PASSWORD": ["must not be published"],
+            "config.Nested.list.0.private-key": ["must not be published"],
+        },
+    ),
+    (
+        BODY | {"config": CONFIG | {"webhookSecret": 1, "accessToken": 2, "apiKey": 3}},
+        {
+            "config.webhookSecret": ["must not be published"],
+            "config.accessToken": ["must not be published"],
+            "config.apiKey": ["must not be published"],
+        },
+    ),
+    (
+        BODY | {"available_instruments": [{"type": "wallet_pay", "constraints": {"client_secret": "x"}}]},
+        {"available_instruments.0.constraints.client_secret": ["must not be published"]},
+    ),
+    (BODY | {"config": CONFIG | {"x": "y" * 16_384}}, {"config": ["is too large (maximum is 16 KB)"]}),
+    (BODY | {"config": CONFIG | {"x": "é" * 9_000}}, {"config": ["is too large (maximum is 16 KB)"]}),
+    (BODY | {"config": CONFIG | {"x": "y" * 1_000_000}}, {"config": ["is too large (maximum is 16 KB)"]}),
+    (BODY | {"config": CONFIG | {"a": [[[[[[[[1]]]]]]]]}}, {"config": ["is nested deeper than 8"]}),
+    (BODY | {"config": CONFIG | {"x": 2**63}}, {"config.x": ["is invalid"]}),
+    (BODY | {"config": CONFIG | {"x": "a\x00"}}, {"config.x": ["is invalid"]}),
+    (BODY | {"config": CONFIG | {"x": "a\ud800"}}, {"config.x": ["is invalid"]}),
+    (BODY | {"enabled": "perhaps"}, {"enabled": ["is invalid"]}),
+]
+
+
+def test_what_must_not_be_published_is_refused_by_its_field(api: ApiClient, no_network: None) -> None:
+    before = everything_stored()
+
+    with Each() as each:
+        for body, expected in REFUSED:
+            with each(expected):
+                assert errors_of(api.post(LIST, {"payment_handler": body})) == expected
+                assert everything_stored() == before
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"0.1000000000000000055511151231257827", b"9" * 40])
+def test_numbers_that_would_not_come_back_are_refused(api: ApiClient, number: bytes) -> None:
+    body = b'{"payment_handler": {"handler_id": "a", "version": "2026-04-08", "config": {"shop_id": "1", "x": %s}}}'
+
+    assert errors_of(api.post(LIST, body % number)) == {"config.x": ["is invalid"]}
+
+
+def test_harmless_unknown_members_are_kept_as_they_are(api: ApiClient, no_network: None) -> None:
+    odd = {"__proto__": {"a": 1}, "$ref": "https://a.example/x.json", "$id": "x", "rate": 1.5, "none": None, "": [True]}
+
+    handler = made(api, config=CONFIG | odd)
+
+    assert handler["config"] == CONFIG | odd
+    assert api.get(f"payment_handlers/{handler['id']}.json").json()["payment_handler"] == handler
+
+
+VALID = st.fixed_dictionaries(
+    {
+        "id": st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=128),
+        "version": st.just(VERSION),
+        "config": st.fixed_dictionaries(
+            {"shop_id": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")},
+            optional={
+                "merchant_id": st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"),
+                "merchant_name": st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=100),
+                "environment": st.sampled_from(["sandbox", "production"]),
+                "supported_currencies": st.lists(st.sampled_from(["EUR", "USD", "JPY"]), min_size=1, unique=True),
+                "supported_countries": st.lists(st.sampled_from(["FR", "US", "SE"]), min_size=1, unique=True),
+                "more": st.one_of(st.integers(-(2**63), 2**63 - 1), st.booleans(), st.none()),
+            },
+        ),
+    },
+    optional={"available_instruments": st.just([{"type": "wallet_pay"}])},
+)
+# By field, what breaks it.
+BROKEN: dict[str, tuple[Any, ...]] = {
+    "id": ("", None, 5, [], "x" * 129),
+    "version": ("", None, 20260408, "2026-4-8", "2026-04-08 ", "1999-01-01"),
+    "config": (None, [], "x", 1),
+    "available_instruments": ([], {}, "wallet_pay", [{"type": "card"}], [5]),
+    "config.shop_id": ("", None, 5, "-a", "a b", "a\n", "ä", "x" * 65),
+    "config.merchant_id": ("", None, {}, "/"),
+    "config.merchant_name": ("", None, True, "x" * 101),
+    "config.environment": ("", None, "Production", "live"),
+    "config.supported_currencies": ([], None, "EUR", ["EUR", "EUR"], ["eur"], ["ZZZ"], [978]),
+    "config.supported_countries": ([], None, {"FR": 1}, ["FR", "FR"], ["FRA"], ["QQ"], [None]),
+}
+
+
+@settings(max_examples=60)
+@given(entry=VALID, place=st.sampled_from([(field, bad) for field, values in BROKEN.items() for bad in values]))
+def test_every_valid_entry_is_taken_and_one_broken_field_is_named(
+    entry: dict[str, Any], place: tuple[str, Any]
+) -> None:
+    field, bad = place
+    *outer, name = field.split(".")
+    broken = copy(entry)
+    (broken[outer[0]] if outer else broken)[name] = bad
+
+    assert entries.refusals(entry) == {}
+    assert {found[: len(field)] for found in entries.refusals(broken)} == {field}
+
+
+# --- tokens ---
+
+
+def test_a_token_in_a_body_is_nowhere_afterwards(
+    api: ApiClient, shop: Shop, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
+) -> None:
+    token = "tok_5up3r_5ecret"
+    credential = {"type": "wallet_token", "token": token}
+    instrument = {"id": "pi", "handler_id": "wallet_pay", "type": "wallet_pay", "credential": credential}
+    caplog.set_level(logging.DEBUG)
+
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(audience)
+    request.addfinalizer(lambda: remove_audience(audience))
+    kept = CONFIG | {"credential": credential, "list": [{"credential": credential}]}
+    body = {
+        "payment_handler": BODY
+        | {"config": kept, "payment": {"instruments": [instrument]}, "credential": credential}
+        | {"available_instruments": [{"type": "wallet_pay", "constraints": {"credential": credential}}]}
+    }
+    answers = [api.post(LIST, body, idempotency_key="once"), api.post(LIST, body, idempotency_key="once")]
+    handler = answers[0].json()["payment_handler"]
+    answers.append(change(api, handler, config=kept | {"note": "changed"}))
+    answers.append(change(api, handler, config=kept | {"api_key": token}))
+
+    assert [answer.status_code for answer in answers] == [201, 201, 200, 422]
+    assert handler["config"] == CONFIG | {
+        "credential": {"type": "wallet_token"},
+        "list": [{"credential": {"type": "wallet_token"}}],
+    }
+    shown = str([answer.content for answer in answers])
+    stored = str(everything_stored())
+    assert "942252" in shown
+    assert "942252" in stored
+    for place in (shown, stored, caplog.text):
+        assert token not in place
+
+
+# --- ids, and what is on ---
+
+
+def test_a_handlers_id_is_one_shops_once(api: ApiClient, foreign_api: ApiClient) -> None:
+    made(api)
+    made(foreign_api, config={"shop_id": "stranger"})
+
+    assert errors_of(create(api, enabled=False)) == {"handler_id": ["has already been taken"]}
+
+
+def test_one_handler_of_an_environment_is_on(api: ApiClient) -> None:
+    made(api)
+    sandbox = made(api, handler_id="test", config=CONFIG | {"environment": "sandbox"})
+    second = made(api, handler_id="second", enabled=False)
+
+    on = {"enabled": ["is on for another handler of this environment"]}
+    assert errors_of(change(api, second, enabled=True)) == on
+    assert errors_of(change(api, sandbox, config=CONFIG)) == on
+    assert errors_of(create(api, handler_id="third", config=CONFIG | {"environment": "production"})) == on
+
+
+def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, foreign_api: ApiClient, in_shop: Shop) -> None:
+    taken = {"config.shop_id": ["has already been taken"]}
+    handler = made(api)
+    made(api, handler_id="test", config=CONFIG | {"environment": "sandbox"}, enabled=False)
+    stranger = made(foreign_api, config={"shop_id": "theirs"})
+
+    assert errors_of(create(foreign_api, handler_id="b", config=CONFIG | {"environment": "sandbox"})) == taken
+    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken
+    change(api, handler, config={"shop_id": "moved"})
+    assert errors_of(change(foreign_api, stranger, config=CONFIG)) == taken  # the sandbox still has it
+    with every_shop():
+        sandbox = PaymentHandlerConfig.objects.get(handler_id="test")
+    assert api.delete(f"payment_handlers/{sandbox.pk}.json").status_code == 200
+    assert change(foreign_api, stranger, config=CONFIG).status_code == 200
+    with every_shop():
+        assert sorted(WalletShop.objects.values_list("known_as", flat=True)) == ["942252", "moved"]
+
+
+def test_the_database_itself_refuses_a_configuration_that_is_no_object(in_shop: Shop) -> None:
+    handler = make_handler()
+
+    with pytest.raises(IntegrityError) as refused, transaction.atomic():
+        PaymentHandlerConfig.objects.filter(pk=handler.pk).update(config=["x"])
+    breach = breach_of(refused.value)
+    assert breach is not None
+    assert (breach.field, breach.message) == ("config", "is invalid")
+
+
+def test_no_face_gets_past_the_check(in_shop: Shop) -> None:
+    handler = make_handler()
+
+    with pytest.raises(entries.EntryRefused):
+        configuring.create_handler(
+            {"handler_id": "b", "handler_version": VERSION, "config": {"shop_id": "1", "secret": "x"}},
+            actor="system",
+            at=handler.created_at,
+        )
+    with pytest.raises(entries.EntryRefused):
+        configuring.change_handler(handler, {"config": {}}, actor="system", at=handler.created_at)
+
+
+# --- who may ---
+
+
+def test_reading_and_writing_have_scopes_of_their_own(client_with: ClientWith, api: ApiClient) -> None:
+    handler = made(api)
+    reader = client_with("read_payment_handlers")
+    others = client_with("write_orders", "write_content")
+    path = f"payment_handlers/{handler['id']}"
+
+    assert [reader.get(f"{path}{end}").status_code for end in (".json", "/checkout_response.json")] == [200, 200]
+    assert [reader.delete(f"{path}.json").status_code, change(reader, handler, enabled=False).status_code] == [403, 403]
+    assert [others.get(LIST).status_code, others.get(f"{path}/checkout_response.json").status_code] == [403, 403]
+
+
+def test_another_shops_handler_does_not_exist(api: ApiClient, foreign_api: ApiClient) -> None:
+    handler = made(api)
+    path = f"payment_handlers/{handler['id']}"
+
+    answers = [
+        foreign_api.get(f"{path}.json"),
+        foreign_api.get(f"{path}/checkout_response.json"),
+        change(foreign_api, handler, enabled=False),
+        foreign_api.delete(f"{path}.json"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert api.get(f"{path}.json").json()["payment_handler"] == handler

@@ -1,0 +1,199 @@
+"""What a shop's domain tells about its checkout, and what a checkout answers.
+
+Rule: spec part B, Payment handler schema.
+"""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from jsonschema import Draft202012Validator
+
+from apps.ground.tenancy import shop_scope
+from apps.payments import demo
+from apps.payments.domain import publishing, schemas
+from apps.payments.models import PaymentHandlerConfig
+from apps.shops.models import Shop
+from tests.conftest import ApiClient, Response
+from tests.payments.factories import VERSION, make_handler
+
+NAME = "dev.platform.wallet_pay"
+
+
+def profile_of(host: str, **headers: str) -> Response:
+    return Client(headers={"Host": host}).get("/.well-known/ucp", headers=headers)
+
+
+def registry(answer: Response) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.content
+    return answer.json()["ucp"]["payment_handlers"]
+
+
+def response_of(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> dict[str, Any]:
+    return registry(api.get(f"payment_handlers/{handler.pk}/checkout_response.json", **query))
+
+
+def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
+    make_handler(available_instruments=[{"type": "wallet_pay"}])
+    make_handler(handler_id="off", enabled=False)
+    make_handler(handler_id="test", config={"shop_id": "942252", "environment": "sandbox"})
+
+    answer = profile_of("acme.example")
+
+    assert answer["Content-Type"] == "application/json"
+    assert answer["Cache-Control"] == "public, max-age=60"
+    assert not answer.has_header("Vary")
+    assert not answer.cookies
+    schema = publishing.schema_url(VERSION)
+    common = {"version": VERSION, "spec": schema.replace("schema.json", "spec.md"), "schema": schema}
+    assert answer.json() == {
+        "ucp": {
+            "version": "2026-04-08",
+            "services": {},
+            "payment_handlers": {
+                NAME: [
+                    {"id": "wallet_pay", **common, "available_instruments": [{"type": "wallet_pay"}],
+                     "config": {"shop_id": "942252"}},
+                    {"id": "test", **common, "config": {"shop_id": "942252", "environment": "sandbox"}},
+                ]
+            },
+        }
+    }  # fmt: skip
+
+
+def test_a_profile_changes_its_tag_with_what_it_says(in_shop: Shop, api: ApiClient) -> None:
+    handler = make_handler()
+    before = profile_of("acme.example")
+
+    unchanged = profile_of("acme.example", **{"If-None-Match": before["ETag"]})
+    api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"config": {"shop_id": "942253"}}})
+    changed = profile_of("acme.example", **{"If-None-Match": before["ETag"]})
+
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert unchanged["Cache-Control"] == "public, max-age=60"
+    assert changed.status_code == 200
+    assert registry(changed)[NAME][0]["config"] == {"shop_id": "942253"}
+
+
+def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_shop: Shop) -> None:
+    for owner, known_as in ((shop, "acme-1"), (other_shop, "stranger-1")):
+        with shop_scope(owner):
+            make_handler(config={"shop_id": known_as})
+
+    for host, known_as in (
+        ("acme.example", "acme-1"),
+        ("ACME.Example", "acme-1"),
+        ("acme.example:8443", "acme-1"),
+        ("stranger.example", "stranger-1"),
+    ):
+        assert registry(profile_of(host))[NAME][0]["config"]["shop_id"] == known_as
+    # Hosts of the installation are no shop; strange ones are refused before anybody looks for one.
+    for host, status in (("testserver", 404), ("127.0.0.1", 404), ("nobody.example", 400), ("10.1.2.3", 400)):
+        answer = profile_of(host)
+        assert answer.status_code == status
+        assert b"acme-1" not in answer.content
+        assert b"stranger-1" not in answer.content
+    assert profile_of("testserver").json() == {"errors": "Not Found"}
+
+
+def test_the_profile_is_not_led_elsewhere_and_only_read(in_shop: Shop) -> None:
+    client = Client(headers={"Host": "acme.example"})
+
+    assert client.head("/.well-known/ucp").status_code == 200
+    assert client.post("/.well-known/ucp").status_code == 405
+    assert client.get("/.well-known/ucp/").status_code == 404
+    assert profile_of("acme.example").json()["ucp"]["payment_handlers"] == {}
+
+
+def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, in_shop: Shop) -> None:
+    kept = {"shop_id": "942252", "loyalty": {"points": True}, "currency": "what", "token_binding": 5}
+    handler = make_handler(config=kept)
+
+    (entry,) = response_of(api, handler, currency="EUR", country="FR", checkout_id="c-1")[NAME]
+    (bare,) = response_of(api, handler)[NAME]
+
+    published = {"shop_id": "942252", "loyalty": {"points": True}, "environment": "production"}
+    assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
+    assert bare["config"] == published
+    assert [schemas.findings(VERSION, schemas.RESPONSE, each) for each in (entry, bare)] == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ({}, True),
+        ({"currency": "EUR", "country": "FR"}, True),
+        ({"currency": "JPY", "country": "FR"}, False),
+        ({"currency": "EUR", "country": "SE"}, False),
+        ({"instruments": "wallet_pay"}, True),
+        ({"instruments": "card,wallet_pay"}, True),
+        ({"instruments": "card"}, False),
+        ({"instruments": ""}, False),
+    ],
+)
+def test_a_handler_that_does_not_fit_the_checkout_is_left_out(
+    api: ApiClient, in_shop: Shop, query: dict[str, str], fits: bool
+) -> None:
+    config = {"shop_id": "1", "supported_currencies": ["EUR"], "supported_countries": ["FR", "DE"]}
+    handler = make_handler(config=config)
+
+    assert (NAME in response_of(api, handler, **query)) is fits
+
+
+def test_a_handler_that_is_off_is_in_no_checkout(api: ApiClient, in_shop: Shop) -> None:
+    handler = make_handler(enabled=False)
+
+    assert response_of(api, handler) == {}
+
+
+def test_instruments_are_those_that_both_sides_know(api: ApiClient, in_shop: Shop) -> None:
+    limited = [{"type": "wallet_pay", "constraints": {"maximum": 500}}]
+    handler = make_handler(available_instruments=limited)
+
+    (asked,) = response_of(api, handler, instruments="card,wallet_pay")[NAME]
+
+    assert asked["available_instruments"] == limited
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"currency": "eur"}, "is not included in the list"),
+        ({"currency": "XXX"}, "is not included in the list"),
+        ({"country": "ZZ"}, "is not included in the list"),
+        ({"checkout_id": ""}, "is invalid"),
+        ({"checkout_id": "x" * 256}, "is invalid"),
+        ({"checkout_id": "a\nb"}, "is invalid"),
+    ],
+)
+def test_a_parameter_that_is_none_is_400(api: ApiClient, in_shop: Shop, query: dict[str, str], message: str) -> None:
+    answer = api.get(f"payment_handlers/{make_handler().pk}/checkout_response.json", **query)
+
+    assert (answer.status_code, answer.json()) == (400, {"errors": dict.fromkeys(query, message)})
+
+
+def test_what_the_demo_store_publishes_is_valid_without_a_network(
+    shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Any
+) -> None:
+    with shop_scope(shop):
+        demo.make(shop, timezone.now())
+        first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
+    published = registry(profile_of("acme.example"))[NAME]
+    checkout = response_of(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
+    served = {
+        path: Client().get(f"/schemas/{path}").content for path in publishing.documents() if path.endswith(".json")
+    }
+
+    request.getfixturevalue("no_network")
+    registry_of_served = schemas.registry_of(served)
+    for definition, entries in ((schemas.BUSINESS, published), (schemas.RESPONSE, checkout)):
+        validator = Draft202012Validator(
+            {"$ref": f"{publishing.schema_url(VERSION)}#/$defs/{definition}"},
+            registry=registry_of_served,
+            format_checker=schemas.FORMATS,
+        )
+        assert len(entries) == 1
+        assert list(validator.iter_errors(entries[0])) == []
+        assert not validator.is_valid({**entries[0], "config": {}})
+    assert published[0]["schema"] == f"{settings.SCHEMAS_URL}/wallet-pay/2026-04-08/schema.json"

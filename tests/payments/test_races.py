@@ -1,0 +1,131 @@
+"""Races on PostgreSQL, with real threads and real commits."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.payments.domain import configuring
+from apps.payments.models import PaymentHandlerConfig, WalletShop
+from apps.shops.models import Shop
+from tests import factories
+from tests.payments.factories import VERSION
+from tests.races import at_once, unguarded, without
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+ROUNDS = 8
+Work = Callable[[], Any]
+
+
+def making(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled: bool = False) -> Work:
+    attrs = {
+        "handler_id": handler_id,
+        "handler_version": VERSION,
+        "config": {"shop_id": known_as},
+        "enabled": enabled,
+    }
+
+    def make() -> None:
+        with shop_scope(shop):
+            configuring.create_handler(attrs, actor="system", at=timezone.now())
+
+    return make
+
+
+def shops() -> tuple[Shop, Shop]:
+    return factories.make_shop(), factories.make_shop(domain="stranger.example", name="Stranger")
+
+
+def users_of(known_as: str) -> int:
+    """How many shops have a handler with this id of the wallet."""
+    with every_shop():
+        handlers = list(PaymentHandlerConfig.objects.all())
+    return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})
+
+
+@pytest.mark.race(control="test_without_the_unique_key_two_shops_have_one_id")
+def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
+    one, two = shops()
+
+    for number in range(ROUNDS):
+        results = at_once(one, making(one, f"w{number}", f"h{number}"), making(two, f"w{number}", f"h{number}"))
+
+        assert sorted(type(result).__name__ for result in results) == ["NoneType", "WalletShopTaken"]
+        assert users_of(f"w{number}") == 1
+
+
+def test_without_the_unique_key_two_shops_have_one_id() -> None:
+    """The control: each finds the id among its own."""
+    one, two = shops()
+
+    with without(WalletShop, "known_as"):
+        assert at_once(one, making(one, "w"), making(two, "w")) == [None, None]
+
+    assert users_of("w") == 2
+
+
+@pytest.mark.race(control="test_without_the_unique_key_two_handlers_are_on")
+def test_of_two_handlers_switched_on_at_once_one_is() -> None:
+    one, _ = shops()
+
+    for _ in range(ROUNDS):
+        works = [making(one, "w", f"h{number}", enabled=True) for number in range(2)]
+        results = at_once(one, *works, refusals=(DomainError, IntegrityError))
+
+        assert sorted(type(result).__name__ for result in results) == ["IntegrityError", "NoneType"]
+        with shop_scope(one):
+            assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 1
+            for handler in PaymentHandlerConfig.objects.all():
+                configuring.delete_handler(handler, actor="system", at=timezone.now())
+            assert not WalletShop.objects.exists()
+
+
+def test_without_the_unique_key_two_handlers_are_on() -> None:
+    """The control: nothing else keeps them apart."""
+    one, _ = shops()
+
+    with without(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
+        at_once(one, *(making(one, "w", f"h{number}", enabled=True) for number in range(2)))
+        with shop_scope(one):
+            assert PaymentHandlerConfig.objects.filter(enabled=True).count() == 2
+
+
+def deleting(shop: Shop, handler_id: str) -> Work:
+    with shop_scope(shop):
+        handler = PaymentHandlerConfig.objects.get(handler_id=handler_id)
+    return partial(configuring.delete_handler, handler, actor="system", at=timezone.now())
+
+
+def kept(shop: Shop) -> bool:
+    """Whether the shop still has the id."""
+    with shop_scope(shop):
+        return WalletShop.objects.filter(known_as="w").exists()
+
+
+@pytest.mark.race(control="test_without_the_lock_an_id_in_use_is_released")
+def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> None:
+    one, _ = shops()
+    making(one, "w", "h0")()
+
+    for number in range(ROUNDS):
+        works = deleting(one, f"h{number}"), making(one, "w", f"h{number + 1}")
+
+        assert at_once(one, *works) == [None, None]
+        assert kept(one)
+
+
+def test_without_the_lock_an_id_in_use_is_released() -> None:
+    """The control: who deletes does not see the handler that is being made."""
+    one, _ = shops()
+    making(one, "w", "old")()
+
+    unguarded(one, making(one, "w", "new"), deleting(one, "old"), locks={"payments_walletshop"})
+
+    assert users_of("w") == 1
+    assert not kept(one)

@@ -1,0 +1,220 @@
+"""Accepting tokens of the wallet: once, in time, and where they are bound to.
+
+Rule: spec part B, Payment handler schema.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.payments.domain import redeeming
+from apps.payments.models import PaymentHandlerConfig, TokenRedemption
+from apps.shops.models import Shop
+from tests import factories
+from tests.api.conftest import everything_stored
+from tests.conftest import ApiClient, ClientWith, Response
+from tests.each import Each
+from tests.payments.factories import make_handler
+from tests.races import at_once, without
+
+TOKEN = "tok_5up3r_5ecret"
+CREDENTIAL: dict[str, Any] = {"type": "wallet_token", "token": TOKEN}
+INSTRUMENT = {
+    "id": "pi-1",
+    "handler_id": "wallet_pay",
+    "type": "wallet_pay",
+    "display": {"email": "anna@example.com"},
+    "credential": CREDENTIAL,
+}
+
+
+def given(checkout_id: str = "c-1", **credential: Any) -> dict[str, Any]:
+    return {"checkout_id": checkout_id, "payment_instrument": INSTRUMENT | {"credential": CREDENTIAL | credential}}
+
+
+def redeem(api: ApiClient, handler: PaymentHandlerConfig, body: Any, **headers: str) -> Response:
+    return api.post(f"payment_handlers/{handler.pk}/redemptions.json", {"redemption": body}, **headers)
+
+
+def moment(**ago: int) -> str:
+    return (timezone.now() - timedelta(**ago)).isoformat(timespec="seconds")
+
+
+@pytest.fixture
+def handler(shop: Shop) -> PaymentHandlerConfig:
+    with shop_scope(shop):
+        return make_handler()
+
+
+def test_a_token_is_accepted_and_none_of_it_is_anywhere(
+    api: ApiClient,
+    shop: Shop,
+    handler: PaymentHandlerConfig,
+    caplog: pytest.LogCaptureFixture,
+    request: pytest.FixtureRequest,
+) -> None:
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(audience)
+    request.addfinalizer(lambda: remove_audience(audience))
+    caplog.set_level(logging.DEBUG)
+    body = given(binding={"checkout_id": "c-1", "shop_id": "942252"}, expiry=moment(minutes=-30))
+
+    answers = [redeem(api, handler, body, idempotency_key="once") for _ in range(2)]
+    answers += [redeem(api, handler, body), redeem(api, handler, given(token=[TOKEN]))]
+
+    assert [answer.status_code for answer in answers] == [201, 201, 422, 422]
+    shown = answers[0].json()["redemption"]
+    assert shown | {"id": 0, "created_at": ""} == {
+        "id": 0,
+        "handler_id": "wallet_pay",
+        "checkout_id": "c-1",
+        "instrument_id": "pi-1",
+        "created_at": "",
+    }
+    with shop_scope(shop):
+        event = Event.objects.get(topic="payment_handlers/redeem")
+    assert (event.subject_id, event.actor) == (handler.pk, f"app:{api.installation.app_id}")
+    stored = str(everything_stored())
+    assert "pi-1" in stored
+    for place in (stored, caplog.text, str([answer.content for answer in answers])):
+        assert TOKEN not in place
+        assert "anna@example.com" not in place
+
+
+def test_a_token_is_accepted_once_in_whatever_shop(
+    api: ApiClient, foreign_api: ApiClient, handler: PaymentHandlerConfig, other_shop: Shop
+) -> None:
+    with shop_scope(other_shop):
+        theirs = make_handler(config={"shop_id": "theirs"})
+
+    answers = [redeem(api, handler, given()), redeem(api, handler, given("c-2")), redeem(foreign_api, theirs, given())]
+    api.delete(f"payment_handlers/{handler.pk}.json")
+    with shop_scope(handler.shop):
+        again = redeem(api, make_handler(), given())
+
+    taken = {"errors": {"payment_instrument.credential.token": ["has already been taken"]}}
+    assert answers[0].status_code == 201
+    assert [(answer.status_code, answer.json()) for answer in (*answers[1:], again)] == [(422, taken)] * 3
+
+
+REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
+    ({}, {"checkout_id": ["can't be blank"], "payment_instrument": ["can't be blank"]}),
+    (given("x" * 256), {"checkout_id": ["is too long (maximum is 255 characters)"]}),
+    (
+        {"checkout_id": 5, "payment_instrument": "s"},
+        {"checkout_id": ["is invalid"], "payment_instrument": ["is invalid"]},
+    ),
+    (
+        {"checkout_id": "c-1", "payment_instrument": {}},
+        {f"payment_instrument.{name}": ["can't be blank"] for name in ("id", "handler_id", "type", "credential")},
+    ),
+    (
+        {"checkout_id": "c-1", "payment_instrument": INSTRUMENT | {"id": "x" * 256}},
+        {"payment_instrument.id": ["is too long (maximum is 255 characters)"]},
+    ),
+    (
+        {"checkout_id": "c-1", "payment_instrument": INSTRUMENT | {"handler_id": "other"}},
+        {"payment_instrument.handler_id": ["is not included in the list"]},
+    ),
+    (
+        {"checkout_id": "c-1", "payment_instrument": INSTRUMENT | {"display": {"a": [[[[[[[[[1]]]]]]]]]}}},
+        {"payment_instrument.display": ["is nested deeper than 8"]},
+    ),
+    (given(token=""), {"payment_instrument.credential.token": ["can't be blank"]}),
+    (given(token="a\x00"), {"payment_instrument.credential.token": ["is invalid"]}),
+    (given(type="card"), {"payment_instrument.credential.type": ["is not included in the list"]}),
+    (given(expiry="soon"), {"payment_instrument.credential.expiry": ["is invalid"]}),
+    (given(expiry=moment(minutes=1)), {"payment_instrument.credential.expiry": ["has expired"]}),
+    (given(expiry="2001-02-03t04:05:06z"), {"payment_instrument.credential.expiry": ["has expired"]}),
+    (
+        given(binding={"checkout_id": "c-2"}),
+        {"payment_instrument.credential.binding.checkout_id": ["is bound to another one"]},
+    ),
+    (
+        given(binding={"checkout_id": "c-1", "shop_id": "theirs"}),
+        {"payment_instrument.credential.binding.shop_id": ["is bound to another one"]},
+    ),
+    (given(binding="c-1"), {"payment_instrument.credential.binding": ["is invalid"]}),
+]
+
+
+def test_what_is_not_meant_for_this_checkout_is_refused_and_can_still_be_used(
+    api: ApiClient, handler: PaymentHandlerConfig
+) -> None:
+    before = everything_stored()
+
+    with Each() as each:
+        for body, expected in REFUSED:
+            with each(expected):
+                answer = redeem(api, handler, body)
+                assert (answer.status_code, answer.json()) == (422, {"errors": expected})
+                assert everything_stored() == before
+    assert redeem(api, handler, given()).status_code == 201
+
+
+def test_a_handler_that_is_off_accepts_nothing(api: ApiClient, handler: PaymentHandlerConfig) -> None:
+    api.put(f"payment_handlers/{handler.pk}.json", {"payment_handler": {"enabled": False}})
+
+    answer = redeem(api, handler, given())
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": {"base": ["is off"]}})
+
+
+def test_accepting_asks_for_the_writing_scope_and_the_shops_own_handler(
+    client_with: ClientWith, foreign_api: ApiClient, handler: PaymentHandlerConfig
+) -> None:
+    assert redeem(client_with("read_payment_handlers"), handler, given()).status_code == 403
+    assert redeem(foreign_api, handler, given()).status_code == 404
+
+
+# --- the same token at once ---
+
+
+def a_shop_with_a_handler() -> tuple[Shop, PaymentHandlerConfig]:
+    shop = factories.make_shop()
+    with shop_scope(shop):
+        return shop, make_handler()
+
+
+def accepting(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], Any]:
+    return lambda: redeeming.redeem(handler, given(checkout_id, token=token), actor="app:1", at=timezone.now()).pk
+
+
+def redemptions() -> int:
+    with every_shop():
+        return TokenRedemption.objects.count()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_unique_key_a_token_is_accepted_twice")
+def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
+    shop, handler = a_shop_with_a_handler()
+
+    for number in range(5):
+        works = [accepting(handler, f"t{number}", f"c-{place}") for place in range(2)]
+        results = at_once(shop, *works, refusals=IntegrityError)
+
+        assert [type(result) for result in results].count(IntegrityError) == 1
+        assert redemptions() == number + 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_unique_key_a_token_is_accepted_twice() -> None:
+    """The control: nothing else tells that the token is used."""
+    shop, handler = a_shop_with_a_handler()
+
+    with without(TokenRedemption, "digest"):
+        at_once(shop, accepting(handler, "t"), accepting(handler, "t"))
+        assert redemptions() == 2

@@ -1,0 +1,227 @@
+"""The published schemas: sound, self-contained, and as strict as the specification's examples.
+
+Rule: spec part B, Payment handler schema.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing.exceptions import Unresolvable
+
+from apps.payments.domain import entries, publishing, schemas
+from tests.each import Each
+from tests.payments.factories import VERSION
+
+HANDLER = "dev.platform.wallet_pay"
+BASE = f"{publishing.PLACEHOLDER}/checkout/{VERSION}/payment_handler.json"
+TOKEN = {"type": "wallet_token", "token": "opaque"}
+INSTRUMENT = {"id": "pi_1", "handler_id": "wallet_pay", "type": "wallet_pay", "credential": TOKEN}
+ENTRY = {"id": "wallet_pay", "version": VERSION, "config": {"shop_id": "942252"}}
+RUNNING = {"shop_id": "942252", "environment": "production"}
+RESPONSE = ENTRY | {"config": RUNNING}
+
+
+def schema_documents() -> dict[str, dict[str, Any]]:
+    return {path: json.loads(text) for path, text in publishing.documents().items() if path.endswith(".json")}
+
+
+def parts(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a document."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from parts(inner)
+
+
+def says(definition: str, value: object) -> dict[str, list[str]]:
+    return schemas.findings(VERSION, definition, value)
+
+
+def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
+    registry = schemas.registry_of(publishing.documents())
+
+    with Each() as each:
+        for path, document in schema_documents().items():
+            Draft202012Validator.check_schema(document)
+            assert document["$id"] == f"{publishing.PLACEHOLDER}/{path}"
+            resolver = registry.resolver(document["$id"])
+            for reference in [part["$ref"] for part in parts(document) if "$ref" in part]:
+                with each(path, reference):
+                    assert isinstance(resolver.lookup(reference).contents, dict)
+
+
+def test_a_reference_to_elsewhere_is_not_fetched(no_network: None) -> None:
+    elsewhere = {"$id": f"{publishing.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
+    registry = schemas.registry_of({"x.json": json.dumps(elsewhere).encode()})
+
+    with pytest.raises(Unresolvable):
+        registry.resolver(elsewhere["$id"]).lookup(elsewhere["$ref"])
+
+
+def test_the_definitions_of_the_specification_are_there_by_name() -> None:
+    handler = schema_documents()[publishing.schema_path(VERSION)]
+
+    assert (handler["name"], handler["version"]) == (HANDLER, VERSION)
+    assert {"wallet_token", "wallet_pay", HANDLER} <= handler["$defs"].keys()
+    assert handler["$defs"][HANDLER].keys() == {"payment_instrument", "business_schema", "response_schema"}
+
+
+def test_every_format_that_a_document_names_is_checked() -> None:
+    named = {part["format"] for document in schema_documents().values() for part in parts(document) if "format" in part}
+
+    assert named == {"date-time", "email", "uri"} == set(schemas.FORMATS.checkers)
+
+
+def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:
+    patterns = {part["pattern"] for d in schema_documents().values() for part in parts(d) if "pattern" in part}
+
+    assert patterns
+    for pattern in patterns:
+        assert pattern.startswith("^")
+        assert pattern.endswith("$(?!\\n)")
+        assert "\\d" not in pattern
+
+
+BUSINESS: list[tuple[Any, dict[str, list[str]]]] = [
+    (ENTRY, {}),
+    (ENTRY | {"config": {"shop_id": "942252", "unknown": {"deep": [1, None, 1.5]}}, "other": True}, {}),
+    (ENTRY | {"spec": "https://a.example/s", "available_instruments": [{"type": "wallet_pay"}]}, {}),
+    ({}, {"id": ["can't be blank"], "version": ["can't be blank"], "config": ["can't be blank"]}),
+    (
+        {"id": "", "version": "x", "config": {}},
+        {"id": ["can't be blank"], "version": ["is invalid"], "config.shop_id": ["can't be blank"]},
+    ),
+    (ENTRY | {"config": "s"}, {"config": ["is invalid"]}),
+    (
+        ENTRY | {"config": {"shop_id": "a b", "environment": "x", "supported_currencies": ["eur"]}},
+        {
+            "config.shop_id": ["is invalid"],
+            "config.environment": ["is not included in the list"],
+            "config.supported_currencies.0": ["is invalid"],
+        },
+    ),
+    ("s", {"base": ["is invalid"]}),
+    (ENTRY | {"id": "x" * 129}, {"id": ["is too long (maximum is 128 characters)"]}),
+    (ENTRY | {"id": 5}, {"id": ["is invalid"]}),
+    (ENTRY | {"config": None}, {"config": ["can't be blank"]}),
+    (ENTRY | {"config": {"shop_id": "a\n"}}, {"config.shop_id": ["is invalid"]}),
+    (ENTRY | {"config": {"shop_id": ".a"}}, {"config.shop_id": ["is invalid"]}),
+    (ENTRY | {"config": {"shop_id": "x" * 65}}, {"config.shop_id": ["is too long (maximum is 64 characters)"]}),
+    (ENTRY | {"config": {"shop_id": "a", "merchant_id": "é"}}, {"config.merchant_id": ["is invalid"]}),
+    (ENTRY | {"config": {"shop_id": "a", "merchant_name": ""}}, {"config.merchant_name": ["can't be blank"]}),
+    (
+        ENTRY | {"config": {"shop_id": "a", "merchant_name": "x" * 101}},
+        {"config.merchant_name": ["is too long (maximum is 100 characters)"]},
+    ),
+    (
+        ENTRY | {"config": {"shop_id": "a", "supported_countries": []}},
+        {"config.supported_countries": ["can't be blank"]},
+    ),
+    (
+        ENTRY | {"config": {"shop_id": "a", "supported_countries": ["FR", "FR"]}},
+        {"config.supported_countries": ["is invalid"]},
+    ),
+    (
+        ENTRY | {"config": {"shop_id": "a", "supported_countries": ["FR", "FRA", "F\n"]}},
+        {"config.supported_countries.1": ["is invalid"], "config.supported_countries.2": ["is invalid"]},
+    ),
+    (ENTRY | {"version": "２０２６-04-08"}, {"version": ["is invalid"]}),
+    (ENTRY | {"version": "2026-04-08\n"}, {"version": ["is invalid"]}),
+    (ENTRY | {"spec": "no address"}, {"spec": ["is invalid"]}),
+    (ENTRY | {"spec": "https://a.example/é"}, {"spec": ["is invalid"]}),
+    (ENTRY | {"schema": "http://[::1"}, {"schema": ["is invalid"]}),
+    (ENTRY | {"available_instruments": []}, {"available_instruments": ["can't be blank"]}),
+    (ENTRY | {"available_instruments": [{}]}, {"available_instruments.0.type": ["can't be blank"]}),
+    (
+        ENTRY | {"available_instruments": [{"type": "card"}]},
+        {"available_instruments.0.type": ["is not included in the list"]},
+    ),
+    (
+        ENTRY | {"available_instruments": [{"type": "wallet_pay", "constraints": {}}]},
+        {"available_instruments.0.constraints": ["can't be blank"]},
+    ),
+]
+
+
+def test_entries_of_a_shop_are_what_the_specification_says(no_network: None) -> None:
+    with Each() as each:
+        for entry, expected in BUSINESS:
+            with each(entry):
+                assert says(schemas.BUSINESS, entry) == expected
+
+
+def test_entries_of_a_checkout_name_their_environment() -> None:
+    without = says(schemas.RESPONSE, ENTRY)
+    bound = RUNNING | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
+    wrong = RUNNING | {"currency": "eur", "token_binding": {}}
+
+    assert without == {"config.environment": ["can't be blank"]}
+    assert says(schemas.RESPONSE, RESPONSE) == {}
+    assert says(schemas.RESPONSE, RESPONSE | {"config": bound}) == {}
+    assert says(schemas.RESPONSE, RESPONSE | {"config": wrong}) == {
+        "config.currency": ["is invalid"],
+        "config.token_binding.checkout_id": ["can't be blank"],
+    }
+
+
+INSTRUMENTS: list[tuple[Any, dict[str, list[str]]]] = [
+    (INSTRUMENT, {}),
+    (INSTRUMENT | {"display": {"email": "a@example.com", "description": "Visa"}, "selected": True, "more": 1}, {}),
+    (INSTRUMENT | {"credential": TOKEN | {"expiry": "2026-04-08T10:00:00Z"}}, {}),
+    (INSTRUMENT | {"credential": TOKEN | {"expiry": "2026-04-08t10:00:00.5+02:00"}}, {}),
+    (
+        {},
+        {"id": ["can't be blank"], "handler_id": ["can't be blank"], "type": ["can't be blank"]},
+    ),
+    (INSTRUMENT | {"type": "card"}, {"type": ["is not included in the list"]}),
+    (INSTRUMENT | {"display": {"email": "a"}}, {"display.email": ["is invalid"]}),
+    (INSTRUMENT | {"display": {"email": f"{'a' * 60}@{'b' * 60}.{'c' * 60}.{'d' * 60}.{'e' * 60}.example"}},
+     {"display.email": ["is too long (maximum is 254 characters)"]}),
+    (INSTRUMENT | {"credential": {"type": "wallet_token"}}, {"credential.token": ["can't be blank"]}),
+    (INSTRUMENT | {"credential": TOKEN | {"type": "card"}}, {"credential.type": ["is not included in the list"]}),
+    (INSTRUMENT | {"credential": TOKEN | {"token": ""}}, {"credential.token": ["can't be blank"]}),
+    (
+        INSTRUMENT | {"credential": TOKEN | {"token": "x" * 4097}},
+        {"credential.token": ["is too long (maximum is 4096 characters)"]},
+    ),
+]  # fmt: skip
+
+
+def test_instruments_and_tokens_are_what_the_specification_says() -> None:
+    with Each() as each:
+        for instrument, expected in INSTRUMENTS:
+            with each(instrument):
+                found = says(schemas.INSTRUMENT, instrument)
+                assert found.keys() == expected.keys()
+                assert all(set(messages) <= set(found[field]) for field, messages in expected.items())
+
+
+@pytest.mark.parametrize(
+    "expiry",
+    [
+        "tomorrow",
+        "2026-04-08",
+        "2026-02-30T10:00:00Z",
+        "2026-04-08T10:00:00",
+        "2026-04-08T25:00:00Z",
+        "２０２６-04-08T10:00:00Z",
+    ],
+)
+def test_a_bad_date_is_refused(expiry: str) -> None:
+    assert says("wallet_token", TOKEN | {"expiry": expiry}) == {"expiry": ["is invalid"]}
+
+
+def test_a_finding_never_repeats_the_value() -> None:
+    instrument = INSTRUMENT | {"credential": {"type": "wallet_token", "token": ["tok_live_5ecret"]}}
+
+    assert "tok_live" not in str(says(schemas.INSTRUMENT, instrument))
+
+
+def test_what_one_version_publishes_names_it() -> None:
+    assert publishing.versions() == (VERSION,)
+    assert entries.refusals(ENTRY | {"version": "2026-08-25"}) == {"version": ["is not included in the list"]}
+    assert entries.refusals(ENTRY | {"schema": publishing.schema_url(VERSION)}) == {}
+    assert entries.refusals(ENTRY | {"schema": "https://a.example/schema.json"}) == {"schema": ["is invalid"]}

@@ -1,0 +1,244 @@
+"""What one body brings is written together: statements grow with batches of rows, not with rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.api.versions import LATEST
+from apps.catalog.models import Product, Variant
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.fulfillment.domain import moving, routing
+from apps.fulfillment.models import FulfillmentOrder
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import movements
+from apps.inventory.domain.movements import Move, OutOfStock
+from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
+from apps.metafields.domain.setting import MAX_OF_PARTS
+from apps.metafields.models import Metafield
+from apps.shops.models import Shop
+from tests.conftest import ApiClient, Response
+from tests.inventory.factories import first_location, make_item, make_location, put
+
+VARIANTS = 300
+# Fewer than a fifth of the rows that each request writes.
+MOST = 60
+
+
+def bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None = None) -> Response:
+    """Send a request, which must not take more than ``MOST`` statements."""
+    api.get("shop.json")  # the first call of a token also notes its use
+    with CaptureQueriesContext(connection) as queries:
+        response = api.delete(path) if method == "delete" else getattr(api, method)(path, body)
+    assert response.status_code in {200, 201}, response.content[:300]
+    assert len(queries) <= MOST, "\n".join(query["sql"][:100] for query in queries)
+    return response
+
+
+def fields(count: int, value: str = "text") -> list[dict[str, str]]:
+    kind = "single_line_text_field"
+    return [{"namespace": "many", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
+
+
+def events(shop: Shop, **conditions: Any) -> list[tuple[str, int]]:
+    with shop_scope(shop):
+        rows = Event.objects.filter(**conditions).order_by("id")
+        return list(rows.values_list("topic", "subject_id"))
+
+
+def test_a_product_of_many_variants_is_made_changed_and_deleted_in_few_statements(api: ApiClient, shop: Shop) -> None:
+    variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(VARIANTS)]
+    made = bounded(api, "post", "products.json", {"product": {"title": "Many", "variants": variants}}).json()["product"]
+    path = f"products/{made['id']}.json"
+    with shop_scope(shop):
+        items = list(InventoryItem.objects.order_by("id").values_list("id", flat=True))
+    of_items = events(shop, topic="inventory_items/create")
+    skus = [{"id": each["id"], "sku": f"T{n}"} for n, each in enumerate(made["variants"])]
+
+    changed = bounded(api, "put", path, {"product": {"variants": skus}}).json()["product"]
+    named = [{"id": each["id"], "metafields": fields(1)} for each in made["variants"]]
+    bounded(api, "put", path, {"product": {"variants": named}})
+    bounded(api, "delete", path)
+
+    assert [each["inventory_item_id"] for each in made["variants"]] == items
+    assert of_items == [("inventory_items/create", pk) for pk in items]
+    assert len(events(shop, topic="inventory_levels/connect")) == VARIANTS
+    assert [each["sku"] for each in changed["variants"]] == [f"T{n}" for n in range(VARIANTS)]
+    assert events(shop, topic="inventory_items/update") == [("inventory_items/update", pk) for pk in items]
+    assert events(shop, topic="inventory_items/delete") == [("inventory_items/delete", pk) for pk in items]
+    assert len(events(shop, topic="variant_metafields/create")) == VARIANTS
+    with shop_scope(shop):
+        assert not InventoryItem.objects.exists()
+        assert not Metafield.objects.exists()
+        change = Event.objects.filter(topic="inventory_items/update").order_by("id").values_list("changes", flat=True)
+        assert list(change[:2]) == [{"sku": ["S0", "T0"]}, {"sku": ["S1", "T1"]}]
+
+
+def test_many_metafields_of_one_body_take_few_statements_and_an_event_each(api: ApiClient, shop: Shop) -> None:
+    body = {"title": "Fields", "metafields": fields(125)}
+    made = bounded(api, "post", "products.json", {"product": body}).json()["product"]
+    path = f"products/{made['id']}.json"
+    new = [row | {"key": f"new{n}"} for n, row in enumerate(fields(2))]
+
+    bounded(api, "put", path, {"product": {"metafields": [new[0], *fields(120, "other"), new[1], *fields(125)[120:]]}})
+
+    with shop_scope(shop):
+        values = dict(Metafield.objects.values_list("key", "value"))
+    assert len(values) == 127
+    assert [values["key0"], values["key119"], values["key124"], values["new1"]] == ["other", "other", "text", "text"]
+    happened = [topic for topic, _ in events(shop, topic__startswith="product_metafields/")][125:]
+    create, update = "product_metafields/create", "product_metafields/update"
+    assert happened == [create, *[update] * 120, create]
+
+
+def test_references_of_variants_are_looked_up_together(api: ApiClient, settings: Any) -> None:
+    first = api.post("products.json", {"product": {"title": "First"}}).json()["product"]["id"]
+    row = {
+        "namespace": "a",
+        "key": "b",
+        "type": "product_reference",
+        "value": f"gid://{settings.BRAND}/Product/{first}",
+    }
+    variants = [{"option1": f"{n}", "metafields": [row]} for n in range(100)]
+
+    bounded(api, "post", "products.json", {"product": {"title": "Refers", "variants": variants}})
+
+
+def test_more_metafields_of_variants_than_a_request_can_write_are_refused(api: ApiClient) -> None:
+    variants = [{"option1": f"{n}", "metafields": fields(100)} for n in range(MAX_OF_PARTS // 100 + 1)]
+
+    response = api.post("products.json", {"product": {"title": "", "variants": variants}})
+
+    assert response.status_code == 422
+    assert response.json()["errors"] == {
+        "title": ["can't be blank"],
+        "variants": [f"has too many metafields (maximum is {MAX_OF_PARTS})"],
+    }
+
+
+@pytest.fixture
+def listener() -> Iterator[None]:
+    """Somebody who wants the payloads of everything."""
+
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({LATEST})
+
+    add_audience(audience)
+    yield
+    remove_audience(audience)
+
+
+@pytest.mark.usefixtures("listener")
+def test_payloads_of_many_events_are_rendered_together_each_of_its_own_row(api: ApiClient, shop: Shop) -> None:
+    variants = [{"option1": f"Size {n}", "sku": f"S{n}"} for n in range(100)]
+
+    bounded(api, "post", "products.json", {"product": {"title": "Heard", "variants": variants}})
+
+    with shop_scope(shop):
+        rows = Event.objects.filter(topic="inventory_items/create").order_by("id")
+        heard = [(row.subject_id, row.payload[LATEST]) for row in rows if row.payload]
+    assert [payload["sku"] for _, payload in heard] == [f"S{n}" for n in range(100)]
+    assert all(payload["id"] == pk for pk, payload in heard)
+
+
+def test_an_order_of_many_products_is_taken_cancelled_and_deleted_in_few_statements(api: ApiClient, shop: Shop) -> None:
+    row = {"inventory_management": configured.BRAND, "inventory_policy": "continue", "price": "1.00"}
+    variants = [
+        api.post("products.json", {"product": {"title": f"P{n}", "variants": [row]}}).json()["product"]["variants"][0]
+        for n in range(MOST + 1)
+    ]
+    lines = [{"variant_id": each["id"], "quantity": n + 1} for n, each in enumerate(variants)]
+
+    body = {"line_items": lines, "financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy"}
+    order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
+    with shop_scope(shop):
+        taken = list(Variant.objects.order_by("id").values_list("inventory_quantity", flat=True))
+        sold = list(Product.objects.order_by("id").values_list("units_sold", flat=True))
+    bounded(api, "post", f"orders/{order['id']}/cancel.json", {})
+    bounded(api, "delete", f"orders/{order['id']}.json")
+
+    assert taken == [-n for n in range(1, MOST + 2)]
+    assert sold == list(range(1, MOST + 2))
+    with shop_scope(shop):
+        assert set(Variant.objects.values_list("inventory_quantity", flat=True)) == {0}
+        assert set(Product.objects.values_list("units_sold", flat=True)) == {0}
+        assert StockMovement.objects.count() == 2 * (MOST + 1)
+
+
+def test_units_of_many_products_move_in_few_statements(api: ApiClient, shop: Shop) -> None:
+    row = {"inventory_management": configured.BRAND, "inventory_policy": "continue", "price": "1.00"}
+    variants = [
+        api.post("products.json", {"product": {"title": f"P{n}", "variants": [row]}}).json()["product"]["variants"][0]
+        for n in range(MOST + 1)
+    ]
+    body = {
+        "line_items": [{"variant_id": each["id"], "quantity": 1} for each in variants],
+        "inventory_behaviour": "decrement_obeying_policy",
+    }
+    order = api.post("orders.json", {"order": body}).json()["order"]
+    with shop_scope(shop):
+        [whole] = routing.route(order["id"], at=timezone.now())
+        cellar = make_location(shop, name="Cellar")
+        put(InventoryItem.objects.order_by("id")[0], cellar, 1)
+
+    moved = {"fulfillment_order": {"new_location_id": cellar.pk}}
+    bounded(api, "post", f"fulfillment_orders/{whole.pk}/move.json", moved)
+
+    with shop_scope(shop):
+        levels = InventoryLevel.objects.filter(location=cellar).values_list("available", flat=True)
+        assert sorted(levels) == [*[-1] * MOST, 0]
+    assert len(events(shop, topic="inventory_levels/connect")) == 2 * len(variants)
+
+
+def test_many_fulfillment_orders_are_sent_in_few_statements(api: ApiClient, shop: Shop) -> None:
+    lines = [{"title": f"Line {n}", "price": "1.00", "quantity": 2} for n in range(MOST + 1)]
+    order = api.post("orders.json", {"order": {"line_items": lines}}).json()["order"]
+    with shop_scope(shop):
+        [whole] = routing.route(order["id"], at=timezone.now())
+        yard, at = make_location(shop, name="Yard"), timezone.now()
+        pks = list(whole.lines.order_by("id").values_list("id", flat=True))
+        parts = [moving.move(whole, yard.pk, lines=[{"id": pk}], actor="system", at=at).moved for pk in pks]
+        some = parts[0].lines.get().pk
+    sent: list[dict[str, Any]] = [{"fulfillment_order_id": part.pk} for part in parts]
+    sent[0]["fulfillment_order_line_items"] = [{"id": some, "quantity": 1}]
+
+    made = bounded(api, "post", "fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": sent}})
+
+    assert [line["quantity"] for line in made.json()["fulfillment"]["line_items"]] == [1, *[2] * MOST]
+    with shop_scope(shop):
+        states = FulfillmentOrder.objects.filter(assigned_location=yard).order_by("id").values_list("status", flat=True)
+        assert list(states) == ["in_progress", *["closed"] * MOST]
+
+
+def test_many_transactions_of_an_order_are_written_together_in_their_order(api: ApiClient, shop: Shop) -> None:
+    paid = [{"kind": "sale", "amount": "1.00", "gateway": f"g{n}"} for n in range(MOST)]
+    held = [{"kind": "authorization", "amount": "1.00"}, {"kind": "capture", "amount": "0.60"}]
+    body = {"line_items": [{"title": "Line", "price": "100.00"}], "transactions": [*held, *paid]}
+
+    order = bounded(api, "post", "orders.json", {"order": body}).json()["order"]
+
+    rows = api.get(f"orders/{order['id']}/transactions.json?limit=250").json()["transactions"]
+    assert [(row["kind"], row["gateway"]) for row in rows][2:] == [("sale", f"g{n}") for n in range(MOST)]
+    assert rows[1]["parent_id"] == rows[0]["id"]
+    assert rows[0]["total_unsettled_set"]["shop_money"]["amount"] == "0.40"
+    told = events(shop, topic="order_transactions/create")
+    assert [pk for _, pk in told] == [row["id"] for row in rows]
+
+
+def test_of_many_moves_the_one_that_cannot_be_is_named_and_none_is_made(shop: Shop) -> None:
+    with shop_scope(shop):
+        items = [make_item(shop) for _ in range(3)]
+        here = first_location(shop)
+        for item, units in zip(items, (5, 2, 5), strict=True):
+            put(item, here, units)
+        moves = [Move(item.pk, here.pk, -3) for item in items]
+
+        with pytest.raises(OutOfStock, match="2 of 3 available"), transaction.atomic():
+            movements.apply(moves, reason=StockMovement.Reason.SALE, actor="system", at=timezone.now())
+
+        assert list(InventoryLevel.objects.order_by("item_id").values_list("available", flat=True)) == [5, 2, 5]

@@ -1,0 +1,171 @@
+"""The golden cases of refunds (``golden.md``): read, and their arithmetic checked by exact numbers."""
+
+import ast
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).parent / "golden.md"
+_LINE = re.compile(
+    r"(\d+) ([A-Z]) @ ([\d.]+)(?: off ([\d.]+))?(?: tax ([\d.]+))?(?: duty ([\d.]+))?(?: taxed ([\d.]+))?"
+)
+_POST = re.compile(r"post ([\d.]+)(?: tax ([\d.]+))?")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one refund names: units by the line's letter, shipping, and lines whose duty goes back whole or in part."""
+
+    units: tuple[tuple[str, int], ...]
+    post: Decimal
+    whole: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table.
+
+    Attributes:
+        lines: Per line ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed``.
+        posts: Per shipping line ``price`` and ``tax``.
+        payments: Amount and currency; None for all that is owed.
+        expected: Subtotal, tax and shipping.
+        duties: Duties, and the taxes on them.
+        back: What goes back to each payment.
+    """
+
+    name: str
+    currency: str
+    included: bool
+    lines: tuple[dict[str, Any], ...]
+    posts: tuple[dict[str, Decimal], ...]
+    code: Decimal
+    seen: tuple[str, Decimal] | None
+    payments: tuple[tuple[Decimal | None, str], ...]
+    steps: tuple[Step, ...]
+    expected: tuple[Decimal, Decimal, Decimal]
+    duties: tuple[Decimal, Decimal]
+    back: tuple[Decimal, ...]
+    arithmetic: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def cases() -> list[Case]:
+    """All of the table."""
+    found: list[Case] = []
+    section = ""
+    for text in TABLE.read_text().splitlines():
+        if text.startswith("## "):
+            section = text[3:]
+        cells = [cell.strip() for cell in text.strip("|").split("|")]
+        if text.startswith("|") and cells[0] not in {"case", "---"}:
+            found.append(_case(section, cells))
+    return found
+
+
+def _case(section: str, cells: list[str]) -> Case:
+    name, order, refund, outcome, arithmetic = cells
+    head, *parts = [part.strip() for part in order.split(";")]
+    currency, kind = head.split()
+    lines, posts, code, seen = [], [], Decimal(0), None
+    payments: list[tuple[Decimal | None, str]] = []
+    for part in parts:
+        if line := _LINE.fullmatch(part):
+            quantity, letter, *amounts = line.groups("0")
+            values = dict(zip(("price", "off", "tax", "duty", "taxed"), map(Decimal, amounts), strict=True))
+            lines.append({"letter": letter, "quantity": int(quantity), **values})
+        elif post := _POST.fullmatch(part):
+            posts.append({"price": Decimal(post[1]), "tax": Decimal(post[2] or 0)})
+        elif part.startswith("code "):
+            code = Decimal(part[5:])
+        elif part.startswith("seen "):
+            word, rate = part[5:].split()
+            seen = word, Decimal(rate)
+        elif part == "paid":
+            payments.append((None, currency))
+        elif part != "unpaid":
+            assert part.startswith("paid "), part
+            payments += [_payment(word, currency) for word in re.findall(r"(?:[A-Z]{3} )?[\d.]+", part[5:])]
+    sums, back = (half.strip() for half in outcome.split(";"))
+    subtotal, tax, shipping, *duties = (Decimal(word) for word in sums.split(", "))
+    duty, taxed = duties or (Decimal(0), Decimal(0))
+    return Case(
+        name=f"{section}: {name}",
+        currency=currency,
+        included=kind == "gross",
+        lines=tuple(lines),
+        posts=tuple(posts),
+        code=code,
+        seen=seen,
+        payments=tuple(payments),
+        steps=tuple(_step(words) for words in refund.split(" then ")),
+        expected=(subtotal, tax, shipping),
+        duties=(duty, taxed),
+        back=tuple(Decimal(word) for word in back.removeprefix("back").split()),
+        arithmetic=tuple(arithmetic.split("; ")),
+    )
+
+
+def _payment(words: str, currency: str) -> tuple[Decimal, str]:
+    named, _, amount = words.rpartition(" ")
+    return Decimal(amount), named or currency
+
+
+def _step(words: str) -> Step:
+    units, post = [], Decimal(0)
+    duties: dict[str, list[str]] = {"duty": [], "share": []}
+    for part in words.split(", "):
+        if part.startswith("post "):
+            post = Decimal(part[5:])
+        elif part.startswith(("duty ", "share ")):
+            kind, letter = part.split()
+            duties[kind].append(letter)
+        else:
+            count, letter = part.split()
+            units.append((letter, int(count)))
+    return Step(tuple(units), post, tuple(duties["duty"]), tuple(duties["share"]))
+
+
+def wrong_arithmetic(case: Case) -> list[str]:
+    """The statements of a case that do not hold, and the amounts of its outcome that none of them arrives at."""
+    wrong, reached = [], set[Decimal]()
+    for statement in case.arithmetic:
+        left, sign, right = re.split(r" ([=≈]) ", statement)
+        exact, said = _value(left), Fraction(right)
+        if sign == "≈":
+            scale = 10 ** len(right.partition(".")[2])
+            exact = Fraction(int(exact * scale + Fraction(1, 2)), scale)
+        if exact != said:
+            wrong.append(f"{statement}: it is {float(exact)}")
+        reached.add(Decimal(right))
+    amounts = (*case.expected, *case.duties, *case.back)
+    return wrong + [f"{amount} is not worked out" for amount in amounts if amount and amount not in reached]
+
+
+def _value(text: str) -> Fraction:
+    plain = text.replace("×", "*").replace("−", "-")
+    return _evaluated(ast.parse(_NUMBER.sub(lambda found: repr(found[0]), plain), mode="eval").body)
+
+
+def _evaluated(node: ast.expr) -> Fraction:
+    if isinstance(node, ast.Constant):
+        return Fraction(str(node.value))
+    assert isinstance(node, ast.BinOp)
+    left, right = _evaluated(node.left), _evaluated(node.right)
+    match node.op:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.Div():
+            return left / right
+    raise AssertionError(ast.dump(node))

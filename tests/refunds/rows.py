@@ -1,0 +1,145 @@
+"""Rows of an order that no database knows, and what becomes of them when a refund is made."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from apps.ground.attrs import Given
+from apps.orders.domain import payments, pricing, statuses
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import calculation
+from apps.refunds.domain.calculation import Calculation, DutyWanted
+from tests.refunds.golden import Case, Step
+
+ZERO = Decimal(0)
+
+
+def duty_of(price: Decimal, tax: Decimal = ZERO) -> list[dict[str, Any]]:
+    return [{"shop_money": {"amount": price}, "tax_lines": tax_of(tax)}] if price else []
+
+
+def tax_of(price: Decimal) -> list[dict[str, Any]]:
+    return [{"title": "VAT", "rate": ZERO, "price": price}] if price else []
+
+
+class Books:
+    """An order with its rows."""
+
+    def __init__(
+        self,
+        order: Order,
+        lines: Sequence[LineItem],
+        shipping: Sequence[ShippingLine] = (),
+        *,
+        code: Decimal = ZERO,
+        paid: Sequence[tuple[Decimal | None, str]] = (),
+    ) -> None:
+        self.order, self.lines, self.shipping = order, list(lines), list(shipping)
+        codes = [{"code": "LESS", "amount": code, "type": "fixed_amount"}] if code else []
+        assert pricing.price(order, self.lines, self.shipping, codes=codes) == {}
+        self.known: list[Transaction] = []
+        self.given: dict[int, tuple[Decimal, Decimal]] = {}
+        for amount, currency in paid:
+            self.pay(amount, currency)
+
+    def pay(self, amount: Decimal | None, currency: str) -> None:
+        owed = payments.owed(self.order, self.known, currency)
+        given = owed if amount is None else amount
+        row = Transaction(order=self.order, kind="sale", status="success", amount=given, currency=currency)
+        row.shop_amount = payments._in_shop_currency(self.order, self.known, given, currency)
+        self.known.append(row)
+
+    def calculate(
+        self,
+        units: Sequence[tuple[LineItem, int]] = (),
+        shipping: Decimal = ZERO,
+        duties: Sequence[DutyWanted] = (),
+    ) -> Calculation:
+        return calculation.calculate(
+            self.order, self.lines, self.shipping, self.known, units=units, shipping=shipping, duties=duties
+        )
+
+    def duty(self, line: LineItem, *, share: bool) -> DutyWanted:
+        [duty] = line.duties
+        return DutyWanted(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
+
+    def refund(self, found: Calculation) -> None:
+        """Let it happen as it was worked out."""
+        calculation.take_off([(part.line, part.units) for part in found.lines])
+        calculation.give_shipping(found.shipping)
+        calculation.give_duties(found.duties)
+        for part in found.duties:
+            before = self.given.get(part.duty_id, (ZERO, ZERO))
+            self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax
+        for share in found.shares:
+            share.payment.refunded += share.amount
+            self.known.append(
+                Transaction(
+                    order=self.order,
+                    parent=share.payment,
+                    kind="refund",
+                    status="success",
+                    amount=share.amount,
+                    shop_amount=share.in_order,
+                    currency=share.payment.currency,
+                )
+            )
+        pricing.total_currently(self.order, self.lines, self.shipping)
+        statuses.follow(self.order, self.lines, self.known)
+
+
+def books_of(case: Case) -> Books:
+    currency, rate = case.seen or (case.currency, Decimal(1))
+    order = Order(
+        currency=case.currency,
+        presentment_currency=currency,
+        exchange_rate=rate,
+        taxes_included=case.included,
+        number=1,
+    )
+    lines = [
+        make_line(
+            line["price"],
+            line["quantity"],
+            off=line["off"],
+            tax=line["tax"],
+            title=line["letter"],
+            duty=duty_of(line["duty"], line["taxed"]),
+        )
+        for line in case.lines
+    ]
+    shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=tax_of(row["tax"])) for row in case.posts]
+    return Books(order, lines, shipping, code=case.code, paid=case.payments)
+
+
+def make_line(
+    price: Decimal,
+    quantity: int,
+    *,
+    off: Decimal = ZERO,
+    tax: Decimal = ZERO,
+    title: str = "A",
+    duty: Sequence[Given] = (),
+) -> LineItem:
+    return LineItem(
+        title=title,
+        name=title,
+        price=price,
+        quantity=quantity,
+        current_quantity=quantity,
+        fulfillable_quantity=quantity,
+        total_discount=off,
+        tax_lines=tax_of(tax),
+        duties=list(duty),
+    )
+
+
+def duties_of(books: Books, step: Step) -> list[DutyWanted]:
+    by_letter = {line.title: line for line in books.lines}
+    shares = [books.duty(by_letter[letter], share=True) for letter in step.share]
+    return [*shares, *(books.duty(by_letter[letter], share=False) for letter in step.whole)]
+
+
+def units_of(books: Books, step: Step) -> list[tuple[LineItem, int]]:
+    by_letter = {line.title: line for line in books.lines}
+    return [(by_letter[letter], count) for letter, count in step.units]

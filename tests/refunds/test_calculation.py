@@ -1,0 +1,133 @@
+"""What refunds come to: the golden cases, and splits at random, to the cent."""
+
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apps.ground.money import ZERO, quantum_of
+from apps.orders.models import Order, ShippingLine
+from apps.refunds.domain import calculation
+from tests.machine import soaked
+from tests.refunds.golden import Case, cases, wrong_arithmetic
+from tests.refunds.rows import Books, books_of, duties_of, duty_of, make_line, tax_of, units_of
+
+CASES = cases()
+CURRENCIES = ("JPY", "USD", "KWD")
+
+
+def test_there_are_cases_enough() -> None:
+    assert len(CASES) == len({case.name for case in CASES}) >= 40
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_arithmetic_of_the_table_holds(case: Case) -> None:
+    assert wrong_arithmetic(case) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_golden_case_comes_to_what_was_worked_out_by_hand(case: Case) -> None:
+    books = books_of(case)
+    *before, last = case.steps
+    for step in before:
+        books.refund(books.calculate(units_of(books, step), step.post, duties_of(books, step)))
+
+    found = books.calculate(units_of(books, last), last.post, duties_of(books, last))
+
+    subtotal = sum((part.subtotal for part in found.lines), ZERO)
+    tax = sum((part.tax for part in found.lines), ZERO)
+    shipping = sum((part.amount for part in found.shipping), ZERO)
+    assert (subtotal, tax, shipping) == case.expected
+    duties = sum((part.amount for part in found.duties), ZERO), sum((part.tax for part in found.duties), ZERO)
+    assert duties == case.duties
+    assert tuple(share.amount for share in found.shares) == case.back
+
+
+@st.composite
+def paid_orders(draw: st.DrawFn) -> Books:
+    """An order of a few lines in one currency, seen in another perhaps, paid in parts."""
+    currency, other = draw(st.sampled_from(CURRENCIES)), draw(st.sampled_from(CURRENCIES))
+    step = quantum_of(currency)
+    amounts = st.integers(0, 5000).map(lambda count: count * step)
+    rate = Decimal(1) if other == currency else draw(st.integers(1, 20000).map(lambda count: Decimal(count) / 100))
+    order = Order(
+        currency=currency,
+        presentment_currency=other,
+        exchange_rate=rate,
+        taxes_included=draw(st.booleans()),
+        number=1,
+    )
+    lines = []
+    for _ in range(draw(st.integers(1, 3))):
+        price, quantity = draw(amounts), draw(st.integers(1, 9))
+        off = min(draw(amounts), price * quantity)
+        tax, duty = min(draw(amounts), price * quantity - off), draw(amounts)
+        lines.append(make_line(price, quantity, off=off, tax=tax, duty=duty_of(duty, min(draw(amounts), duty))))
+    code = min(draw(amounts), sum((line.price * line.quantity - line.total_discount for line in lines), ZERO))
+    if order.taxes_included:
+        # Included taxes are at most what is left after all discounts.
+        code = ZERO
+    price = draw(amounts)
+    shipping = [ShippingLine(title="Post", price=price, tax_lines=tax_of(min(draw(amounts), price)))]
+    books = Books(order, lines, shipping, code=code)
+    whole = order.total_price
+    if part := draw(st.integers(0, 3)):
+        first = (whole * part / 3 // step) * step
+        if first:
+            books.pay(first, currency)
+    if order.total_price > sum((row.shop_amount for row in books.known), ZERO):
+        books.pay(None, draw(st.sampled_from([currency, other])))
+    return books
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_units_one_by_one_come_to_the_same_as_all_at_once(data: st.DataObject) -> None:
+    split_at_random(data)
+
+
+@pytest.mark.soak
+@settings(max_examples=soaked(10_000), deadline=None)
+@given(data=st.data())
+def test_ten_thousand_splits_add_up(data: st.DataObject) -> None:
+    split_at_random(data)
+
+
+def split_at_random(data: st.DataObject) -> None:
+    """Refund an order in parts, and compare with all of it at once."""
+    books = data.draw(paid_orders())
+    order = books.order
+    everything = [(line, line.quantity) for line in books.lines]
+    left = calculation.shipping_left(books.shipping)
+    carrying = [line for line in books.lines if line.duties]
+    whole = books.calculate(everything, left, [books.duty(line, share=False) for line in carrying])
+    single = [line for line in books.lines for _ in range(line.quantity)]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(single)), max_size=6)))
+    shuffled = data.draw(st.permutations(single))
+    step = quantum_of(order.currency)
+    worth, tax = ZERO, ZERO
+    for start, end in pairwise([0, *cuts, len(single)]):
+        sent = min(calculation.shipping_left(books.shipping), data.draw(st.integers(0, 9)) * step)
+        if end == len(single):
+            sent = calculation.shipping_left(books.shipping)
+        counts = {id(line): sum(row is line for row in shuffled[start:end]) for line in books.lines}
+        units = [(line, counts[id(line)]) for line in books.lines if counts[id(line)]]
+        found = books.calculate(units, sent, [books.duty(line, share=True) for line in carrying if counts[id(line)]])
+        assert all(part.subtotal >= 0 and part.tax >= 0 and part.cart_discount >= 0 for part in found.lines)
+        assert all(ZERO <= share.amount <= share.left for share in found.shares)
+        books.refund(found)
+        worth += found.worth
+        tax += sum((part.tax for part in found.lines), ZERO)
+        assert order.outstanding == 0
+
+    assert worth == whole.worth == order.total_price
+    assert tax == sum((line.tax for line in books.lines), ZERO)
+    assert [(line.refunded_duty, line.refunded_duty_tax) for line in books.lines] == [
+        (line.duty, line.duty_tax) for line in books.lines
+    ]
+    paid = [row for row in books.known if row.kind == "sale"]
+    assert [row.refunded for row in paid] == [row.amount for row in paid]
+    assert order.total_refunded == order.total_paid
+    assert (order.current_total_price, order.current_total_tax, order.current_total_duties) == (ZERO, ZERO, ZERO)

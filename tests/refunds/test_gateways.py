@@ -1,0 +1,231 @@
+"""Money that gateways move: promised, asked for, answered, compared."""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import F
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order, Transaction
+from apps.refunds.domain import settling
+from apps.refunds.domain.bogus import Bogus
+from apps.refunds.domain.gateways import Answer, GatewayUnreachable, Status, gateway_named
+from apps.refunds.domain.requests import RefundRefused
+from apps.refunds.models import BogusMovement, RefundPayment
+from apps.shops.models import Shop
+from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
+
+
+def state_of(order: Order) -> tuple[str, Any, Any]:
+    with shop_scope(order.shop):
+        found = Order.objects.get(pk=order.pk)
+    return found.financial_status, found.total_refunded, found.outstanding
+
+
+def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
+    order = bogus_order(shop)
+
+    refund = give_back(order, "5.00")
+    promised = movement_of(refund)
+    before = state_of(order)
+    work_off(shop)
+
+    assert (promised.status, promised.amount) == ("pending", Decimal("5.00"))
+    assert before == ("paid", 0, Decimal("-5.00"))
+    done = movement_of(refund)
+    assert (done.status, done.message, done.authorization[:6]) == ("success", "Bogus refund", "bogus-")
+    assert state_of(order) == ("partially_refunded", Decimal("5.00"), 0)
+    with shop_scope(shop):
+        assert Event.objects.filter(topic="orders/updated").latest("pk").message == (
+            "Refund of 5.00 USD through bogus: success"
+        )
+    assert money_agrees()
+
+
+def test_what_is_promised_is_not_promised_twice(shop: Shop) -> None:
+    order = bogus_order(shop)
+    give_back(order, "15.00")
+
+    with pytest.raises(RefundRefused, match=r"transactions\.0\.amount"):
+        give_back(order, "5.01")
+
+
+@pytest.mark.parametrize(("behaviour", "status"), [("bogus:fail", "failure"), ("bogus:error", "error")])
+def test_a_refusal_frees_the_money_for_another_refund(shop: Shop, behaviour: str, status: str) -> None:
+    order = bogus_order(shop, behaviour=behaviour)
+
+    refund = give_back(order, "20.00")
+    work_off(shop)
+
+    assert movement_of(refund).status == status
+    assert state_of(order)[:2] == ("paid", 0)
+    assert money_agrees()
+    give_back(order, "20.00")
+
+
+@pytest.mark.parametrize("behaviour", ["bogus:twice", "bogus:slow"])
+def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> None:
+    order = bogus_order(shop, behaviour=behaviour)
+
+    refund = give_back(order, "20.00")
+    work_off(shop)
+    with shop_scope(shop):
+        late = settling.conclude(str(RefundPayment.objects.get().key), Answer(Status.FAILURE))
+        told = Event.objects.filter(topic="orders/updated").count()
+
+    assert (movement_of(refund).status, late) == ("success", False)
+    assert state_of(order) == ("refunded", Decimal("20.00"), 0)
+    assert told == 2
+    assert money_agrees()
+
+
+def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
+    order = bogus_order(shop, behaviour="bogus:later")
+    refund = give_back(order, "20.00")
+    work_off(shop)
+    assert movement_of(refund).status == "pending"
+
+    with shop_scope(shop):
+        job = Job.objects.filter(task="refunds.payment").latest("pk")
+        assert timedelta(minutes=9) < job.due_at - timezone.now() < timedelta(minutes=11)
+        Job.objects.filter(pk=job.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+    work_off(shop)
+
+    assert movement_of(refund).status == "success"
+    with every_shop():
+        assert BogusMovement.objects.count() == 1
+
+
+def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = bogus_order(shop)
+    refund = give_back(order, "20.00")
+    whole = Bogus.refund
+
+    def silent(self: Bogus, call: Any) -> Answer:
+        whole(self, call)
+        raise GatewayUnreachable("the line went dead")
+
+    monkeypatch.setattr(Bogus, "refund", silent)
+    work_off(shop)
+    with shop_scope(shop):
+        job = Job.objects.get(task="refunds.payment")
+        assert (job.state, job.attempts) == ("waiting", 1)
+        Job.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    work_off(shop)
+
+    assert movement_of(refund).status == "success"
+    with every_shop():
+        assert BogusMovement.objects.count() == 1
+    assert money_agrees()
+
+
+MODULE = """
+from apps.refunds.domain.gateways import Answer, Status
+
+class Cards:
+    only_records = False
+    asked = []
+    def refund(self, call):
+        self.asked.append((call.amount, call.currency, call.authorization))
+        return Answer(Status.SUCCESS, reference="re_1", receipt={"id": "re_1"})
+    def find(self, key):
+        return None
+    def movements(self, since):
+        return ()
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with a gateway."""
+    (tmp_path / "acme_cards.py").write_text(MODULE)
+    info = tmp_path / "acme_cards-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-cards\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[backoffice.gateways]\ncards = acme_cards:Cards\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    gateway_named.cache_clear()
+    yield
+    gateway_named.cache_clear()
+    sys.modules.pop("acme_cards", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
+    from tests.orders.factories import make_order
+
+    payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards", "authorization": "ch_1"}
+    order = make_order(shop, transactions=[payment])
+
+    refund = give_back(order, "20.00")
+    work_off(shop)
+
+    done = movement_of(refund)
+    assert (done.status, done.authorization, done.receipt) == ("success", "re_1", {"id": "re_1"})
+    assert gateway_named("cards").asked == [(Decimal("20.00"), "USD", "ch_1")]  # type: ignore[union-attr]
+
+
+def said() -> str:
+    err = StringIO()
+    with pytest.raises(CommandError):
+        call_command("reconcile_gateways", stdout=StringIO(), stderr=err)
+    return err.getvalue()
+
+
+def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
+    order = bogus_order(shop)
+    give_back(order, "5.00")
+    work_off(shop)
+    with shop_scope(shop):
+        key = BogusMovement.objects.get().key
+        BogusMovement.objects.update(amount=F("amount") + 1)
+    more = said()
+    with shop_scope(shop):
+        BogusMovement.objects.update(amount=F("amount") - 1, status="failure")
+    refused = said()
+    with shop_scope(shop):
+        BogusMovement.objects.update(status="success", key="0199c0de-0000-7000-8000-000000000001")
+    strange = said()
+
+    assert f"shop {shop.pk}, bogus: {key}: 5.00 USD here, 6.00 USD at the gateway" in more
+    assert f"{key}: success here, failure at the gateway" in refused
+    assert f"{key}: 5.00 USD are noted as given back; the gateway knows nothing of it" in strange
+    assert "0199c0de-0000-7000-8000-000000000001: the gateway moved" in strange
+
+
+def test_promises_that_nobody_kept_are_named_after_an_hour(shop: Shop) -> None:
+    order = bogus_order(shop)
+    give_back(order, "5.00")
+    assert money_agrees()
+
+    with shop_scope(shop):
+        RefundPayment.objects.update(created_at=timezone.now() - timedelta(hours=2))
+
+    assert "pending since" in said()
+
+
+def test_a_job_that_comes_again_asks_nobody(shop: Shop) -> None:
+    order = bogus_order(shop)
+    give_back(order, "5.00")
+    work_off(shop)
+    with shop_scope(shop):
+        job = Job.objects.get(task="refunds.payment")
+        assert job.state == "done"
+        Job.objects.update(state="waiting")
+
+    assert queue.run(job.key)
+
+    with every_shop():
+        assert BogusMovement.objects.count() == 1
+        assert Transaction.objects.filter(kind="refund").count() == 1

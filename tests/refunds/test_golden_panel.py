@@ -1,0 +1,149 @@
+"""The golden cases once more through the panel's form, and splits at random: the same cents as everywhere."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order, Transaction
+from apps.refunds.models import Refund
+from apps.shops.models import Shop
+from tests import factories
+from tests.conftest import ApiClient, Response
+from tests.each import Each
+from tests.panel.conftest import Panel
+from tests.panel.shown import form_of
+from tests.refunds.factories import money_agrees
+from tests.refunds.golden import Step, cases
+from tests.refunds.pages import CALCULATION, NEW
+from tests.refunds.test_golden_rest import body_of, taxes
+
+pytestmark = pytest.mark.any_database
+ZERO = Decimal(0)
+
+
+@pytest.fixture
+def staff(shop: Shop) -> Panel:
+    return Panel(factories.make_member(shop, "refund_orders"), shop)
+
+
+def typed(order: dict[str, Any], step: Step) -> dict[str, str]:
+    """What somebody types for a step of a case."""
+    ids = {line["title"]: line["id"] for line in order["line_items"]}
+    units = {f"units-{ids[letter]}-unsent": str(count) for letter, count in step.units}
+    duty = {line["title"]: f"duty-{line['duties'][0]['id']}" for line in order["line_items"] if line["duties"]}
+    duties = {duty[letter]: "full" for letter in step.whole} | {duty[letter]: "proportional" for letter in step.share}
+    return {**units, **duties, **({"shipping": str(step.post)} if step.post else {})}
+
+
+def given_back(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
+    """Refund in two steps; what the second look says goes back to which payment, which is what was stored."""
+    look = staff.forge(NEW, order["id"], step="look", **fields)
+    shown = form_of(look.content, "seen").data
+    before = newest(staff.shop)
+    assert confirm(staff, order["id"], shown).status_code == 302
+    said = {
+        int(name.removeprefix("payment-")): Decimal(value)
+        for name, (value,) in shown.items()
+        if name.startswith("payment-")
+    }
+    with shop_scope(staff.shop):
+        made = Transaction.objects.filter(order=order["id"], kind="refund", pk__gt=before).order_by("pk")
+        assert {row.parent_id: row.amount for row in made} == {pk: amount for pk, amount in said.items() if amount}
+    return said
+
+
+def all_that_is_left(staff: Panel, pk: int) -> dict[str, Any]:
+    """What the form holds after a click on "Refund everything"."""
+    return {
+        name: values
+        for name, values in form_of(staff.get(NEW, pk, all="1").content, "note").data.items()
+        if name not in {"form_key", "csrfmiddlewaretoken"}
+    }
+
+
+def confirm(staff: Panel, pk: int, shown: dict[str, list[str]]) -> Response:
+    """Press the button of a second look."""
+    return staff.http.post(staff.url(NEW, pk), {**shown, "step": "refund"})
+
+
+def duties_made(shop: Shop, order_id: int) -> tuple[Decimal, Decimal]:
+    """What the newest refund of an order gave back of duties, and of the taxes on them."""
+    with shop_scope(shop):
+        rows = Refund.objects.filter(order=order_id).latest("pk").duties.all()
+        return sum((row.amount for row in rows), ZERO), sum((row.tax for row in rows), ZERO)
+
+
+def newest(shop: Shop) -> int:
+    with shop_scope(shop):
+        return Transaction.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClient, staff: Panel) -> None:
+    with Each() as each:
+        for case in cases():
+            with each(str(case)):
+                made = api.post("orders.json", {"order": body_of(case)})
+                assert made.status_code == 201, made.json()
+                order = made.json()["order"]
+                *before, last = (typed(order, step) for step in case.steps)
+                for fields in before:
+                    given_back(staff, order, fields)
+
+                shown = staff.post(CALCULATION, order["id"], **last).context
+                said = given_back(staff, order, last)
+
+                found = shown["found"]
+                assert (
+                    sum((part.subtotal for part in found.lines), ZERO),
+                    sum((part.tax for part in found.lines), ZERO),
+                    sum((part.amount for part in found.shipping), ZERO),
+                ) == case.expected
+                assert (
+                    (
+                        sum((part.amount for part in found.duties), ZERO),
+                        sum((part.tax for part in found.duties), ZERO),
+                    )
+                    == duties_made(staff.shop, order["id"])
+                    == case.duties
+                )
+                # A payment of which nothing is left is not shown.
+                assert [Decimal(amount) for _, amount in shown["suggestions"]] == list(said.values())
+                assert [amount for amount in said.values() if amount] == [amount for amount in case.back if amount]
+    assert money_agrees()
+
+
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_random_splits_add_up_through_the_panels_form(api: ApiClient, staff: Panel, data: st.DataObject) -> None:
+    cents = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
+    quantity = data.draw(st.integers(2, 5))
+    line = {
+        "title": "A",
+        "quantity": quantity,
+        "price": str(data.draw(cents)),
+        "tax_lines": taxes(data.draw(cents)),
+        "duties": [{"shop_money": {"amount": str(data.draw(cents))}, "tax_lines": taxes(data.draw(cents))}],
+    }
+    body = {
+        "line_items": [line],
+        "shipping_lines": [{"title": "Post", "price": str(data.draw(cents))}],
+        "currency": "USD",
+        "financial_status": "paid",
+    }
+    order = api.post("orders.json", {"order": body}).json()["order"]
+    returned, left = ZERO, quantity
+    while left:
+        count = data.draw(st.integers(1, left))
+        left -= count
+        step = Step((("A", count),), ZERO, share=("A",) if data.draw(st.booleans()) else ())
+        fields = typed(order, step) if left else all_that_is_left(staff, order["id"])
+        returned += sum(given_back(staff, order, fields).values(), ZERO)
+
+    with shop_scope(staff.shop):
+        after = Order.objects.get(pk=order["id"])
+    assert returned == Decimal(order["total_price"])
+    assert (after.current_total_price, after.outstanding) == (ZERO, ZERO)

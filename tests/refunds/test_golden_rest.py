@@ -1,0 +1,151 @@
+"""The golden cases once more through REST, and splits at random: the same cents as in pure functions."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.ground.money import text_of
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.refunds.factories import money_agrees
+from tests.refunds.golden import Case, Step, cases
+
+ZERO = Decimal(0)
+
+
+def taxes(amount: Decimal) -> list[dict[str, Any]]:
+    return [{"title": "VAT", "rate": "0", "price": str(amount)}] if amount else []
+
+
+def body_of(case: Case) -> dict[str, Any]:
+    seen = {"presentment_currency": case.seen[0], "exchange_rate": str(case.seen[1])} if case.seen else {}
+    payments = [
+        {"kind": "sale", "currency": currency, **({} if amount is None else {"amount": str(amount)})}
+        for amount, currency in case.payments
+    ]
+    return {
+        "currency": case.currency,
+        "taxes_included": case.included,
+        "line_items": [
+            {
+                "title": line["letter"],
+                "quantity": line["quantity"],
+                "price": str(line["price"]),
+                "total_discount": str(line["off"]),
+                "tax_lines": taxes(line["tax"]),
+                "duties": [{"shop_money": {"amount": str(line["duty"])}, "tax_lines": taxes(line["taxed"])}]
+                if line["duty"]
+                else [],
+            }
+            for line in case.lines
+        ],
+        "discount_codes": [{"code": "LESS", "amount": str(case.code), "type": "fixed_amount"}] if case.code else [],
+        "shipping_lines": [
+            {"title": "Post", "price": str(row["price"]), "tax_lines": taxes(row["tax"])} for row in case.posts
+        ],
+        "transactions": payments,
+        **seen,
+    }
+
+
+def wanted(order: dict[str, Any], step: Step, currency: str) -> dict[str, Any]:
+    ids = {line["title"]: line["id"] for line in order["line_items"]}
+    units = [{"line_item_id": ids[letter], "quantity": count} for letter, count in step.units]
+    shipping = {"shipping": {"amount": str(step.post)}} if step.post else {}
+    duty = {line["title"]: line["duties"][0]["id"] for line in order["line_items"] if line["duties"]}
+    duties = [{"duty_id": duty[letter], "refund_type": "FULL"} for letter in step.whole]
+    duties += [{"duty_id": duty[letter], "refund_type": "PROPORTIONAL"} for letter in step.share]
+    return {"currency": currency, "refund_line_items": units, "refund_duties": duties, **shipping}
+
+
+def calculated(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    answer = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
+    assert answer.status_code == 200, answer.json()
+    found: dict[str, Any] = answer.json()["refund"]
+    return found
+
+
+def refunded(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    suggested = calculated(api, order, body)["transactions"]
+    answer = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
+    assert answer.status_code == 201, answer.json()
+    found: dict[str, Any] = answer.json()["refund"]
+    return found
+
+
+def duties_of(refund: dict[str, Any], name: str) -> Decimal:
+    return sum((Decimal(row[name]["shop_money"]["amount"]) for row in refund["duties"]), ZERO)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_a_golden_case_comes_to_the_same_through_rest(api: ApiClient, shop: Shop, case: Case) -> None:
+    made = api.post("orders.json", {"order": body_of(case)})
+    assert made.status_code == 201, made.json()
+    order = made.json()["order"]
+    *before, last = (wanted(order, step, case.currency) for step in case.steps)
+    for body in before:
+        refunded(api, order, body)
+
+    found = calculated(api, order, last)
+    done = refunded(api, order, last)
+
+    subtotal = sum((Decimal(row["subtotal"]) for row in found["refund_line_items"]), ZERO)
+    tax = sum((Decimal(row["total_tax"]) for row in found["refund_line_items"]), ZERO)
+    assert (subtotal, tax + Decimal(found["shipping"]["tax"]), Decimal(found["shipping"]["amount"])) == (
+        case.expected[0],
+        case.expected[1] + Decimal(found["shipping"]["tax"]),
+        case.expected[2],
+    )
+    assert (duties_of(found, "amount_set"), duties_of(found, "tax_amount_set")) == case.duties
+    assert (duties_of(done, "amount_set"), duties_of(done, "tax_amount_set")) == case.duties
+    assert Decimal(done["total_duties_set"]["shop_money"]["amount"]) == case.duties[0]
+    back = [Decimal(row["amount"]) for row in found["transactions"]]
+    # A payment of which nothing is left is not suggested.
+    assert back == [amount for amount in case.back if amount or len(back) == len(case.back)]
+    assert [Decimal(row["amount"]) for row in done["transactions"]] == [amount for amount in case.back if amount]
+    assert {row["subtotal_set"]["shop_money"]["amount"] for row in done["refund_line_items"]} == {
+        row["subtotal"] for row in found["refund_line_items"]
+    }
+    paid = {row["status"] for row in done["transactions"]}
+    assert paid <= {"success"}
+    after = api.get(f"orders/{order['id']}.json").json()["order"]
+    if case.payments and all(amount is None for amount, _ in case.payments):
+        assert after["total_outstanding"] == text_of(ZERO, case.currency)
+    assert money_agrees()
+
+
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_random_splits_add_up_through_rest(api: ApiClient, shop: Shop, data: st.DataObject) -> None:
+    quantity = data.draw(st.integers(2, 6))
+    cents = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
+    line = {
+        "title": "A",
+        "quantity": quantity,
+        "price": str(data.draw(cents)),
+        "tax_lines": taxes(data.draw(cents)),
+    }
+    body = {
+        "line_items": [line],
+        "shipping_lines": [{"title": "Post", "price": str(data.draw(cents))}],
+        "currency": "USD",
+        "financial_status": "paid",
+    }
+    order = api.post("orders.json", {"order": body}).json()["order"]
+    parts, left = [], quantity
+    while left:
+        parts.append(data.draw(st.integers(1, left)))
+        left -= parts[-1]
+    given_back = ZERO
+    for number, count in enumerate(parts):
+        step = Step((("A", count),), ZERO)
+        last = {"shipping": {"full_refund": True}} if number == len(parts) - 1 else {}
+        done = refunded(api, order, {**wanted(order, step, "USD"), **last})
+        given_back += sum((Decimal(row["amount"]) for row in done["transactions"]), ZERO)
+
+    after = api.get(f"orders/{order['id']}.json").json()["order"]
+    assert given_back == Decimal(order["total_price"])
+    assert (after["current_total_price"], after["total_outstanding"]) == ("0.00", "0.00")

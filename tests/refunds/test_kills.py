@@ -1,0 +1,120 @@
+"""A worker that is killed while it gives money back: whatever the moment, the money moves once and is noted once.
+
+The worker runs as a process of its own. It kills itself (``SIGKILL``) before its n-th statement to the database,
+counted from the start of the job: before the gateway is asked, between its answer and the commit, and after.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.refunds.models import BogusMovement
+from apps.shops.models import Shop
+from tests.client.conftest import database_url
+from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+WORKER = """
+import os, signal, sys, uuid
+import django
+django.setup()
+from django.db import connection
+from apps.jobs.domain import leases, queue
+
+left = int(sys.argv[2])
+def counted(execute, sql, params, many, context):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(sql, params, many, context)
+
+connection.ensure_connection()
+with connection.execute_wrapper(counted):
+    queue.run(uuid.UUID(sys.argv[1]))
+"""
+
+
+def work_and_die(job: Job, moment: int) -> int:
+    """The exit code of a worker that is killed at a moment; 0 where it was done before."""
+    env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+    env["BACKOFFICE_SECRET_KEY"] = settings.SECRET_KEY
+    command = [sys.executable, "-c", WORKER, str(job.key), str(moment)]
+    return subprocess.run(command, cwd=settings.BASE_DIR, env=env, check=False, timeout=120).returncode
+
+
+def die_and_come_back(shop: Shop, moment: int) -> None:
+    order = bogus_order(shop)
+    refund = give_back(order, "20.00")
+    with shop_scope(shop):
+        job = Job.objects.get(task="refunds.payment")
+
+    ended = work_and_die(job, moment)
+    with shop_scope(shop):
+        Job.objects.filter(pk=job.pk, state="running").update(lease_until=timezone.now() - timedelta(seconds=1))
+    queue.run(job.key)
+
+    assert ended in {-signal.SIGKILL, 0}
+    assert movement_of(refund).status == "success"
+    with every_shop():
+        assert [row.amount for row in BogusMovement.objects.all()] == [20]
+    with shop_scope(shop):
+        found = Order.objects.get(pk=order.pk)
+        assert (str(found.financial_status), int(found.total_refunded), int(found.outstanding)) == ("refunded", 20, 0)
+        assert Job.objects.get(pk=job.pk).state == "done"
+    assert money_agrees()
+
+
+@pytest.mark.parametrize("moment", [5, 12, 18])
+def test_money_of_a_killed_worker_moves_once(shop: Shop, moment: int) -> None:
+    die_and_come_back(shop, moment)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("moment", range(3, 33))
+def test_money_of_a_worker_killed_at_any_moment_moves_once(shop: Shop, moment: int) -> None:
+    die_and_come_back(shop, moment)
+
+
+def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a worker that comes back and neither looks the key up nor keeps to it."""
+    import uuid
+    from dataclasses import replace
+
+    from apps.refunds.domain.bogus import Bogus
+
+    order = bogus_order(shop)
+    give_back(order, "20.00")
+    with shop_scope(shop):
+        job = Job.objects.get(task="refunds.payment")
+    moment = next(each for each in range(18, 40) if _moved(job, each))
+    assert moment
+    kept = Bogus.refund
+    monkeypatch.setattr(Bogus, "find", lambda self, key: None)
+    monkeypatch.setattr(Bogus, "refund", lambda self, call: kept(self, replace(call, key=str(uuid.uuid4()))))
+    with shop_scope(shop):
+        Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    queue.run(job.key)
+
+    with every_shop():
+        assert BogusMovement.objects.count() == 2
+
+
+def _moved(job: Job, moment: int) -> bool:
+    """Whether a worker that is killed at a moment has moved the money and noted nothing."""
+    with every_shop():
+        Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+        work_and_die(job, moment)
+        assert Job.objects.get(pk=job.pk).state == "running"
+        return BogusMovement.objects.exists()

@@ -1,0 +1,249 @@
+"""Many refunds at once, on PostgreSQL: money, units, stock, the limit of a trial, one key.
+
+Rule: reliability, M1-M4, M6, M15, M16.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from apps.catalog.models import Variant
+from apps.ground.errors import DomainError
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.inventory.models import Location, StockMovement
+from apps.orders.domain import transitions
+from apps.orders.models import LineItem, Order, Transaction
+from apps.refunds.domain import creating
+from apps.refunds.domain.creating import TooManyRefunds
+from apps.refunds.domain.requests import RefundRefused, Units, Wanted
+from apps.refunds.models import BogusMovement, Refund, RefundLineItem
+from apps.shops.models import Shop
+from tests.conftest import ClientWith
+from tests.orders.factories import available, make_order, make_variant
+from tests.races import at_once, unguarded, without
+from tests.refunds.factories import bogus_order, give_back, money_agrees, work_off
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+
+def numbered(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+    """The same work so many times, told its number."""
+    return [partial(work, number) for number in range(count)]
+
+
+def counted_variant(shop: Shop, stock: int) -> Variant:
+    """A variant that knows how many of it there are."""
+    variant = make_variant(shop, stock=stock)
+    with shop_scope(shop):
+        Variant.objects.filter(pk=variant.pk).update(inventory_quantity=stock)
+    return variant
+
+
+def stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Order]:
+    variant = counted_variant(shop, 5)
+    lines = [{"variant_id": variant.pk, "quantity": units}]
+    options = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy", **values}
+    return variant, make_order(shop, lines=lines, **options)
+
+
+def take_back(order: Order, count: int = 1) -> Refund:
+    """Cancel units of the order's first line."""
+    with shop_scope(order.shop):
+        line = LineItem.objects.filter(order=order).first()
+        location = Location.objects.get()
+        assert line is not None
+        wanted = Wanted(units=[Units(line.pk, count, "cancel", location.pk)])
+        return creating.create_refund(order, wanted, actor="system", at=timezone.now())
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
+def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
+    order = bogus_order(shop, "100.00")
+
+    outcomes = at_once(shop, *numbered(20, lambda _: give_back(order, "60.00")))
+    work_off(shop)
+
+    assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, RefundRefused) for outcome in outcomes) == 19
+    with every_shop():
+        assert [row.amount for row in BogusMovement.objects.all()] == [60]
+        assert Order.objects.get().total_refunded == 60
+    assert money_agrees()
+
+
+def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
+    """The control: both see the whole payment; that each movement has a number would stop the second."""
+    order = bogus_order(shop, "100.00")
+
+    def refund() -> Any:
+        return give_back(order, "60.00")
+
+    with without(Transaction, "order_id", "sequence"):
+        unguarded(shop, refund, refund, locks={"orders_order", "customers_customer"})
+
+        with shop_scope(shop):
+            given = Transaction.objects.filter(kind="refund").values_list("amount", flat=True)
+            assert sum(given) == 120
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
+def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
+    variant, order = stocked_order(shop, 1, email="ada@example.com")
+
+    outcomes = at_once(shop, *numbered(20, lambda _: take_back(order)))
+
+    assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, RefundRefused) for outcome in outcomes) == 19
+    assert available(variant) == 5
+    with shop_scope(shop):
+        assert [row.quantity for row in RefundLineItem.objects.all()] == [1]
+        assert list(StockMovement.objects.filter(reason="restock").values_list("delta", flat=True)) == [1]
+    assert money_agrees()
+
+
+def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
+    """The control: both find a unit that is left."""
+    variant, order = stocked_order(shop, 1)
+
+    unguarded(shop, lambda: take_back(order), lambda: take_back(order), locks={"orders_order"})
+
+    assert available(variant) == 6
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
+def test_a_cancellation_and_refunds_at_once_put_units_back_once(shop: Shop) -> None:
+    variant, order = stocked_order(shop, 3)
+
+    def work(number: int) -> Any:
+        if number == 3:
+            return transitions.cancel(order, actor="system", at=timezone.now())
+        return take_back(order)
+
+    at_once(shop, *numbered(8, work))
+
+    assert available(variant) == 5
+    assert money_agrees()
+
+
+@pytest.mark.race(no_guard="what is shown is that there is nothing to wait for in a circle: the order of locks")
+def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) -> None:
+    one, other = counted_variant(shop, 50), counted_variant(shop, 50)
+    ways = [[one, other], [other, one]]
+    orders = [
+        make_order(
+            shop,
+            lines=[{"variant_id": variant.pk, "quantity": 1} for variant in ways[number % 2]],
+            inventory_behaviour="decrement_obeying_policy",
+            financial_status="paid",
+            email="ada@example.com",
+        )
+        for number in range(10)
+    ]
+
+    def refund(number: int) -> Refund:
+        lines = LineItem.objects.filter(order=orders[number]).order_by("position")
+        wanted = Wanted(units=[Units(line.pk) for line in lines], restock=True)
+        return creating.create_refund(orders[number], wanted, actor="system", at=timezone.now())
+
+    outcomes = at_once(shop, *numbered(10, refund))
+
+    assert all(isinstance(outcome, Refund) for outcome in outcomes)
+    assert (available(one), available(other)) == (50, 50)
+    assert money_agrees()
+
+
+@pytest.mark.race(control="test_without_the_shops_lock_a_trial_refunds_six_times")
+def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
+    shop.refresh_from_db()
+    orders = [bogus_order(shop) for _ in range(8)]
+
+    outcomes = at_once(shop, *numbered(8, lambda n: give_back(orders[n], "1.00")))
+
+    assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 5
+    assert sum(isinstance(outcome, TooManyRefunds) for outcome in outcomes) == 3
+
+
+def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
+    """The control: both count four."""
+    Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
+    shop.refresh_from_db()
+    orders = [bogus_order(shop) for _ in range(6)]
+    for order in orders[:4]:
+        give_back(order, "1.00")
+
+    unguarded(shop, lambda: give_back(orders[4], "1.00"), lambda: give_back(orders[5], "1.00"), locks={"shops_shop"})
+
+    with shop_scope(shop):
+        assert Refund.objects.count() == 6
+
+
+@pytest.mark.race(control="api/test_idempotency.py::test_without_the_unique_key_the_work_is_done_twice")
+def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) -> None:
+    api = client_with("write_orders")
+    order = bogus_order(shop, "100.00")
+    path = api.path(f"orders/{order.pk}/refunds.json")
+    body = json.dumps({"refund": {"transactions": [{"amount": "10.00"}]}}).encode()
+    answers: list[Any] = []
+    start = threading.Barrier(20)
+
+    def call() -> None:
+        start.wait()
+        client = Client(headers={"X-Platform-Access-Token": api.token, "Idempotency-Key": "once"})
+        answers.append(client.post(path, body, content_type="application/json"))
+        connection.close()
+
+    threads = [threading.Thread(target=call) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    work_off(shop)
+
+    done = [answer for answer in answers if answer.status_code == 201]
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    assert len({answer.content for answer in done}) == 1
+    with every_shop():
+        assert Refund.objects.count() == BogusMovement.objects.count() == 1
+    assert money_agrees()
+
+
+def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> None:
+    api = client_with("write_orders")
+    order = bogus_order(shop, "100.00")
+    path = f"orders/{order.pk}/refunds.json"
+
+    def send(amount: str) -> Any:
+        return api.post(path, {"refund": {"transactions": [{"amount": amount}]}}, **{"Idempotency-Key": "one"})
+
+    refused, done, other = send("100.01"), send("60.00"), send("40.00")
+
+    assert [answer.status_code for answer in (refused, done, other)] == [422, 201, 422]
+    assert other.json() == {"errors": {"base": ["Idempotency-Key was used with another request"]}}
+    with shop_scope(shop):
+        assert Refund.objects.count() == 1
+
+
+@pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
+def test_refunds_of_money_and_of_units_at_once_never_exceed_what_was_paid(shop: Shop) -> None:
+    variant, order = stocked_order(shop, 4, email="ada@example.com")
+
+    def work(number: int) -> Any:
+        return take_back(order) if number % 2 else give_back(order, "13.00")
+
+    outcomes = at_once(shop, *numbered(12, work), refusals=DomainError)
+
+    assert sum(isinstance(outcome, Refund) for outcome in outcomes) == 3 + 4
+    assert available(variant) == 5
+    with shop_scope(shop):
+        found = Order.objects.get(pk=order.pk)
+        assert found.total_refunded == Decimal("39.00") <= found.total_paid
+    assert money_agrees()

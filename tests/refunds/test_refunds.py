@@ -1,0 +1,561 @@
+"""Refunds over REST: what they give back, what they leave, and what they refuse."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location, StockMovement
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.domain import editing
+from apps.orders.models import Order, Transaction
+from apps.refunds.models import Refund, RefundLineItem
+from apps.shops.models import App, Shop
+from tests.conftest import ApiClient, ClientWith
+from tests.orders.factories import available, make_order, make_variant
+from tests.wire_tables import misfits
+
+POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
+
+
+# The table holds one shape for what is calculated and what is stored; each has members that the other lacks.
+CALCULATED = ("currency is", "shipping is", "price is", "discount_amount is", "maximum_refundable is")
+STORED = (
+    *("refund.id is", "refund.order_id", "refund.created_at", "refund.note", "refund.user_id", "refund.processed_at"),
+    *("refund.restock is", "refund.return", "additional_fees", "adjustments", "refund_shipping_lines", "_api_id is"),
+    *("items[].id is", "subtotal_set", "total_tax_set", "transactions[]."),
+)
+
+
+def assert_fits(route: str, body: Any, *, lacks: tuple[str, ...] = CALCULATED) -> None:
+    found = misfits("refund", route, body)
+    assert [each for each in found if not any(name in each for name in lacks)] == []
+
+
+def paid(shop: Shop, **values: Any) -> Order:
+    return make_order(shop, **{"financial_status": "paid", **values})
+
+
+def catalog_line(shop: Shop, quantity: int) -> dict[str, Any]:
+    """A line that has all that a line can have."""
+    return {"variant_id": make_variant(shop, stock=5).pk, "quantity": quantity}
+
+
+def rows_of(order: Order) -> tuple[list[int], list[int]]:
+    """Its lines and payments, by id."""
+    with shop_scope(order.shop):
+        return (
+            list(order.line_items.order_by("pk").values_list("pk", flat=True)),
+            list(order.transactions.order_by("pk").values_list("pk", flat=True)),
+        )
+
+
+def shown(api: ApiClient, order: Order) -> dict[str, Any]:
+    answer = api.get(f"orders/{order.pk}.json")
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()["order"]
+    return found
+
+
+def refund(api: ApiClient, order: Order, body: dict[str, Any], status: int = 201) -> dict[str, Any]:
+    answer = api.post(f"orders/{order.pk}/refunds.json", {"refund": body})
+    assert answer.status_code == status, answer.json()
+    found: dict[str, Any] = answer.json()
+    return found["refund"] if status == 201 else found["errors"]
+
+
+def test_a_refund_goes_from_calculation_to_the_order(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, lines=[catalog_line(shop, 2)], shipping=POST, email="ada@example.com")
+    (line,), (payment,) = rows_of(order)
+    units = [{"line_item_id": line, "quantity": 1, "restock_type": "no_restock"}]
+    body = {"currency": "USD", "shipping": {"full_refund": True}, "refund_line_items": units}
+
+    calculated = api.post(f"orders/{order.pk}/refunds/calculate.json", {"refund": body}).json()
+    suggested = calculated["refund"]["transactions"]
+    made = refund(api, order, {**body, "note": "Broken", "transactions": suggested})
+
+    assert_fits("POST /orders/{id}/refunds/calculate.json", calculated, lacks=STORED)
+    assert_fits("POST /orders/{id}/refunds.json", {"refund": made})
+    assert {"order_id", "parent_id", "gateway", "kind", "amount", "currency", "maximum_refundable"} == set(suggested[0])
+    assert [(row["amount"], row["maximum_refundable"], row["parent_id"]) for row in suggested] == [
+        ("15.00", "25.00", payment)
+    ]
+    assert calculated["refund"]["shipping"] == {"amount": "5.00", "tax": "0.00", "maximum_refundable": "5.00"}
+    (part,) = calculated["refund"]["refund_line_items"]
+    assert (part["price"], part["subtotal"], part["total_tax"], part["discounted_price"]) == (
+        "10.00",
+        "10.00",
+        "0.00",
+        "10.00",
+    )
+    assert [(row["amount"], row["kind"], row["status"]) for row in made["transactions"]] == [
+        ("15.00", "refund", "success")
+    ]
+    assert [(row["kind"], row["amount"]) for row in made["order_adjustments"]] == [("shipping_refund", "-5.00")]
+    after = shown(api, order)
+    assert [row["id"] for row in after["refunds"]] == [made["id"]]
+    assert after["refunds"][0] == made
+    assert (after["financial_status"], after["total_price"], after["current_total_price"]) == (
+        "partially_refunded",
+        "25.00",
+        "10.00",
+    )
+    assert (after["total_outstanding"], after["line_items"][0]["current_quantity"]) == ("0.00", 1)
+    with shop_scope(shop):
+        assert Customer.objects.get().total_spent == 10
+        topics = list(Event.objects.order_by("pk").values_list("topic", flat=True))
+    assert topics[-3:] == ["refunds/create", "order_transactions/create", "orders/updated"]
+
+
+def test_list_single_fields_and_paging(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, lines=[catalog_line(shop, 3)])
+    (line,), _ = rows_of(order)
+    made = [refund(api, order, {"refund_line_items": [{"line_item_id": line, "quantity": 1}]}) for _ in range(3)]
+
+    path = f"orders/{order.pk}/refunds.json"
+    first = api.get(path, limit=2, fields="id,order_id")
+    whole = api.get(path).json()
+    single = api.get(f"orders/{order.pk}/refunds/{made[1]['id']}.json").json()
+
+    assert_fits("GET /orders/{id}/refunds.json", whole)
+    assert_fits("GET /orders/{id}/refunds/{id}.json", single)
+    assert first.json() == {"refunds": [{"id": row["id"], "order_id": order.pk} for row in made[:2]]}
+    second = api.http.get(first["Link"].split("<")[1].split(">")[0])
+    assert [row["id"] for row in second.json()["refunds"]] == [made[2]["id"]]
+    assert [row["id"] for row in whole["refunds"]] == [row["id"] for row in made]
+    assert single["refund"] == whole["refunds"][1]
+    other = make_order(shop)
+    assert api.get(f"orders/{other.pk}/refunds/{made[1]['id']}.json").status_code == 404
+    assert api.get(path, in_shop_currency="maybe").status_code == 400
+
+
+def test_two_currencies(api: ApiClient, shop: Shop) -> None:
+    order = make_order(
+        shop,
+        presentment_currency="EUR",
+        exchange_rate=Decimal("0.9"),
+        transactions=[{"kind": "sale", "amount": Decimal("18.00"), "currency": "EUR"}],
+    )
+    (line,), (payment,) = rows_of(order)
+    units = [{"line_item_id": line, "quantity": 1}]
+    payback = {"parent_id": payment, "amount": "9.00"}
+
+    refused = refund(api, order, {"refund_line_items": units, "transactions": [payback]}, 422)
+    foreign = refund(api, order, {"currency": "SEK", "transactions": [payback]}, 422)
+    mixed = refund(api, order, {"currency": "USD", "transactions": [payback]}, 422)
+    calculated = api.post(
+        f"orders/{order.pk}/refunds/calculate.json", {"refund": {"currency": "EUR", "refund_line_items": units}}
+    ).json()["refund"]
+    made = refund(api, order, {"currency": "EUR", "refund_line_items": units, "transactions": [payback]})
+    path = f"orders/{order.pk}/refunds/{made['id']}.json"
+    in_shop = api.get(path, in_shop_currency="true").json()["refund"]
+    listed = api.get(f"orders/{order.pk}/refunds.json", in_shop_currency="true").json()["refunds"]
+
+    assert refused == {"currency": ["can't be blank"]}
+    assert foreign == {"currency": ["is not a currency of the order"]}
+    assert mixed == {"transactions.0.currency": ["must be EUR, that of the payment"]}
+    assert (calculated["currency"], calculated["refund_line_items"][0]["subtotal"]) == ("EUR", "9.00")
+    assert (made["transactions"][0]["amount"], made["transactions"][0]["currency"]) == ("9.00", "EUR")
+    assert (in_shop["transactions"][0]["amount"], in_shop["transactions"][0]["currency"]) == ("10.00", "USD")
+    assert listed == [in_shop]
+    money = made["refund_line_items"][0]["subtotal_set"]
+    assert (money["shop_money"]["amount"], money["presentment_money"]["amount"]) == ("10.00", "9.00")
+    assert shown(api, order)["total_outstanding"] == "0.00"
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"base": ["must refund units, duties, shipping or money"]}),
+        ({"units": [{"quantity": 3}]}, {"refund_line_items.0.quantity": ["must be less than or equal to 2"]}),
+        (
+            {"units": [{"quantity": 2}, {"quantity": 1}]},
+            {"refund_line_items.1.quantity": ["must be less than or equal to 0"]},
+        ),
+        ({"units": [{"line_item_id": 1}]}, {"refund_line_items.0.line_item_id": ["is invalid"]}),
+        (
+            {"units": [{"restock_type": "legacy_restock"}]},
+            {"refund_line_items.0.restock_type": ["is not included in the list"]},
+        ),
+        ({"units": [{"restock_type": "cancel"}]}, {"refund_line_items.0.location_id": ["can't be blank"]}),
+        (
+            {"units": [{"restock_type": "cancel", "location_id": 1}]},
+            {"refund_line_items.0.location_id": ["is invalid"]},
+        ),
+        (
+            {"units": [{"restock_type": "return", "location_id": 1}]},
+            {"refund_line_items.0.restock_type": ["can return units that were sent only, of which there are 0"]},
+        ),
+        ({"shipping": {"amount": "5.01"}}, {"shipping.amount": ["must be less than or equal to 5.00"]}),
+        ({"shipping": {"amount": "1.001"}}, {"shipping.amount": ["is invalid"]}),
+        (
+            {"transactions": [{"amount": "25.01"}]},
+            {"transactions.0.amount": ["must be less than or equal to 25.00"]},
+        ),
+        (
+            {"transactions": [{"amount": "20.00"}, {"amount": "5.01"}]},
+            {"transactions.1.amount": ["must be less than or equal to 5.00"]},
+        ),
+        ({"transactions": [{"amount": "1.00", "parent_id": 1}]}, {"transactions.0.parent_id": ["is invalid"]}),
+        ({"transactions": [{}]}, {"transactions.0.amount": ["can't be blank"]}),
+        (
+            {"transactions": [{"amount": "1.00", "gateway": "cards"}]},
+            {"transactions.0.parent_id": ["must be a payment of the order"]},
+        ),
+        (
+            {"processed_at": "2020-01-01T00:00:00Z", "transactions": [{"amount": "1.00"}]},
+            {"processed_at": ["cannot be in the past without the permission to import refunds"]},
+        ),
+        (
+            {"refund_duties": [{"duty_id": 5, "refund_type": "FULL"}]},
+            {"refund_duties.0.duty_id": ["is no duty of the order"]},
+        ),
+        (
+            {"refund_duties": [{"duty_id": 5, "refund_type": "HALF"}, {"refund_type": "FULL"}]},
+            {
+                "refund_duties.0.refund_type": ["is not included in the list"],
+                "refund_duties.1.duty_id": ["can't be blank"],
+            },
+        ),
+        ({"discrepancy_reason": "because"}, {"discrepancy_reason": ["is not included in the list"]}),
+    ],
+)
+def test_refusals_change_nothing(api: ApiClient, shop: Shop, body: dict[str, Any], errors: dict[str, Any]) -> None:
+    order = paid(shop, shipping=POST)
+    (line,), _ = rows_of(order)
+    units = [{"line_item_id": line, **row} for row in body.pop("units", [])]
+    before = shown(api, order)
+
+    assert refund(api, order, {**body, "refund_line_items": units}, 422) == errors
+
+    assert shown(api, order) == before
+    with shop_scope(shop):
+        assert not Refund.objects.exists()
+        assert Transaction.objects.count() == 1
+
+
+def test_a_gateway_that_is_not_installed_is_named(api: ApiClient, shop: Shop) -> None:
+    order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards"}])
+
+    refused = refund(api, order, {"transactions": [{"amount": "5.00"}]}, 422)
+    made = refund(api, order, {"transactions": [{"amount": "5.00", "gateway": "manual"}]})
+
+    why = "cards is not installed here; say manual for money that was given back elsewhere"
+    assert refused == {"transactions.0.gateway": [why]}
+    assert [(row["gateway"], row["status"]) for row in made["transactions"]] == [("manual", "success")]
+
+
+def test_less_and_more_than_was_worked_out_is_an_adjustment(api: ApiClient, shop: Shop) -> None:
+    less, more = paid(shop), paid(shop)
+    (line,), _ = rows_of(less)
+
+    kept = refund(
+        api,
+        less,
+        {
+            "refund_line_items": [{"line_item_id": line, "quantity": 1}],
+            "transactions": [{"amount": "8.00"}],
+            "discrepancy_reason": "restock",
+        },
+    )
+    given = refund(api, more, {"transactions": [{"amount": "3.00"}]})
+
+    assert [(row["kind"], row["amount"], row["reason"]) for row in kept["order_adjustments"]] == [
+        ("refund_discrepancy", "2.00", "restock")
+    ]
+    assert [(row["kind"], row["amount"], row["reason"]) for row in given["order_adjustments"]] == [
+        ("refund_discrepancy", "-3.00", "Refund discrepancy")
+    ]
+    assert [
+        (shown(api, order)["current_total_price"], shown(api, order)["total_outstanding"]) for order in (less, more)
+    ] == [
+        ("12.00", "0.00"),
+        ("17.00", "0.00"),
+    ]
+
+
+def stocked(shop: Shop, **values: Any) -> tuple[Any, Order]:
+    variant = make_variant(shop, stock=5)
+    lines = [{"variant_id": variant.pk, "quantity": 3}]
+    options = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", **values}
+    return variant, paid(shop, **options)
+
+
+def primary(shop: Shop) -> int:
+    with shop_scope(shop):
+        found: int = Location.objects.get().pk
+        return found
+
+
+def test_cancelled_units_go_back_to_stock_and_are_not_sent(api: ApiClient, shop: Shop) -> None:
+    variant, order = stocked(shop)
+    (line,), _ = rows_of(order)
+    units = {"line_item_id": line, "quantity": 2, "restock_type": "cancel", "location_id": primary(shop)}
+
+    made = refund(api, order, {"refund_line_items": [units], "transactions": [{"amount": "20.00"}]})
+    too_many = refund(api, order, {"refund_line_items": [units]}, 422)
+    cancelled = api.post(f"orders/{order.pk}/cancel.json", {"restock": True})
+
+    (row,) = made["refund_line_items"]
+    assert (row["restock_type"], row["location_id"], made["restock"]) == ("cancel", primary(shop), True)
+    assert (row["line_item"]["fulfillable_quantity"], row["line_item"]["current_quantity"]) == (1, 1)
+    assert too_many == {"refund_line_items.0.quantity": ["must be less than or equal to 1"]}
+    assert cancelled.status_code == 200
+    assert available(variant) == 5
+    with shop_scope(shop):
+        moved = StockMovement.objects.filter(reason="restock").order_by("pk").values_list("delta", flat=True)
+        assert list(moved) == [2, 1]
+
+
+def test_returned_units_go_back_to_stock_and_stay_sent(api: ApiClient, shop: Shop) -> None:
+    variant, order = stocked(shop, fulfillment_status="fulfilled")
+    (line,), _ = rows_of(order)
+    units = {"line_item_id": line, "quantity": 2, "restock_type": "return", "location_id": primary(shop)}
+    one = {**units, "quantity": 1}
+
+    refund(api, order, {"refund_line_items": [units]})
+    refused = refund(api, order, {"refund_line_items": [{**one, "restock_type": "cancel"}]}, 422)
+    refund(api, order, {"refund_line_items": [one]})
+
+    assert refused == {
+        "refund_line_items.0.restock_type": ["can cancel units that were not sent only, of which there are 0"]
+    }
+    assert available(variant) == 5
+    after = shown(api, order)["line_items"][0]
+    assert (after["current_quantity"], after["fulfillable_quantity"], after["fulfillment_status"]) == (
+        0,
+        0,
+        "fulfilled",
+    )
+
+
+def test_cancelled_units_leave_the_fulfillment_orders(api: ApiClient, shop: Shop) -> None:
+    _, order = stocked(shop)
+    (line,), _ = rows_of(order)
+    with shop_scope(shop):
+        queue.run(Job.objects.get(task="fulfillment.route").key)
+    units = {"line_item_id": line, "quantity": 2, "restock_type": "cancel", "location_id": primary(shop)}
+
+    refund(api, order, {"refund_line_items": [units]})
+    (part,) = api.get(f"orders/{order.pk}/fulfillment_orders.json").json()["fulfillment_orders"]
+    refund(api, order, {"refund_line_items": [{**units, "quantity": 1}]})
+    (last,) = api.get(f"orders/{order.pk}/fulfillment_orders.json").json()["fulfillment_orders"]
+
+    assert (part["status"], part["line_items"][0]["fulfillable_quantity"]) == ("open", 1)
+    assert last["status"] == "closed"
+
+
+def test_the_old_restock_puts_units_where_they_were_taken(api: ApiClient, shop: Shop) -> None:
+    variant, order = stocked(shop)
+    (line,), _ = rows_of(order)
+
+    made = refund(api, order, {"restock": True, "refund_line_items": [{"line_item_id": line, "quantity": 1}]})
+
+    (row,) = made["refund_line_items"]
+    assert (row["restock_type"], row["location_id"]) == ("cancel", primary(shop))
+    assert available(variant) == 3
+
+
+def test_units_of_a_fulfillment_service_go_back_to_it_alone(api: ApiClient, shop: Shop) -> None:
+    variant, order = stocked(shop)
+    (line,), _ = rows_of(order)
+    with shop_scope(shop):
+        other = Location.objects.create(shop=shop, name="Depot", country_code="SE")
+        home = Location.objects.exclude(pk=other.pk).get()
+        Location.objects.filter(pk=home.pk).update(legacy=True)
+    units = {"line_item_id": line, "quantity": 1, "restock_type": "cancel"}
+
+    refused = refund(api, order, {"refund_line_items": [{**units, "location_id": other.pk}]}, 422)
+    refund(api, order, {"refund_line_items": [{**units, "location_id": home.pk}]})
+
+    assert refused == {
+        "refund_line_items.0.location_id": [f"must be {home.name}, the fulfillment service that stocks the item"]
+    }
+    assert available(variant) == 3
+
+
+def test_an_item_is_connected_with_the_location_that_it_goes_back_to(api: ApiClient, shop: Shop) -> None:
+    variant, order = stocked(shop)
+    (line,), _ = rows_of(order)
+    with shop_scope(shop):
+        other = Location.objects.create(shop=shop, name="Depot", country_code="SE")
+    units = {"line_item_id": line, "quantity": 1, "restock_type": "cancel", "location_id": other.pk}
+
+    refund(api, order, {"refund_line_items": [units]})
+
+    with shop_scope(shop):
+        assert variant.inventory_item.levels.get(location=other).available == 1
+
+
+def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, shipping=POST)
+    (line,), _ = rows_of(order)
+    whole = {"refund_line_items": [{"line_item_id": line, "quantity": 2}], "shipping": {"full_refund": True}}
+
+    refund(api, order, {**whole, "transactions": [{"amount": "25.00"}]})
+
+    after = shown(api, order)
+    assert (after["financial_status"], after["current_total_price"], after["total_outstanding"]) == (
+        "refunded",
+        "0.00",
+        "0.00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "left"),
+    [
+        ({"amount": "20.00", "currency": "USD"}, "refunded", "0.00"),
+        ({"amount": "15.00"}, "partially_refunded", "5.00"),
+        ({"amount": "15.00", "restock": False}, "partially_refunded", "5.00"),
+        ({"refund": {"note": "Sorry", "transactions": [{"amount": "20.00"}]}}, "refunded", "0.00"),
+    ],
+)
+def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], status: str, left: str) -> None:
+    variant = make_variant(shop, stock=5)
+    order = paid(
+        shop,
+        lines=[{"variant_id": variant.pk, "quantity": 2}],
+        inventory_behaviour="decrement_obeying_policy",
+        email="ada@example.com",
+    )
+
+    answer = api.post(f"orders/{order.pk}/cancel.json", body)
+
+    assert answer.status_code == 200, answer.json()
+    after = answer.json()["order"]
+    assert (after["financial_status"], after["current_total_price"], after["total_outstanding"]) == (
+        status,
+        left,
+        "0.00",
+    )
+    assert available(variant) == (3 if body.get("restock") is False else 5)
+    assert len(after["refunds"]) == 1
+
+
+BAD_CANCELLATIONS: list[dict[str, Any]] = [
+    {"amount": "20.01"},
+    {"refund": {"refund_line_items": 5}},
+    {"refund": {}},
+]
+
+
+def test_a_cancellation_whose_refund_cannot_be_cancels_nothing(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop)
+
+    answers = [api.post(f"orders/{order.pk}/cancel.json", body) for body in BAD_CANCELLATIONS]
+
+    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert answers[0].json() == {"errors": {"transactions.0.amount": ["must be less than or equal to 20.00"]}}
+    assert "refund.refund_line_items" in answers[1].json()["errors"]
+    assert shown(api, order)["cancelled_at"] is None
+
+
+def test_five_a_minute_where_a_shop_is_tried_out(api: ApiClient, shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
+    shop.refresh_from_db()
+    order = paid(shop, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 9}])
+    body = {"refund": {"transactions": [{"amount": "1.00"}]}}
+    path = f"orders/{order.pk}/refunds.json"
+
+    answers = [api.post(path, body) for _ in range(6)]
+
+    assert [answer.status_code for answer in answers] == [201] * 5 + [429]
+    assert answers[-1].json() == {"errors": "Call limit exceeded"}
+    assert 0 < float(answers[-1]["Retry-After"]) <= 60
+    with shop_scope(shop):
+        Refund.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+    assert api.post(path, body).status_code == 201
+
+
+def test_an_app_of_the_marketplace_imports_past_refunds(client_with: ClientWith, shop: Shop) -> None:
+    order = paid(shop)
+    body = {"processed_at": "2020-01-01T00:00:00Z", "transactions": [{"amount": "1.00"}]}
+    clients = [client_with("write_orders", "write_past_refunds"), client_with("write_orders", "write_past_refunds")]
+    App.objects.filter(pk=clients[1].installation.app_id).update(distribution=App.Distribution.PUBLIC)
+
+    private, public = (api.post(f"orders/{order.pk}/refunds.json", {"refund": body}) for api in clients)
+
+    assert private.status_code == 422
+    assert public.status_code == 201, public.json()
+    assert public.json()["refund"]["processed_at"].startswith("2019-12-31T19:00:00-05:00")
+
+
+def test_marketplace_orders_are_a_scope_of_their_own(client_with: ClientWith, shop: Shop) -> None:
+    order = paid(shop)
+
+    allowed = client_with("read_marketplace_orders").get(f"orders/{order.pk}/refunds.json")
+    refused = client_with("read_products").get(f"orders/{order.pk}/refunds.json")
+
+    assert (allowed.status_code, refused.status_code) == (200, 403)
+
+
+def test_the_buyer_is_told_where_it_is_asked_for(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, email="ada@example.com", shipping=POST)
+    (line,), _ = rows_of(order)
+    units = [{"line_item_id": line, "quantity": 1}]
+    goods = {"refund_line_items": units, "shipping": {"amount": "1.00"}}
+
+    refund(api, order, {"notify": True, **goods, "transactions": [{"amount": "11.00"}]})
+    with shop_scope(shop):
+        job = Job.objects.get(task="refunds.notification")
+    queue.run(job.key)
+
+    (message,) = mail.outbox
+    assert message.to == ["ada@example.com"]
+    assert "1 × Mug\nShipping\n" in message.body
+    assert "Duties" not in message.body
+    assert "Refunded: 11.00 USD" in message.body
+
+
+def test_the_erasure_of_a_person_takes_the_notes(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, email="ada@example.com")
+    refund(api, order, {"note": "for ada", "transactions": [{"amount": "1.00"}]})
+
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+        assert personal_data.export(customer)["refunds"] == [{"order": order.name, "note": "for ada"}]
+        personal_data.redact(customer, actor="system", at=timezone.now())
+        assert Refund.objects.get().note == ""
+
+
+def test_a_deleted_order_takes_its_refunds(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop)
+    (line,), _ = rows_of(order)
+    refund(api, order, {"refund_line_items": [{"line_item_id": line}], "transactions": [{"amount": "10.00"}]})
+
+    with shop_scope(shop):
+        editing.delete_order(Order.objects.get(), actor="system", at=timezone.now())
+
+        assert not Refund.objects.exists()
+        assert not RefundLineItem.objects.exists()
+
+
+def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop) -> None:
+    order = paid(shop, shipping=POST)
+    (line,), _ = rows_of(order)
+    body = {"refund_line_items": [{"line_item_id": line}], "shipping": {"full_refund": True}}
+
+    def listens(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(listens)
+    try:
+        made = refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
+    finally:
+        remove_audience(listens)
+
+    with shop_scope(shop):
+        told = {row.topic: (row.payload or {})["2026-07"] for row in Event.objects.order_by("pk").exclude(payload=None)}
+    assert told["refunds/create"] == made
+    assert told["order_transactions/create"]["id"] == made["transactions"][0]["id"]
+    assert told["orders/updated"]["refunds"] == [made]

@@ -1,0 +1,216 @@
+"""Requests on fulfillment services, fulfillment orders, fulfillments and their events."""
+
+from collections.abc import Callable
+from typing import Any
+
+from apps.fulfillment.models import FulfillmentOrder
+from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.inventory.factories import make_location
+from tests.samples import World, sample
+
+SERVICE = {
+    "fulfillment_service": {
+        "name": "North Depot",
+        "callback_url": "https://depot.example/callbacks",
+        "inventory_management": True,
+        "tracking_support": True,
+        "requires_shipping_method": True,
+    }
+}
+
+
+def one_service(world: World) -> dict[str, Any]:
+    return {"id": make_service(world.installation.app).pk}
+
+
+sample("GET fulfillment_services.json", arrange=one_service)
+sample("POST fulfillment_services.json", SERVICE, status=201)
+sample("GET fulfillment_services/<id>.json", arrange=one_service)
+sample("PUT fulfillment_services/<id>.json", SERVICE, arrange=one_service)
+sample("DELETE fulfillment_services/<id>.json", arrange=one_service, query={"inventory_action": "transfer"})
+
+
+def in_state(status: str = "open", request_status: str = "unsubmitted", *, service: bool = False) -> Callable[..., Any]:
+    """Arranges a fulfillment order of two mugs, with its line and another location."""
+
+    def arrange(world: World) -> dict[str, Any]:
+        at = make_service(world.installation.app) if service else None
+        row = make_fulfillment_order(at, status=status, request_status=request_status, email="some@example.com")
+        line = row.lines.first()
+        other = make_location(world.shop, name="Depot")
+        return {"id": row.pk, "line": line and line.pk, "location": other.pk}
+
+    return arrange
+
+
+def of_order(world: World) -> dict[str, Any]:
+    return {"order_id": FulfillmentOrder.objects.get(pk=in_state()(world)["id"]).order_id}
+
+
+def assigned(world: World) -> dict[str, Any]:
+    return {"one": in_state("open", "submitted", service=True)(world)["id"]}
+
+
+def lines(rows: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": rows["line"], "quantity": 1}]
+
+
+def sent(world: World) -> dict[str, Any]:
+    return {"id": make_fulfillment().pk}
+
+
+def sent_of_order(world: World) -> dict[str, Any]:
+    row = make_fulfillment()
+    return {"order_id": row.order_id, "id": row.pk}
+
+
+def all_sent_of_order(world: World) -> dict[str, Any]:
+    return {"order_id": make_fulfillment().order_id}
+
+
+def sent_of_fulfillment_order(world: World) -> dict[str, Any]:
+    return {"fulfillment_order_id": make_fulfillment().lines.get().fulfillment_order_id}
+
+
+def of_parcel(world: World) -> dict[str, Any]:
+    event = make_event()
+    return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id}
+
+
+def one_event(world: World) -> dict[str, Any]:
+    event = make_event()
+    return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id, "id": event.pk}
+
+
+TRACKING = {"number": "1Z5R89390357567127", "url": "https://track.example/1", "company": "UPS"}
+EVENT = {
+    "event": {
+        "status": "in_transit",
+        "message": "On its way",
+        "happened_at": "2026-03-02T12:00:00Z",
+        "city": "Lund",
+        "province": "Skåne",
+        "country": "SE",
+        "zip": "22222",
+        "address1": "Storgatan 1",
+        "latitude": 55.7,
+        "longitude": 13.2,
+    }
+}
+ONE = "fulfillment_orders/<id>"
+EVENTS = "orders/<order_id>/fulfillments/<fulfillment_id>/events"
+
+sample("GET orders/<order_id>/fulfillment_orders.json", arrange=of_order)
+sample("GET assigned_fulfillment_orders.json", arrange=assigned)
+sample(f"GET {ONE}.json", arrange=in_state())
+sample(
+    "POST fulfillment_orders/set_fulfillment_orders_deadline.json",
+    lambda rows: {"fulfillment_order_ids": [rows["id"]], "fulfillment_deadline": "2031-03-02T12:00:00Z"},
+    arrange=in_state(),
+)
+sample(f"POST {ONE}/cancel.json", arrange=in_state(), bodiless=True)
+sample(
+    f"POST {ONE}/close.json",
+    {"fulfillment_order": {"message": "No more mugs"}},
+    arrange=in_state("in_progress", "accepted", service=True),
+    bodiless=True,
+)
+sample(
+    f"POST {ONE}/hold.json",
+    lambda rows: {
+        "fulfillment_hold": {
+            "reason": "inventory_out_of_stock",
+            "reason_notes": "Next week",
+            "fulfillment_order_line_items": lines(rows),
+        }
+    },
+    arrange=in_state(),
+)
+sample(f"POST {ONE}/release_hold.json", arrange=in_state("on_hold"), bodiless=True)
+sample(
+    f"POST {ONE}/move.json",
+    lambda rows: {
+        "fulfillment_order": {"new_location_id": rows["location"], "fulfillment_order_line_items": lines(rows)}
+    },
+    arrange=in_state(),
+)
+sample(f"GET {ONE}/locations_for_move.json", arrange=in_state())
+sample(f"POST {ONE}/open.json", arrange=in_state("scheduled"), bodiless=True)
+sample(
+    f"POST {ONE}/reschedule.json",
+    {"fulfillment_order": {"new_fulfill_at": "2031-03-02T12:00:00Z"}},
+    arrange=in_state("scheduled"),
+)
+sample(
+    f"POST {ONE}/fulfillment_request.json",
+    lambda rows: {
+        "fulfillment_request": {
+            "message": "With care",
+            "notify_customer": True,
+            "fulfillment_order_line_items": lines(rows),
+        }
+    },
+    arrange=in_state(service=True),
+    bodiless=True,
+)
+sample(
+    f"POST {ONE}/fulfillment_request/accept.json",
+    {"fulfillment_request": {"message": "Will do"}},
+    arrange=in_state("open", "submitted", service=True),
+    bodiless=True,
+)
+sample(
+    f"POST {ONE}/fulfillment_request/reject.json",
+    lambda rows: {
+        "fulfillment_request": {
+            "message": "No mugs",
+            "reason": "inventory_out_of_stock",
+            "line_items": [{"fulfillment_order_line_item_id": rows["line"], "message": "None left"}],
+        }
+    },
+    arrange=in_state("open", "submitted", service=True),
+    bodiless=True,
+)
+sample(
+    f"POST {ONE}/cancellation_request.json",
+    {"cancellation_request": {"message": "The buyer is away"}},
+    arrange=in_state("in_progress", "accepted", service=True),
+    bodiless=True,
+)
+for answer in ("accept", "reject"):
+    sample(
+        f"POST {ONE}/cancellation_request/{answer}.json",
+        {"cancellation_request": {"message": "As you say"}},
+        arrange=in_state("in_progress", "cancellation_requested", service=True),
+        bodiless=True,
+    )
+sample("GET fulfillment_orders/<fulfillment_order_id>/fulfillments.json", arrange=sent_of_fulfillment_order)
+sample(
+    "POST fulfillments.json",
+    lambda rows: {
+        "fulfillment": {
+            "line_items_by_fulfillment_order": [
+                {"fulfillment_order_id": rows["id"], "fulfillment_order_line_items": lines(rows)}
+            ],
+            "tracking_info": TRACKING,
+            "notify_customer": True,
+            "message": "Packed well",
+            "origin_address": {"address1": "Storgatan 1", "city": "Lund", "zip": "22222", "country_code": "SE"},
+        }
+    },
+    arrange=in_state(),
+    status=201,
+)
+sample("POST fulfillments/<id>/cancel.json", arrange=sent, bodiless=True)
+sample(
+    "POST fulfillments/<id>/update_tracking.json",
+    {"fulfillment": {"tracking_info": {**TRACKING, "numbers": ["1"], "urls": []}, "notify_customer": True}},
+    arrange=sent,
+)
+sample("GET orders/<order_id>/fulfillments.json", arrange=all_sent_of_order)
+sample("GET orders/<order_id>/fulfillments/count.json", arrange=all_sent_of_order)
+sample("GET orders/<order_id>/fulfillments/<id>.json", arrange=sent_of_order)
+sample(f"GET {EVENTS}.json", arrange=of_parcel)
+sample(f"POST {EVENTS}.json", EVENT, arrange=of_parcel, status=201)
+sample(f"GET {EVENTS}/<id>.json", arrange=one_event)
+sample(f"DELETE {EVENTS}/<id>.json", arrange=one_event)

@@ -1,0 +1,26 @@
+"""Requests in GraphQL."""
+
+from tests.samples import sample
+
+CREATE = """
+mutation webhookSubscriptionCreate(
+  $topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!
+) {
+  webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {
+    webhookSubscription { id topic uri }
+    userErrors { field message }
+  }
+}
+"""
+
+sample(
+    "POST graphql.json",
+    {
+        "query": CREATE,
+        "variables": {
+            "topic": "PRODUCTS_UPDATE",
+            "webhookSubscription": {"uri": "https://app.example/webhooks", "format": "JSON"},
+        },
+        "operationName": "webhookSubscriptionCreate",
+    },
+)

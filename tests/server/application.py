@@ -1,0 +1,54 @@
+"""An application of a few lines on the product's server: ``python -m tests.server.application``."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+from backoffice.server import Door, serve
+from backoffice.server.door import Environ, Headers
+from backoffice.server.threads import Application
+
+BIG = 24 * 1024 * 1024
+
+
+class SmallDoor(Door):
+    """Answers ``/healthz`` in the event loop."""
+
+    def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
+        return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None
+
+
+def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """``/pid``, ``/slow?<seconds>``, ``/big``, ``/echo``, ``/fails``."""
+    path = environ["PATH_INFO"]
+    start_response("200 OK", [("X-Mixed-CASE", path)])
+    if path == "/big":
+        return _pieces()
+    if path == "/slow":
+        time.sleep(float(environ["QUERY_STRING"]))
+    if path == "/echo":
+        return [environ["wsgi.input"].read()]
+    if path == "/fails":
+        raise RuntimeError("on purpose")
+    return [str(os.getpid()).encode()]
+
+
+def _pieces() -> Iterator[bytes]:
+    for _ in range(BIG // 65536):
+        yield b"x" * 65536
+
+
+def _load() -> tuple[Application, Door]:
+    return application, SmallDoor()
+
+
+if __name__ == "__main__":
+    serve(
+        _load,
+        host="127.0.0.1",
+        port=int(os.environ["PORT"]),
+        processes=int(os.environ["WEB_PROCESSES"]),
+        threads=int(os.environ["WEB_THREADS"]),
+    )

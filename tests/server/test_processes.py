@@ -1,0 +1,239 @@
+"""The server and its processes, with an application of a few lines: kills, stops, overload, clients that read slowly.
+
+Rule: reliability, F8, L6, L7.
+"""
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.client.conftest import end, free_port
+from tests.machine import patience
+from tests.server.application import BIG
+
+pytestmark = pytest.mark.slow
+
+
+class Running:
+    """The server, started."""
+
+    def __init__(self, processes: int, threads: int) -> None:
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.server.application"],
+            cwd=settings.BASE_DIR,
+            env={
+                **os.environ,
+                "PORT": str(self.port),
+                "WEB_PROCESSES": str(processes),
+                "WEB_THREADS": str(threads),
+            },
+        )
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                self.get("/healthz")
+                return
+            time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def get(self, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
+        """Ask over a new connection: status, body, headers."""
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            client.request("GET" if body is None else "POST", path, body)
+            answer = client.getresponse()
+            return answer.status, answer.read(), dict(answer.getheaders())
+        finally:
+            client.close()
+
+    def connect(self, sent: bytes) -> socket.socket:
+        """A connection over which something was sent."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        connection.sendall(sent)
+        return connection
+
+    def children(self) -> list[int]:
+        """Its web processes."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in path.read_text().split()]
+
+
+Start = Callable[[int, int], Running]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """``start(processes, threads)``."""
+    started: list[Running] = []
+
+    def make(processes: int, threads: int) -> Running:
+        started.append(Running(processes, threads))
+        return started[-1]
+
+    yield make
+    for running in started:
+        if running.process.poll() is None:
+            end(running.process)
+
+
+def test_all_processes_killed_at_once_are_replaced_within_a_second(start: Start) -> None:
+    running = start(2, 2)
+    # One that ends as soon as it starts is replaced a second later.
+    time.sleep(1.2)
+    before = running.children()
+
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    answers = [running.get("/pid")[0] for _ in range(5)]
+
+    assert answers == [200] * 5
+    assert time.monotonic() - began < patience(1)
+    assert len(before) == 2
+    assert not set(before) & set(running.children())
+
+
+def test_an_idle_server_stops_within_three_seconds_with_connections_open(start: Start) -> None:
+    running = start(2, 2)
+    silent = [running.connect(b"") for _ in range(5)]
+    kept = running.connect(b"GET /pid HTTP/1.1\r\nHost: x\r\n\r\n")
+    kept.recv(1000)
+
+    began = time.monotonic()
+    end(running.process)
+
+    assert running.process.returncode == 0
+    assert time.monotonic() - began < patience(3)
+    for connection in [*silent, kept]:
+        connection.close()
+
+
+def test_every_accepted_request_is_answered_when_the_server_stops_under_load(start: Start) -> None:
+    running = start(2, 2)
+    seen: Counter[str] = Counter()
+    stopped = threading.Event()
+
+    def ask() -> None:
+        client = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
+        while True:
+            try:
+                client.request("GET", "/slow?0.02")
+            except ConnectionRefusedError:
+                return
+            answer = client.getresponse()
+            answer.read()
+            seen[f"{answer.status}"] += 1
+            if answer.getheader("Connection") == "close":
+                seen["told"] += 1
+                client.close()
+                if stopped.is_set():
+                    return
+
+    failed: list[threading.ExceptHookArgs] = []
+    hook, threading.excepthook = threading.excepthook, failed.append
+    clients = [threading.Thread(target=ask) for _ in range(8)]
+    for client in clients:
+        client.start()
+    time.sleep(1)
+    stopped.set()
+    end(running.process)
+    for client in clients:
+        client.join(30)
+    threading.excepthook = hook
+
+    assert not failed
+    assert set(seen) == {"200", "told"}
+    assert seen["told"] == len(clients)
+
+
+def test_what_is_in_work_is_finished_when_the_server_stops(start: Start) -> None:
+    running = start(1, 1)
+    waiting = [running.connect(b"GET /slow?0.7 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
+    time.sleep(0.2)
+
+    running.process.terminate()
+    answers = [connection.makefile("rb").read() for connection in waiting]
+
+    assert [answer[:15] for answer in answers] == [b"HTTP/1.1 200 OK"] * 3
+    assert running.process.wait(10) == 0
+    for connection in waiting:
+        connection.close()
+
+
+def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start: Start) -> None:
+    running = start(1, 1)
+    waiting = [running.connect(b"GET /slow?0.2 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(60)]
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    alive = running.get("/healthz")[0]
+    quick = time.monotonic() - began
+    answers = [connection.recv(2000) for connection in waiting]
+    after = running.get("/pid")[0]
+
+    # One in work and 32 that wait for it.
+    assert Counter(answer[9:12] for answer in answers) == {b"200": 33, b"503": 27}
+    assert all(b"Retry-After: 1\r\n" in answer for answer in answers if answer[9:12] == b"503")
+    assert (alive, after) == (200, 200)
+    assert quick < 0.5
+    for connection in waiting:
+        connection.close()
+
+
+def test_who_reads_slowly_holds_no_thread(start: Start) -> None:
+    running = start(1, 1)
+    slow = [running.connect(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") for _ in range(4)]
+
+    assert running.get("/pid")[0] == 200
+    for connection in slow:
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+        assert f"Content-Length: {BIG}".encode() in head
+        assert len(body) == BIG
+        connection.close()
+
+
+def test_large_bodies_come_through_as_they_are(start: Start) -> None:
+    running = start(1, 1)
+    body = os.urandom(5 * 1024 * 1024)
+
+    status, echo, headers = running.get("/echo", body)
+
+    assert (status, echo == body) == (200, True)
+    assert headers["X-Mixed-CASE"] == "/echo"
+
+
+def test_a_failure_of_the_application_is_500_and_the_next_request_is_served(start: Start) -> None:
+    running = start(1, 1)
+
+    assert running.get("/fails")[:2] == (500, b"Internal Server Error")
+    assert running.get("/pid")[0] == 200
+
+
+def test_a_taken_port_is_said_in_one_sentence(start: Start) -> None:
+    running = start(1, 1)
+
+    second = subprocess.run(
+        [sys.executable, "-m", "tests.server.application"],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, "PORT": str(running.port), "WEB_PROCESSES": "1", "WEB_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert second.returncode == 1
+    assert second.stderr == f"The web server cannot listen on 127.0.0.1:{running.port}: Address already in use.\n"

@@ -1,0 +1,16 @@
+"""What apps ask shops to pay for."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from apps.shops.domain import purchases
+from apps.shops.models import AppPurchase, Installation
+
+
+def make_purchase(installation: Installation, *, at: datetime | None = None, **values: Any) -> AppPurchase:
+    """A purchase that waits for the shop."""
+    wanted = {"name": "Setting up", "price": Decimal("49.00"), "actor": "system", **values}
+    return purchases.offer(installation, at=at or timezone.now(), **wanted)

@@ -1,0 +1,720 @@
+"""Apps get their tokens: asking, answering, exchanging, and everything that must not lead to a token.
+
+Rule: decisions, Access; RFC 6749.
+"""
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.api.requests import throttling
+from apps.api.requests.buckets import FileBuckets
+from apps.ground.rows import TimestampedQuerySet
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.domain import app_secrets, authorizing, installing, tokens
+from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, token_digest
+from apps.staff.domain import memberships
+from apps.staff.models import Membership, User
+from tests import factories
+from tests.conftest import ApiClient, Response
+from tests.panel.conftest import Panel
+from tests.races import at_once
+from tests.wire_tables import assert_fits
+
+REDIRECT = "https://app.example/callback"
+PAGE = "shops_installation_authorize"
+
+
+@dataclass
+class Flow:
+    """An app, and a staff member whom it sends to the approval page."""
+
+    app: App
+    panel: Panel
+
+    def ask(self, **values: Any) -> dict[str, Any]:
+        asked = {"client_id": self.app.api_key, "redirect_uri": REDIRECT, "scope": "read_products", "state": "a b&=%1"}
+        return {name: value for name, value in {**asked, **values}.items() if value is not None}
+
+    def address(self, **values: Any) -> str:
+        return f"{self.panel.url(PAGE)}?{urlencode(self.ask(**values), doseq=True)}"
+
+    def show(self, **values: Any) -> Response:
+        return self.panel.http.get(self.address(**values))
+
+    def answer(self, answer: str = "yes", **values: Any) -> Response:
+        seen = self.show(**values).context["seen"]
+        return self.panel.http.post(self.address(**values), {"answer": answer, "seen": seen})
+
+    def code(self, **values: Any) -> str:
+        return called_back(self.answer(**values))["code"]
+
+    def exchange(self, code: str, **values: Any) -> Response:
+        body = {"client_id": self.app.api_key, "client_secret": self.app.api_secret, "code": code, **values}
+        return exchange(body)
+
+    def token(self, **values: Any) -> dict[str, Any]:
+        answer = self.exchange(self.code(**values))
+        assert answer.status_code == 200, answer.content
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+def exchange(body: dict[str, Any], **options: Any) -> Response:
+    return Client().post("/admin/oauth/access_token", body, content_type="application/json", **options)
+
+
+def called_back(answer: Response) -> dict[str, str]:
+    assert answer.status_code == 302, answer.content
+    assert answer["Location"].startswith(f"{REDIRECT}?")
+    return dict(parse_qsl(urlsplit(answer["Location"]).query))
+
+
+def status(token: str, path: str = "shop.json") -> int:
+    return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}").status_code
+
+
+def granted() -> dict[str, Any]:
+    """All that a refusal must leave as it was."""
+    with every_shop():
+        return {
+            "installations": list(Installation.objects.order_by("pk").values("app", "scopes", "uninstalled_at")),
+            "tokens": list(AccessToken.objects.order_by("pk").values_list("digest", "revoked_at")),
+        }
+
+
+@pytest.fixture
+def app(db: None) -> App:
+    made = installing.create_app(name="Stock sync", distribution="public", application_url="https://app.example")
+    made.redirect_urls = [REDIRECT, "https://app.example/other"]
+    made.save()
+    return made
+
+
+@pytest.fixture
+def flow(app: App, shop: Shop) -> Flow:
+    return Flow(app, Panel(factories.make_member(shop, "applications", email="ada@example.com"), shop))
+
+
+# --- the way of a code ---
+
+
+def test_an_app_asks_and_gets_a_token(flow: Flow, shop: Shop) -> None:
+    page = flow.show(scope="read_products,write_orders").content.decode()
+    back = called_back(flow.answer(scope="read_products,write_orders"))
+    before = granted()
+    answer = flow.exchange(back["code"])
+
+    assert "Stock sync" in page
+    assert "<strong>app.example</strong>" in page
+    assert "Products, variants, images and collections" in page
+    assert back["state"] == "a b&=%1"
+    assert back["shop"] == shop.domain
+    assert base64.b64decode(back["host"] + "==").decode() == f"{shop.domain}/admin"
+    assert abs(int(back["timestamp"]) - timezone.now().timestamp()) < 60
+    assert before == {"installations": [], "tokens": []}, "a yes alone grants nothing"
+    assert answer.json().keys() == {"access_token", "scope"}
+    assert answer.json()["scope"] == "read_products,write_orders"
+    assert answer["Cache-Control"] == "no-store"
+    token = answer.json()["access_token"]
+    assert (status(token), status(token, "orders.json"), status(token, "customers.json")) == (200, 200, 403)
+    with shop_scope(shop):
+        assert Installation.objects.get().scopes == ["read_products", "write_orders"]
+
+
+def test_the_callback_is_signed_over_all_that_it_says(flow: Flow) -> None:
+    flow.app.redirect_urls = ["https://app.example/callback?tenant=7&x=a%26b"]
+    flow.app.save()
+    answer = flow.answer(redirect_uri=flow.app.redirect_urls[0])
+    told = dict(parse_qsl(urlsplit(answer["Location"]).query))
+
+    given = told.pop("hmac")
+    # The state holds all that must be escaped.
+    state = told["state"].replace("%", "%25").replace("&", "%26")
+    pairs = {**told, "state": state, "x": "a%26b"}
+    message = "&".join(sorted(f"{name}={value}" for name, value in pairs.items()))
+    made = hmac.new(flow.app.api_secret.encode(), message.encode(), hashlib.sha256).hexdigest()
+    assert (told["tenant"], told["x"]) == ("7", "a&b")
+    assert given == made
+
+
+def test_a_form_is_taken_as_json_is(flow: Flow) -> None:
+    body = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret, "code": flow.code()}
+
+    answer = Client().post(
+        "/admin/oauth/access_token", urlencode(body), content_type="application/x-www-form-urlencoded"
+    )
+
+    assert (answer.status_code, answer.json()["scope"]) == (200, "read_products")
+
+
+def test_who_says_no_is_led_back_and_nothing_is_granted(flow: Flow) -> None:
+    told = called_back(flow.answer("no"))
+
+    assert (told["error"], told["state"]) == ("access_denied", "a b&=%1")
+    assert "code" not in told
+    assert granted() == {"installations": [], "tokens": []}
+
+
+def test_asking_again_shows_what_is_new_and_changes_the_scopes(flow: Flow, shop: Shop) -> None:
+    first = flow.token(scope="read_products,read_customers")["access_token"]
+
+    page = flow.show(scope="write_products,read_orders").content.decode()
+    second = flow.token(scope="write_products,read_orders")["access_token"]
+
+    assert page.count(">new</span>") == 2
+    assert "It gives up: Customers and their addresses." in page
+    with shop_scope(shop):
+        assert Installation.objects.get().scopes == ["read_orders", "write_products"]
+        ends = AccessToken.objects.get(digest=token_digest(first)).expires_at
+    assert (status(first), status(second)) == (200, 200)
+    assert ends is not None
+    assert ends <= timezone.now() + timedelta(days=1), "what was fetched before goes on for a day"
+
+
+def test_registered_scopes_are_asked_for_where_none_are_named(flow: Flow) -> None:
+    flow.app.scopes = ["read_orders"]
+    flow.app.save()
+
+    assert flow.token(scope=None)["scope"] == "read_orders"
+
+
+def test_a_person_approves_in_the_shop_that_the_app_names(flow: Flow, shop: Shop, settings: Any) -> None:
+    settings.BASE_URL = "http://testserver"
+    query = urlencode(flow.ask())
+
+    outside = Client().get(f"/admin/oauth/authorize?{query}", headers={"host": shop.domain})
+    login = Client().get(outside["Location"].removeprefix("http://testserver"))
+    inside = flow.panel.http.get(outside["Location"].removeprefix("http://testserver"))
+    stranger = Client()
+    stranger.force_login(factories.UserFactory.create())
+    refused = stranger.get(outside["Location"].removeprefix("http://testserver"))
+
+    assert outside["Location"] == f"http://testserver/admin/oauth/authorize?{query}&shop={shop.domain}"
+    assert login["Location"].startswith("/accounts/login/?next=/admin/oauth/authorize")
+    assert urlsplit(inside["Location"]).path == flow.panel.url(PAGE)
+    assert dict(parse_qsl(urlsplit(inside["Location"]).query)) == flow.ask()
+    assert refused.status_code == 404
+
+
+def test_who_works_in_several_shops_chooses(flow: Flow, other_shop: Shop) -> None:
+    with shop_scope(other_shop):
+        Membership.objects.create(shop=other_shop, user=flow.panel.user, permissions=[])
+
+    page = flow.panel.http.get(f"/admin/oauth/authorize?{urlencode(flow.ask())}").content.decode()
+
+    assert f"{flow.panel.url(PAGE)}?client_id=" in page
+    assert "Stranger" in page
+
+
+def test_the_page_can_be_neither_framed_nor_led_elsewhere(flow: Flow) -> None:
+    answer = flow.show()
+
+    policy = answer["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self' https://app.example;" in f"{policy};"
+    assert answer["X-Frame-Options"] == "DENY"
+    assert "no-store" in answer["Cache-Control"]
+
+
+# --- what must not lead to a token ---
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no client": ({"client_id": None}, "invalid_client"),
+    "unknown client": ({"client_id": "x" * 32}, "invalid_client"),
+    "odd client": ({"client_id": "é"}, "invalid_client"),
+    "foreign redirect": ({"redirect_uri": "https://evil.example/callback"}, "invalid_request"),
+    "redirect below": ({"redirect_uri": f"{REDIRECT}/x"}, "invalid_request"),
+    "redirect with a query": ({"redirect_uri": f"{REDIRECT}?x=1"}, "invalid_request"),
+    "redirect in another case": ({"redirect_uri": "https://APP.example/callback"}, "invalid_request"),
+    "redirect with a user": ({"redirect_uri": "https://app.example@evil.example/callback"}, "invalid_request"),
+    "several redirects and none named": ({"redirect_uri": None}, "invalid_request"),
+    "two redirects": ({"redirect_uri": [REDIRECT, "https://evil.example"]}, "invalid_request"),
+    "unknown scope": ({"scope": "read_products,read_minds"}, "invalid_scope"),
+    "long state": ({"state": "x" * 3000}, "invalid_request"),
+    "odd state": ({"state": "a\r\nb"}, "invalid_request"),
+    "unknown option": ({"grant_options[]": ["per-planet"]}, "invalid_request"),
+    "response type": ({"response_type": "token"}, "unsupported_response_type"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_asked_is_refused_with_a_page(flow: Flow, name: str) -> None:
+    values, error = WRONG[name]
+
+    answers = [flow.show(**values), flow.panel.http.post(flow.address(**values), {"answer": "yes", "seen": "x"})]
+
+    for answer in answers:
+        assert answer.status_code == 400
+        assert answer.context["refusal"].code == error
+        assert b"Nothing has been granted" in answer.content
+    assert not AuthorizationCode._base_manager.exists()
+
+
+def test_scopes_beyond_the_registered_ones_are_refused(flow: Flow) -> None:
+    flow.app.scopes = ["write_orders"]
+    flow.app.save()
+
+    fine, beyond = flow.show(scope="read_orders"), flow.show(scope="read_orders,read_customers")
+
+    assert fine.status_code == 200
+    assert (beyond.status_code, beyond.context["refusal"].code) == (400, "invalid_scope")
+
+
+def test_the_app_of_another_shop_alone_cannot_be_approved(flow: Flow, other_shop: Shop) -> None:
+    App.objects.filter(pk=flow.app.pk).update(distribution="private", owner=other_shop)
+
+    answer = flow.show()
+
+    assert (answer.status_code, answer.context["refusal"].code) == (400, "access_denied")
+
+
+def test_a_staff_member_without_the_permission_grants_nothing(flow: Flow, shop: Shop) -> None:
+    seen = flow.show().context["seen"]
+    flow.panel = Panel(factories.make_member(shop, "view_private_apps", "edit_private_apps", "orders"), shop)
+
+    answers = [flow.show(), flow.panel.http.post(flow.address(), {"answer": "yes", "seen": seen})]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert not AuthorizationCode._base_manager.exists()
+
+
+def test_a_forged_answer_grants_nothing(flow: Flow, shop: Shop) -> None:
+    seen = flow.show().context["seen"]
+    strict = Panel(flow.panel.user, shop, enforce_csrf_checks=True)
+
+    forged = strict.http.post(flow.address(), {"answer": "yes", "seen": seen})
+    unseen = [flow.panel.http.post(flow.address(), {"answer": "yes", **each}) for each in ({}, {"seen": "made-up"})]
+    silent = flow.panel.http.post(flow.address(), {"seen": seen})
+
+    assert forged.status_code == 403
+    assert [answer.status_code for answer in (*unseen, silent)] == [200, 200, 200]
+    assert not AuthorizationCode._base_manager.exists()
+
+
+def test_what_changed_while_the_page_was_open_is_shown_first(flow: Flow) -> None:
+    seen = flow.show(scope=None).context["seen"]
+    flow.app.scopes = ["write_customers"]
+    flow.app.save()
+
+    answer = flow.panel.http.post(flow.address(scope=None), {"answer": "yes", "seen": seen})
+
+    assert answer.status_code == 200
+    assert b"Somebody changed this meanwhile" in answer.content
+
+
+def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(flow: Flow, other_shop: Shop, shop: Shop) -> None:
+    other = installing.create_app(name="Other")
+    used, expired, fresh = flow.code(), "", ""
+    assert flow.exchange(used).status_code == 200
+    expired = flow.code()
+    with shop_scope(shop):
+        AuthorizationCode.objects.update(expires_at=timezone.now())
+    voided = flow.code()
+    fresh = flow.code()
+    before = granted()
+    keys = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret}
+    refusals = {
+        "used": flow.exchange(used),
+        "expired": flow.exchange(expired),
+        "voided by a newer one": flow.exchange(voided),
+        "made up": flow.exchange("x" * 43),
+        "none": flow.exchange(""),
+        "of another app": flow.exchange(fresh, client_id=other.api_key, client_secret=other.api_secret),
+        "at another shop": exchange({**keys, "code": fresh}, headers={"host": other_shop.domain}),
+        "for another redirect": flow.exchange(fresh, redirect_uri="https://app.example/other"),
+    }
+
+    for name, answer in refusals.items():
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant"), name
+        assert answer.json()["error_description"]
+    assert granted() == before
+    assert flow.exchange(fresh, redirect_uri=REDIRECT).status_code == 200, "and nothing of this used it up"
+
+
+def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(flow: Flow) -> None:
+    code, before = flow.code(), granted()
+
+    wrong = [
+        flow.exchange(code, client_secret=secret)
+        for secret in ("", "x", flow.app.api_secret + "x", flow.app.api_secret[:-1])
+    ]
+    unknown = flow.exchange(code, client_id="f" * 32)
+
+    assert {(answer.status_code, answer.content) for answer in (*wrong, unknown)} == {(401, unknown.content)}
+    assert unknown.json()["error"] == "invalid_client"
+    assert granted() == before
+    assert flow.exchange(code).status_code == 200
+
+
+def test_while_a_secret_is_replaced_both_count_and_then_one(flow: Flow) -> None:
+    old = flow.app.api_secret
+    app_secrets.rotate_secret(flow.app, at=timezone.now())
+    told = called_back(flow.answer())
+    by_old = flow.exchange(told["code"], client_secret=old)
+    by_new = flow.exchange(flow.code())
+    app_secrets.confirm_secret(flow.app, at=timezone.now())
+    ended = flow.exchange(flow.code(), client_secret=old)
+
+    made = hmac.new(
+        old.encode(),
+        "&".join(
+            sorted(f"{k}={v.replace('%', '%25').replace('&', '%26')}" for k, v in told.items() if k != "hmac")
+        ).encode(),
+        hashlib.sha256,
+    ).hexdigest()
+    assert told["hmac"] == made, "the callback is signed by the one that the app surely knows"
+    assert [answer.status_code for answer in (by_old, by_new, ended)] == [200, 200, 401]
+
+
+def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(flow: Flow, shop: Shop) -> None:
+    token = flow.token()["access_token"]
+    owner = factories.make_member(shop, owner=True)
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        of_powerless = flow.code()
+        memberships.change_permissions(place, permissions=["orders"], by=owner, at=timezone.now())
+    without = flow.exchange(of_powerless)
+    with shop_scope(shop):
+        memberships.change_permissions(place, permissions=["applications"], by=owner, at=timezone.now())
+        redirected = flow.code()
+        flow.app.redirect_urls = ["https://app.example/other"]
+        flow.app.save()
+    moved = flow.exchange(redirected)
+    flow.app.redirect_urls = [REDIRECT]
+    flow.app.save()
+    of_uninstalled = flow.code()
+    with shop_scope(shop):
+        installing.uninstall(Installation.objects.get(), actor="staff:1", at=timezone.now())
+    gone = flow.exchange(of_uninstalled)
+
+    assert [answer.json()["error"] for answer in (without, moved, gone)] == ["invalid_grant"] * 3
+    assert status(token) == 401
+
+
+MALFORMED: dict[str, tuple[bytes, str, int]] = {
+    "no body": (b"", "application/json", 400),
+    "no JSON": (b"{", "application/json", 400),
+    "a list": (b"[]", "application/json", 400),
+    "a number": (b'{"client_id": 1}', "application/json", 400),
+    "a NUL": (b'{"client_id": "a\\u0000"}', "application/json", 400),
+    "twice": (b"client_id=a&client_id=b", "application/x-www-form-urlencoded", 400),
+    "latin": (b"client_id=%ff", "application/x-www-form-urlencoded", 401),
+    "nul form": (b"client_id=%00", "application/x-www-form-urlencoded", 400),
+    "text": (b"client_id=a", "text/plain", 415),
+    "long": (b'{"client_id": "' + b"x" * 5000 + b'"}', "application/json", 400),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_body_that_cannot_be_read_is_refused_as_oauth_says(db: None, name: str) -> None:
+    body, content_type, expected = MALFORMED[name]
+
+    answer = Client().post("/admin/oauth/access_token", body, content_type=content_type)
+
+    assert answer.status_code == expected
+    assert answer.json().keys() == {"error", "error_description"}
+
+
+def test_other_methods_and_grants_are_refused(flow: Flow) -> None:
+    got = Client().get("/admin/oauth/access_token")
+    password = flow.exchange("", grant_type="password")
+
+    assert (got.status_code, got["Allow"], got.json()["error"]) == (405, "POST", "invalid_request")
+    assert (password.status_code, password.json()["error"]) == (400, "unsupported_grant_type")
+
+
+@pytest.fixture
+def limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
+    """The clock stands still, and attempts are counted in buckets of the test's own."""
+    settings.RATE_LIMIT = True
+    buckets = FileBuckets(tmp_path / "buckets")
+    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+    return time_machine
+
+
+def test_who_guesses_secrets_or_codes_must_wait_and_nobody_else(flow: Flow, limited: Any) -> None:
+    def guess(number: int, **options: Any) -> Response:
+        wrong = {"client_secret": f"guess-{number}"} if number % 2 else {"code": f"guess-{number}"}
+        values = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret, "code": "none"}
+        return exchange({**values, **wrong}, **options)
+
+    guessed = [guess(number).status_code for number in range(13)]
+    refused = flow.exchange(flow.code())
+    body = {"client_id": flow.app.api_key, "client_secret": flow.app.api_secret}
+    nothing = granted()["tokens"]
+    elsewhere = exchange({**body, "code": flow.code()}, REMOTE_ADDR="192.0.2.7")
+    limited.move_to("2026-03-02T12:00:06Z", tick=False)
+    later = flow.exchange(flow.code())
+
+    assert (guessed[0], guessed[1]) == (400, 401)
+    assert guessed[10:] == [429] * 3
+    # The right secret is not looked at either, so that a guess that is right is not told from one that is wrong.
+    assert (refused.status_code, refused["Retry-After"], refused["Cache-Control"]) == (429, "6", "no-store")
+    assert refused.json() == {
+        "error": "temporarily_unavailable",
+        "error_description": "Too many wrong secrets or codes came from your address. Wait for 6 seconds.",
+    }
+    assert nothing == []
+    assert (elsewhere.status_code, later.status_code) == (200, 200)
+
+
+def test_right_exchanges_are_never_too_many(shop: Shop, limited: Any) -> None:
+    app = factories.make_installation(shop, ("read_products",), distribution="custom").app
+    body = {"client_id": app.api_key, "client_secret": app.api_secret, "grant_type": "client_credentials"}
+
+    assert {exchange(body).status_code for _ in range(30)} == {200}
+
+
+def test_who_tries_many_keys_is_counted_by_the_network(db: None, limited: Any) -> None:
+    def guess(number: int, address: str) -> int:
+        return exchange({"client_id": f"app-{number}", "client_secret": "x"}, REMOTE_ADDR=address).status_code
+
+    tried = [guess(number, f"2001:db8::{number:x}") for number in range(102)]
+
+    assert tried == [401] * 100 + [429] * 2
+    assert guess(0, "2001:db8:0:1::1") == 401
+
+
+# --- tokens for a secret alone ---
+
+
+def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Shop) -> None:
+    installation = factories.make_installation(shop, ("read_products",), distribution="custom")
+    app = installation.app
+    body = {"client_id": app.api_key, "client_secret": app.api_secret, "grant_type": "client_credentials"}
+
+    alone = exchange(body)
+    by_host = exchange(body, headers={"host": shop.domain})
+    by_name = exchange({**body, "shop": shop.domain})
+    elsewhere = exchange({**body, "shop": other_shop.domain})
+    installing.install(app, other_shop, scopes="", actor="system", at=timezone.now())
+    unclear = exchange(body)
+    App.objects.filter(pk=app.pk).update(distribution="public")
+    public = exchange({**body, "shop": shop.domain})
+
+    assert [each.status_code for each in (alone, by_host, by_name)] == [200, 200, 200]
+    assert (alone.json()["scope"], alone.json()["expires_in"]) == ("read_products", 86399)
+    assert status(alone.json()["access_token"], "products.json") == 200
+    assert [each.json()["error"] for each in (elsewhere, unclear, public)] == [
+        "invalid_request",
+        "invalid_request",
+        "unauthorized_client",
+    ]
+
+
+# --- tokens of a person ---
+
+
+def test_a_token_of_a_person_does_what_the_person_may(flow: Flow, shop: Shop) -> None:
+    owner = factories.make_member(shop, owner=True)
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(place, permissions=["applications", "orders"], by=owner, at=timezone.now())
+    scopes = "write_orders,write_products"
+    page = flow.show(scope=scopes, **{"grant_options[]": ["per-user"]}).content.decode()
+    answer = flow.token(scope=scopes, **{"grant_options[]": ["per-user"]})
+    token = answer["access_token"]
+    listed = Client(headers={"X-Platform-Access-Token": token}).get("/admin/oauth/access_scopes.json").json()
+    first = [status(token, path) for path in ("orders.json", "products.json")]
+    with shop_scope(shop):
+        memberships.change_permissions(place, permissions=["products"], by=owner, at=timezone.now())
+        installation = Installation.objects.get().pk
+    second = [status(token, path) for path in ("orders.json", "products.json")]
+    panel = Panel(owner, shop)
+
+    assert "For a day it also acts as you" in page
+    assert "Stock sync (app), acts as Sam" in panel.get("shops_installation_change", installation).content.decode()
+    assert answer["associated_user_scope"] == "read_orders"
+    assert answer["associated_user"] == {
+        "id": flow.panel.user.pk, "first_name": "Sam", "last_name": "", "email": "ada@example.com",
+        "email_verified": True, "account_owner": False, "locale": "en", "collaborator": False,
+    }  # fmt: skip
+    assert answer["expires_in"] == 86399
+    assert listed == {"access_scopes": [{"handle": "read_orders"}]}
+    assert (first, second) == ([200, 403], [403, 200]), "a change of permissions counts from the next request"
+
+
+def test_replacing_an_apps_tokens_lets_none_live_longer(flow: Flow, shop: Shop) -> None:
+    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    with shop_scope(shop):
+        row = AccessToken.objects.get(digest=token_digest(token))
+        before = row.expires_at
+        tokens.rotate_tokens(row.installation, overlap=timedelta(days=7), actor="staff:1", at=timezone.now())
+        row.refresh_from_db()
+
+    assert row.expires_at == before
+
+
+def test_asking_for_a_person_takes_nothing_from_the_app(flow: Flow, shop: Shop) -> None:
+    flow.token(scope="read_orders,read_products")
+
+    flow.token(scope="read_customers", **{"grant_options[]": ["per-user"]})
+
+    with shop_scope(shop):
+        assert Installation.objects.get().scopes == ["read_customers", "read_orders", "read_products"]
+
+
+@pytest.mark.parametrize("how", ["removed", "deactivated", "deleted place", "uninstalled"])
+def test_a_token_of_a_person_dies_with_their_place(flow: Flow, shop: Shop, how: str) -> None:
+    owner = factories.make_member(shop, owner=True)
+    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    assert status(token) == 200
+    now = timezone.now()
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        if how == "removed":
+            memberships.remove(place, by=owner, at=now)
+        elif how == "deactivated":
+            User.objects.filter(pk=place.user_id).update(is_active=False)
+        elif how == "deleted place":
+            # As another process did it: nothing here was told.
+            Membership.objects.filter(pk=place.pk).delete()
+        else:
+            installing.uninstall(Installation.objects.get(), actor="system", at=now)
+
+    assert status(token) == 401
+
+
+def test_a_person_uninstalls_through_an_app_only_what_they_may(flow: Flow, shop: Shop) -> None:
+    token = flow.token(**{"grant_options[]": ["per-user"]})["access_token"]
+    owner = factories.make_member(shop, owner=True)
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(place, permissions=["products"], by=owner, at=timezone.now())
+
+    answer = Client(headers={"X-Platform-Access-Token": token}).delete("/admin/api_permissions/current.json")
+
+    assert answer.status_code == 403
+    assert status(token) == 200
+
+
+def test_what_a_person_does_through_an_app_bears_their_name(flow: Flow, shop: Shop) -> None:
+    from apps.events.models import Event
+
+    owner = factories.make_member(shop, owner=True)
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        names = ["applications", "products"]
+        memberships.change_permissions(place, permissions=names, by=owner, at=timezone.now())
+    token = flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+
+    client = ApiClient(token, Installation._base_manager.get())
+    client.post("products.json", {"product": {"title": "Mug"}})
+
+    with shop_scope(shop):
+        assert Event.objects.get(topic="products/create").actor == f"staff:{flow.panel.user.pk}"
+
+
+def test_every_scope_has_the_permissions_that_it_needs() -> None:
+    from apps.shops.models.scopes import SCOPES
+    from apps.staff.domain.acting import NEEDS, scopes_of
+    from apps.staff.domain.permissions import NAMES
+
+    assert {name for needed in NEEDS.values() for verbs in needed for name in verbs} <= set(NAMES)
+    assert {scope.split("_", 1)[1] for scope in SCOPES} == NEEDS.keys()
+    assert scopes_of([]) == frozenset()
+    assert scopes_of(list(NAMES)) == SCOPES.keys()
+
+
+# --- at the same moment, and afterwards ---
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_deletion_a_code_works_twice")
+def test_of_two_who_have_a_code_one_gets_a_token(flow: Flow, shop: Shop) -> None:
+    code = flow.code()
+
+    found = at_once(
+        shop,
+        *[lambda: authorizing.redeem(flow.app, code, at=timezone.now())] * 4,
+        refusals=authorizing.AuthorizationRefused,
+    )
+
+    assert sum(isinstance(each, authorizing.Issued) for each in found) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_deletion_a_code_works_twice(flow: Flow, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: who finds the code, and is not held up by whoever deletes it, gets a token too."""
+    code = flow.code()
+    monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))
+
+    for _ in range(2):
+        authorizing.redeem(flow.app, code, at=timezone.now())
+
+    with every_shop():
+        assert AccessToken.objects.count() == 2
+
+
+def test_codes_that_nobody_fetched_are_cleared(flow: Flow) -> None:
+    flow.code()
+
+    with every_shop():
+        early, late = authorizing.clear(timezone.now()), authorizing.clear(timezone.now() + timedelta(minutes=11))
+
+    assert (early, late) == (0, 1)
+
+
+# --- whose token it is ---
+
+
+def test_a_persons_token_and_the_apps_own_share_no_idempotency_key(flow: Flow, shop: Shop) -> None:
+    owner = factories.make_member(shop, owner=True)
+    with shop_scope(shop):
+        place = Membership.objects.get(user=flow.panel.user)
+        memberships.change_permissions(place, permissions=["applications", "themes"], by=owner, at=timezone.now())
+    own = flow.token(scope="write_script_tags")["access_token"]
+    person = flow.token(scope="write_script_tags", **{"grant_options[]": ["per-user"]})["access_token"]
+    body = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
+
+    def post(token: str) -> tuple[int, str | None]:
+        http = Client(headers={"X-Platform-Access-Token": token, "Idempotency-Key": "once"})
+        answer = http.post("/admin/api/2026-07/script_tags.json", body, content_type="application/json")
+        return answer.json()["script_tag"]["id"], answer.get("Idempotent-Replayed")
+
+    first, persons, again, persons_again = (post(token) for token in (own, person, own, person))
+
+    assert first[0] != persons[0]
+    assert (persons[1], again, persons_again) == (None, (first[0], "true"), (persons[0], "true"))
+
+
+def test_the_current_user_is_whom_the_token_acts_as(flow: Flow, shop: Shop) -> None:
+    shop.plan = Shop.Plan.PREMIUM
+    shop.save()
+    owner = factories.make_member(shop, owner=True, email="kim@example.com")
+    App.objects.filter(pk=flow.app.pk).update(distribution="custom")
+    own = flow.token(scope="read_users")["access_token"]
+    person = flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+
+    found = [
+        Client(headers={"X-Platform-Access-Token": token}).get("/admin/api/2026-07/users/current.json").json()
+        for token in (own, person)
+    ]
+
+    for each in found:
+        assert_fits("user", "GET /users/current.json", each)
+    assert [each["user"]["id"] for each in found] == [owner.pk, flow.panel.user.pk]
+    assert [each["user"]["account_owner"] for each in found] == [True, False]
+    assert found[1]["user"]["permissions"] == ["applications"]
+
+
+def test_a_person_who_does_not_manage_the_staff_sees_only_themselves(flow: Flow, shop: Shop) -> None:
+    Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.PREMIUM)
+    App.objects.filter(pk=flow.app.pk).update(distribution="custom")
+    person = flow.token(scope="read_users", **{"grant_options[]": ["per-user"]})["access_token"]
+
+    assert [status(person, path) for path in ("users/current.json", "users.json")] == [200, 403]

@@ -1,0 +1,84 @@
+"""Ids begin above a million: whoever asks for what comes after id 1 gets everything."""
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import AutoField, Model
+
+from apps.content.models import ScriptTag
+from apps.ground.ids import LAST_UNUSED
+from apps.ground.tenancy import every_shop
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests import factories
+from tests.conftest import ApiClient
+
+
+def tables() -> dict[str, type[Model]]:
+    """Ours, but those whose rows are known by something else."""
+    ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
+    return {model._meta.db_table: model for model in ours if isinstance(model._meta.pk, AutoField)}
+
+
+def given_last(table: str) -> int:
+    """The last id that a table has given, or its beginning."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        else:
+            cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, 'id')::regclass)", [table])
+        row = cursor.fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def set_back(table: str, last: int) -> None:
+    """As an installation has it that is older than the rule."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("UPDATE sqlite_sequence SET seq = %s WHERE name = %s", [last, table])
+        else:
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [table, last])
+
+
+def test_ids_of_every_table_begin_above_a_million(db: None) -> None:
+    assert len(tables()) > 40
+    assert {table: last for table in tables() if (last := given_last(table)) < LAST_UNUSED} == {}
+
+
+def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
+    made = api.post("products.json", {"product": {"title": "First"}}).json()["product"]
+
+    listed = api.get("products.json", since_id=1).json()["products"]
+
+    assert [each["id"] for each in listed] == [made["id"]]
+    assert min(made["id"], made["variants"][0]["id"], made["variants"][0]["inventory_item_id"]) > LAST_UNUSED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> None:
+    shop = factories.make_shop()
+    app = factories.make_installation(shop).app
+    with every_shop():
+        old = ScriptTag.objects.create(pk=7, shop=shop, app=app, src="https://a.example/old.js")
+        set_back("content_scripttag", 7)
+        set_back("jobs_job", 5_000_000)
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                # A table that never had a row.
+                cursor.execute("DELETE FROM sqlite_sequence WHERE name = 'content_theme'")
+
+        call_command("migrate", verbosity=0)
+
+        new = ScriptTag.objects.create(shop=shop, app=app, src="https://a.example/new.js")
+        job = Job.objects.create(shop=shop, task="x")
+        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_UNUSED + 1, 5_000_001)
+        assert given_last("content_theme") >= LAST_UNUSED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ids_of_an_emptied_database_begin_as_high() -> None:
+    call_command("flush", verbosity=0, interactive=False)
+
+    assert factories.make_shop().pk > LAST_UNUSED
+    assert Shop.objects.count() == 1

@@ -1,0 +1,130 @@
+"""One-time purchases of apps: asked for, decided once, told to the app alone; in the panel and by command."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from io import StringIO
+from typing import Any
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.domain import installing, purchases
+from apps.shops.models import AppPurchase, Installation, Shop
+from apps.webhooks.domain.engine import fan_out
+from apps.webhooks.models import Delivery
+from tests import factories
+from tests.shops.factories import make_purchase
+from tests.webhooks.worlds import subscribe
+
+TOPIC = "app_purchases_one_time/update"
+MEMBERS = {"admin_graphql_api_id", "name", "status", "admin_graphql_api_shop_id", "created_at", "updated_at"}
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "system", "at": timezone.now()}
+
+
+def told(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
+    """By app, what is on its way."""
+    while fan_out.fan_out().events:
+        continue
+    with shop_scope(shop):
+        rows = Delivery.objects.filter(topic=TOPIC).select_related("payload").order_by("pk")
+        return [(row.app_id, orjson.loads(bytes(row.payload.body))["app_purchase_one_time"]) for row in rows]
+
+
+def test_the_app_that_asked_is_told_of_every_step_and_no_other(shop: Shop) -> None:
+    mine, other = factories.make_installation(shop, ()), factories.make_installation(shop, ())
+    for installation in (mine, other):
+        subscribe(installation, f"https://apps.example.com/{installation.pk}", topic=TOPIC)
+    with every_shop():
+        mine = Installation.objects.select_related("shop").get(pk=mine.pk)
+
+    purchase = make_purchase(mine, name="Setting up")
+    with shop_scope(mine.shop):
+        purchases.decide(purchase, approve=True, **by())
+
+    found = told(shop)
+    assert [app for app, _ in found] == [mine.app_id, mine.app_id]
+    assert [shown["status"] for _, shown in found] == ["PENDING", "ACTIVE"]
+    first = found[0][1]
+    assert first.keys() == MEMBERS
+    assert first["admin_graphql_api_id"] == f"gid://platform/AppPurchaseOneTime/{purchase.pk}"
+    assert (first["name"], first["admin_graphql_api_shop_id"]) == ("Setting up", f"gid://platform/Shop/{shop.pk}")
+
+
+def test_a_purchase_is_decided_once(in_shop: Shop) -> None:
+    purchase = make_purchase(factories.make_installation(in_shop, ()))
+    stale = AppPurchase.objects.get(pk=purchase.pk)
+    purchases.decide(purchase, approve=False, **by())
+
+    with pytest.raises(purchases.AlreadyDecided, match=r"^The purchase is declined already\.$"):
+        purchases.decide(stale, approve=True, **by())
+
+    assert AppPurchase.objects.get().status == "declined"
+    assert Event.objects.filter(topic=TOPIC).count() == 2
+
+
+def test_what_nobody_decided_expires_after_two_days(in_shop: Shop) -> None:
+    now = timezone.now()
+    installation = factories.make_installation(in_shop, ())
+    late = make_purchase(installation, at=now - timedelta(days=2))
+    fresh = make_purchase(installation, at=now - timedelta(days=1, hours=23))
+
+    with every_shop():
+        expired = [purchases.expire(now) for _ in range(2)]
+
+    assert expired == [1, 0]
+    assert dict(AppPurchase.objects.values_list("pk", "status")) == {late.pk: "expired", fresh.pk: "pending"}
+    assert Event.objects.filter(topic=TOPIC).count() == 3
+
+
+def test_what_cannot_be_asked_is_refused_with_its_field(in_shop: Shop) -> None:
+    installation = factories.make_installation(in_shop, ())
+    for values, field in (
+        ({"name": "  "}, "name"),
+        ({"name": "x" * 256}, "name"),
+        ({"price": Decimal(-1)}, "price"),
+        ({"price": Decimal(0)}, "price"),
+        ({"price": Decimal("1.001")}, "price"),
+        ({"price": Decimal("NaN")}, "price"),
+        ({"price": Decimal(10) ** 12}, "price"),
+        ({"currency": "ABC"}, "currency"),
+        ({"currency": "JPY", "price": Decimal("1.5")}, "price"),
+    ):
+        with pytest.raises(purchases.PurchaseRefused) as refused:
+            make_purchase(installation, **values)
+        assert list(refused.value.errors) == [field], values
+    installing.uninstall(installation, **by())
+    with pytest.raises(installing.NotInstalled):
+        make_purchase(installation)
+
+    assert not AppPurchase.objects.exists()
+    assert not Event.objects.filter(topic=TOPIC).exists()
+
+
+def test_the_command_asks_and_decides(shop: Shop) -> None:
+    installation = factories.make_installation(shop, ())
+    out = StringIO()
+    where = ("--app", installation.app.api_key, "--shop", shop.domain)
+
+    call_command("app_purchase", "offer", "Import", *where, "--price", "12.50", "--json", stdout=out)
+    asked = json.loads(out.getvalue())
+    call_command("app_purchase", "approve", str(asked["id"]), stdout=StringIO())
+
+    assert (asked["price"], asked["status"]) == ("12.50 USD", "pending")
+    with shop_scope(shop):
+        assert AppPurchase.objects.get().status == "active"
+    for step, text in (
+        (["decline", str(asked["id"])], "approved already"),
+        (["decline", "1"], "There is no purchase 1"),
+        (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app of the key none"),
+        (["offer", "x", *where, "--price", "abc"], "abc is no amount"),
+    ):
+        with pytest.raises(CommandError, match=text):
+            call_command("app_purchase", *step)

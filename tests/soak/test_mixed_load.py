@@ -1,0 +1,149 @@
+"""Load of all kinds on several shops: nothing fails, nothing grows. The figures are printed, also where all is well.
+
+Rule: reliability, L2, L4. By default the length is that of the rule and the data a hundredth; ``SOAK_SECONDS``,
+``SOAK_RATE``, ``SOAK_SHOPS`` and ``SOAK_CUSTOMERS`` say otherwise; ``SOAK_SAMPLES`` names a file for what is seen on
+the way.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from apps.ground.tenancy import every_shop
+from benchmarks.data import fill_customers
+from benchmarks.goods import fill_orders, fill_products
+from benchmarks.servers import Running
+from tests import factories
+from tests.client.conftest import Server, database_url, end
+from tests.machine import soaked
+from tests.soak.calls import Call, Fates, steadily
+from tests.soak.watching import Watch
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.postgres,
+    pytest.mark.timeout(0),
+    pytest.mark.django_db(transaction=True),
+]
+
+RATE = float(os.environ.get("SOAK_RATE", "100"))
+SHOPS = int(os.environ.get("SOAK_SHOPS", "10"))
+CUSTOMERS = int(os.environ.get("SOAK_CUSTOMERS", "1000"))
+GOODS = 500
+ORDER = {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}], "note": "x"}
+READS = (
+    *("customers.json?limit=50", "customers/{id}.json", "customers/search.json?query=state:enabled"),
+    *("products.json?limit=50", "orders.json?limit=50", "orders/count.json", "shop.json", "script_tags.json"),
+)
+
+
+class Loaded:
+    """A server with filled shops, under whatever load a test asks for."""
+
+    def __init__(self, server: Server, tokens: list[str]) -> None:
+        self.server, self.tokens = server, tokens
+
+    def run(self, rate: float, seconds: float, fates: Fates | None = None) -> Fates:
+        callers = max(4, int(rate / 4))
+        port, tokens = self.server.port, self.tokens
+        return steadily(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
+
+    def memory(self) -> float:
+        """Megabytes of the largest web process."""
+        return Running("soak", self.server.port, self.server.process, 0).memory()
+
+    @staticmethod
+    def _choose(place: int, chance: random.Random) -> Call:
+        """Nine reads of ten, of the customers of this shop; every write makes a row."""
+        one = place * CUSTOMERS + chance.randint(1, CUSTOMERS)
+        if chance.random() < 0.9:
+            return Call("GET", chance.choice(READS).format(id=one))
+        return chance.choice(
+            [
+                Call("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}}),
+                Call("POST", "orders.json", {"order": ORDER}),
+                Call("POST", "products.json", {"product": {"title": "Mug", "variants": [{"price": "10.00"}]}}),
+                Call("PUT", f"customers/{one}.json", {"customer": {"note": f"{chance.getrandbits(60):x}"}}),
+            ]
+        )
+
+
+@pytest.fixture
+def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
+    tokens = []
+    for number in range(SHOPS):
+        shop = factories.make_shop(domain=f"soak-{number}.example", name=f"Soak {number}")
+        tokens.append(factories.make_token(factories.make_installation(shop, factories.ALL_SCOPES)))
+        with every_shop():
+            fill_customers(shop.pk, number * CUSTOMERS + 1, (number + 1) * CUSTOMERS)
+            if number == 0:
+                fill_products(shop.pk, GOODS)
+                fill_orders(shop.pk, GOODS, products=GOODS, customers=CUSTOMERS)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
+    server.wait()
+    yield Loaded(server, tokens)
+    server.stop()
+
+
+Printed = Callable[[str], None]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+    """``printed(line)``: onto the screen, past what pytest keeps."""
+
+    def show(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{line}")  # noqa: T201
+
+    return show
+
+
+def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printed) -> None:
+    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(600))
+    loaded.run(rate=20, seconds=5)
+
+    fates = loaded.run(RATE, seconds)
+
+    kept = len(fates.seconds) / seconds
+    printed(
+        f"{len(fates.seconds)} answers, {kept:.0f} per second, {SHOPS} shops, {SHOPS * CUSTOMERS} customers: "
+        f"p50 {fates.percentile(50):.0f}, p95 {fates.percentile(95):.0f}, p99 {fates.percentile(99):.0f} ms, "
+        f"statuses {dict(fates.statuses)}"
+    )
+    assert set(fates.statuses) == {200, 201}
+    assert fates.percentile(95) < float(os.environ.get("SOAK_P95_MS", "300"))
+    assert fates.percentile(99) < float(os.environ.get("SOAK_P99_MS", "800"))
+
+
+def test_memory_and_connections_stay_where_they_are(loaded: Loaded, printed: Printed) -> None:
+    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(3600))
+    others = [loaded.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
+    # Caches fill.
+    loaded.run(RATE / 2, seconds / 10)
+
+    answered = Fates()
+    with Watch(loaded.memory, [process.pid for process in others], answered.count, every=seconds / 60) as watch:
+        loaded.run(RATE / 2, seconds, answered)
+    for process in others:
+        end(process)
+
+    (web, web_late), (rest, rest_late) = watch.means("web"), watch.means("others")
+    connections, waiting = watch.highest("connections"), watch.highest("waiting")
+    printed(
+        f"{seconds:.0f} seconds at {RATE / 2:.0f} per second, {answered.count()} answers {dict(answered.statuses)}: "
+        f"web {web:.1f} and {web_late:.1f} MB ({web_late / web - 1:+.1%}), other processes {rest:.1f} and "
+        f"{rest_late:.1f} MB ({rest_late / rest - 1:+.1%}), at most {connections[0]} connections in the first half "
+        f"and {connections[1]} in the second, at most {waiting[0]} and {waiting[1]} things waiting"
+    )
+    assert set(answered.statuses) == {200, 201}
+    assert web_late < web * 1.1
+    assert rest_late < rest * 1.1
+    assert connections[1] <= connections[0] + 1
+    assert waiting[1] <= waiting[0] + 20

@@ -1,0 +1,87 @@
+"""Writes that five receivers are told of: each of them once, all of them, and soon after the last write.
+
+Rule: reliability, L3. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+"""
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.webhooks.catcher import Catcher
+from apps.webhooks.models import Delivery, Pending
+from tests import factories
+from tests.client.conftest import Server, database_url, end
+from tests.machine import soaked
+from tests.soak.calls import Call, steadily
+from tests.webhooks.worlds import subscribe, until
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.postgres,
+    pytest.mark.timeout(0),
+    pytest.mark.django_db(transaction=True),
+]
+
+RECEIVERS = 5
+# Of the last delivery after the last write.
+SOON = 60
+
+
+@pytest.fixture
+def server(transactional_db: None, tmp_path: Path) -> Iterator[Server]:
+    running = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
+    running.wait()
+    dispatcher = running.start("backoffice.webhooks")
+    yield running
+    end(dispatcher)
+    running.stop()
+
+
+def write(_: int, chance: random.Random) -> Call:
+    return Call("POST", "customers.json", {"customer": {"email": f"soak-{chance.getrandbits(60):x}@example.com"}})
+
+
+def left(shop: Shop) -> int:
+    """What is to be told and was not yet."""
+    with shop_scope(shop):
+        return Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
+
+
+def test_writes_reach_five_receivers(
+    shop: Shop, server: Server, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(600))
+    rate = float(os.environ.get("SOAK_WRITES", "20"))
+    writer = factories.make_token(factories.make_installation(shop, ("write_customers",)))
+    with ExitStack() as stack:
+        catchers = []
+        for _ in range(RECEIVERS):
+            listener = factories.make_installation(shop, ("read_customers",))
+            catchers.append(stack.enter_context(Catcher([listener.app.api_secret])))
+            subscribe(listener, catchers[-1].url, topic="customers/create")
+
+        fates = steadily(server.port, [writer], write, rate=rate, seconds=seconds, callers=max(4, int(rate / 2)))
+        ended = time.monotonic()
+        until(lambda: left(shop), lambda count: count == 0, seconds=SOON)
+
+        drained = time.monotonic() - ended
+        with capsys.disabled():
+            print(  # noqa: T201
+                f"\n{fates.count()} writes in {seconds:.0f} seconds {dict(fates.statuses)}, "
+                f"p95 {fates.percentile(95):.0f} ms; "
+                f"{RECEIVERS} receivers have heard of all of them {drained:.1f} seconds after the last"
+            )
+    assert set(fates.statuses) == {201}
+    for catcher in catchers:
+        ids = [each.header("-Webhook-Id") for each in catcher.caught]
+        assert len(ids) == len(set(ids)) == fates.statuses[201]
+        assert all(all(each.verified.values()) for each in catcher.caught)

@@ -1,0 +1,118 @@
+"""An error told to a Sentry over a real socket: what it says, and what it does not."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import brotli
+import pytest
+from django.conf import settings
+
+from backoffice import alive
+
+FAILS = """
+import django
+django.setup()
+import logging
+from django.test import RequestFactory
+from backoffice.logs import request_id, request_in_work
+request_in_work.set(RequestFactory().post("/admin/api/x.json?email=ann@example.com", {"note": "of ann"}))
+request_id.set("0af7651916cd")
+buyer = "ann@example.com"
+try:
+    raise ValueError("token=bko_abcdefghijkl")
+except ValueError:
+    logging.getLogger("apps").exception("It failed")
+import sentry_sdk
+sentry_sdk.flush(10)
+"""
+
+
+@pytest.fixture
+def told() -> Iterator[tuple[str, list[str]]]:
+    """A Sentry's address, and what it was told."""
+    bodies: list[str] = []
+
+    class Intake(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            unpack = {"gzip": gzip.decompress, "br": brotli.decompress}.get(
+                self.headers.get("Content-Encoding", ""), bytes
+            )
+            bodies.append(unpack(body).decode())
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Not into the test's output."""
+
+    server = HTTPServer(("127.0.0.1", 0), Intake)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://key@127.0.0.1:{server.server_port}/1", bodies
+    server.shutdown()
+    server.server_close()
+
+
+def run(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *(("-c", code) if "\n" in code else ("-m", *code.split()))],
+        cwd=settings.BASE_DIR,
+        env={
+            **os.environ,
+            "BACKOFFICE_DATA_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
+            **env,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_an_error_is_told_with_its_place_and_without_what_is_a_buyers(
+    told: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    address, bodies = told
+
+    ended = run(FAILS, tmp_path, SENTRY_DSN=address)
+
+    assert ended.returncode == 0, ended.stderr
+    (event,) = [json.loads(line) for body in bodies for line in body.splitlines() if '"exception"' in line]
+    (error,) = event["exception"]["values"]
+    assert (error["type"], error["value"]) == ("ValueError", "token=[redacted]")
+    assert error["stacktrace"]["frames"][-1]["lineno"] > 0
+    assert event["tags"]["request_id"] == "0af7651916cd"
+    assert not [secret for secret in ("ann@", "of ann", "abcdefghijkl") if secret in json.dumps(event)]
+
+
+def test_processes_that_nobody_can_ask_say_that_they_live(tmp_path: Path) -> None:
+    env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
+    before = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-m", "backoffice.scheduler"], cwd=settings.BASE_DIR, env=env)
+    try:
+        for _ in range(600):
+            if list(tmp_path.glob("backoffice-*-scheduler.alive")):
+                break
+            process.poll()
+            threading.Event().wait(0.1)
+        during = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
+    finally:
+        process.terminate()
+        process.wait(30)
+    (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
+    old = beat.stat().st_mtime - alive.SILENT_SECONDS - 1
+    os.utime(beat, (old, old))
+    after = run("backoffice.alive scheduler", tmp_path, TMPDIR=str(tmp_path))
+    web = run("backoffice.alive web", tmp_path, PORT="1")
+
+    assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)
+    assert after.stderr == "No scheduler has said for 60 seconds that it lives.\n"
+    assert (web.returncode, web.stderr) == (1, "The web server does not answer on port 1.\n")
+    assert run("backoffice.alive nobody", tmp_path).returncode == 1

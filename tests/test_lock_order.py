@@ -1,0 +1,111 @@
+"""Everybody locks rows in one order, which ``docs/architecture.md`` writes down: nobody waits in a circle."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.catalog.domain.locks import lock_product
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock
+from apps.orders.domain import editing, payments, transitions
+from apps.shops.models import Shop
+from tests.api.conftest import Arranged
+from tests.conftest import ApiClient
+from tests.lock_order import Watch, watched
+from tests.orders.factories import make_order, make_variant
+from tests.samples import load_all
+
+SAMPLES = load_all()
+WRITES = sorted(route for route in SAMPLES if not route.startswith("GET "))
+_ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
+
+
+def table() -> dict[str, list[str]]:
+    """The roots in their order, each with its parts."""
+    text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### The order of locks")[1]
+    return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
+
+
+TABLE = table()
+ROOTS = {part: root for root, parts in TABLE.items() for part in parts}
+PLACES = {name: place for place, root in enumerate(TABLE) for name in (root, *TABLE[root])}
+
+
+def breaches(watch: Watch) -> list[str]:
+    """What was locked out of order."""
+    wrong = [
+        f"{held} before {locked}: {sql}"
+        for (held, locked), sql in watch.steps.items()
+        if PLACES.get(held, -1) > PLACES.get(locked, -1)
+    ]
+    return wrong + watch.disorder
+
+
+@pytest.fixture
+def in_order(shop: Shop) -> Iterator[Watch]:
+    with watched(ROOTS) as watch:
+        yield watch
+    assert breaches(watch) == []
+
+
+def test_the_table_names_tables_once() -> None:
+    known = {model._meta.db_table for model in apps.get_models()}
+
+    assert set(PLACES) <= known
+    assert len(PLACES) == len(TABLE) + len(ROOTS)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("route", WRITES)
+def test_each_route_locks_in_order(route: str, api: ApiClient, shop: Shop) -> None:
+    arranged = Arranged(SAMPLES[route], api, shop)
+    with watched(ROOTS) as watch:
+        answer = arranged.send()
+    assert answer.status_code == SAMPLES[route].status
+    assert breaches(watch) == []
+
+
+@pytest.mark.postgres
+def test_the_life_of_an_order_locks_in_order(shop: Shop, in_order: Watch) -> None:
+    by: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+    untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+    lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+    options: Any = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
+
+    make_order(shop, financial_status="paid", **options)
+    placed = [make_order(shop, financial_status="authorized", **options) for _ in range(2)]
+    with shop_scope(shop):
+        payments.create_transaction(placed[0], {"kind": "capture"}, **by)
+        transitions.cancel(placed[1], **by)
+        editing.delete_order(placed[1], **by)
+        personal_data.redact(Customer.objects.get(), **by)
+
+    held = {root for root, _ in in_order.steps}
+    assert {"orders_order", "customers_customer", "inventory_inventorylevel"} <= held
+
+
+@pytest.mark.postgres
+def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
+    """The control: a product before the level that it shows, and two products the wrong way round."""
+    first, second = make_variant(shop, stock=5), make_variant(shop)
+    with watched(ROOTS) as watch, shop_scope(shop):
+        _wrongly(first.product_id, second.product_id, first.inventory_item)
+
+    assert next(text.split(":")[0] for text in breaches(watch)) == "catalog_product before inventory_inventorylevel"
+    assert watch.disorder
+
+
+def _wrongly(first: int, second: int, item: Any) -> None:
+    with transaction.atomic():
+        lock_product(second)
+        lock_product(first)
+        stock.adjust(item, stock.primary_location(), 1, actor="system", at=timezone.now())

@@ -1,0 +1,77 @@
+"""Mail where no server was named: links reach no log but the demo's."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from backoffice.mail import MailNotConfigured
+from tests.conftest import ApiClient
+from tests.factories import make_member
+from tests.panel.conftest import PASSWORD
+
+MESSAGE = ("Subject", "Follow https://backoffice.example/secret-link", "a@example.com", ["b@example.com"])
+
+
+@pytest.fixture(autouse=True)
+def _no_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.EMAIL_BACKEND = "backoffice.mail.NoServer"
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
+
+
+def test_the_demo_prints_mails_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "demo-password").write_text("x")
+
+    assert mail.send_mail(*MESSAGE) == 1
+
+    printed = capsys.readouterr().out
+    assert "secret-link" in printed
+    assert "This is the demo: mails are printed here" in printed
+
+
+def test_elsewhere_no_link_is_printed_and_the_sender_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(MailNotConfigured, match="EMAIL_URL is not set"):
+        mail.send_mail(*MESSAGE)
+
+    assert "secret-link" not in "".join(capsys.readouterr())
+
+
+def test_an_invitation_that_cannot_be_sent_says_why_and_logs_no_link(
+    api: ApiClient, shop: Shop, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    made = api.post("customers.json", {"customer": {"email": "a@example.com", "send_email_invite": True}})
+    with shop_scope(shop):
+        job = Job.objects.get(task="customers.send_invite")
+        assert queue.run(job.key)
+        job.refresh_from_db()
+        nonce = Customer.objects.get(pk=made.json()["customer"]["id"]).activation_nonce
+
+    assert (job.state, job.error) == (Job.State.WAITING, "No mail can be sent: EMAIL_URL is not set.")
+    assert nonce not in caplog.text + "".join(capsys.readouterr())
+
+
+def test_a_reset_that_cannot_be_sent_answers_like_any_other(
+    client: Client, shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    user = make_member(shop, email="kim@example.com")
+    user.set_password(PASSWORD)
+    user.save()
+
+    answers = [client.post("/accounts/password/reset/", {"email": email}) for email in (user.email, "no@example.com")]
+
+    assert [(answer.status_code, answer.headers["Location"]) for answer in answers] == [
+        (302, "/accounts/password/reset/done/")
+    ] * 2
+    assert "EMAIL_URL is not set" in caplog.text
+    assert not re.search("/password/reset/key/", caplog.text)

@@ -1,0 +1,32 @@
+"""Making markup harmless takes time that grows with the square of its nesting; what is taken stays quick."""
+
+import time
+
+import pytest
+
+from apps.ground.markup import MAX_BYTES, MAX_TAGS, harmless, refusal_of
+
+WORST = {
+    "nested blocks": "<div>" * MAX_TAGS,
+    "nested inline": "<b><i>" * (MAX_TAGS // 2),
+    "nested lists": "<ul><li>" * (MAX_TAGS // 2),
+    "closed in the wrong order": "<b><p>" * (MAX_TAGS // 4) + "</b></p>" * (MAX_TAGS // 4),
+    "one long text": "<div>" * 5_000 + "&" * (MAX_BYTES - 25_000),
+}
+
+
+# Seconds of processor time: three times what the worst takes on an idle machine, 0.6.
+LIMIT = 2
+
+
+@pytest.mark.parametrize("markup", WORST.values(), ids=WORST)
+def test_the_worst_markup_that_is_taken_is_soon_harmless(markup: str) -> None:
+    assert refusal_of(markup) is None
+
+    assert min(seconds(markup) for _ in range(3)) < LIMIT
+
+
+def seconds(markup: str) -> float:
+    began = time.process_time()
+    harmless(markup)
+    return time.process_time() - began

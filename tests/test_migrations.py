@@ -1,0 +1,224 @@
+"""Migrations on a database in use: what they may do while the release before runs, and how long they wait.
+
+Rule: reliability, F14.
+"""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+
+from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
+from apps.jobs.management.commands import migrate
+from tests.faults.conftest import another_connection
+from tests.schema_changes import unsafe
+
+# The last migration of each app that had landed before there was a rule.
+BEFORE_THE_RULE = {
+    "api": "0003_answers_know_their_request",
+    "catalog": "0008_indexes_of_folded_columns",
+    "content": "0006_keys_of_folded_tags",
+    "customers": "0007_search_indexes",
+    "events": "0002_initial",
+    "exchange": "0003_claims_unknown_columns_and_previews",
+    "inventory": "0002_costs_in_every_currency",
+    "jobs": "0003_rung_at",
+    "metafields": "0002_any_text_in_names",
+    "orders": "0004_files_moved_to_exchange",
+    "shops": "0004_presentment_rates",
+    "staff": "0003_sent_forms",
+}
+
+
+def own_migrations() -> Iterator[tuple[migrations.Migration, ProjectState]]:
+    """Each migration of ours since then, with the state that it starts from."""
+    loader = MigrationLoader(None)
+    for (app, name), migration in sorted(loader.disk_migrations.items()):
+        ours = type(migration).__module__.startswith("apps.")
+        if ours and name > BEFORE_THE_RULE.get(app, ""):
+            yield migration, loader.project_state(migration_key(migration), at_end=False)
+
+
+def migration_key(migration: migrations.Migration) -> tuple[str, str]:
+    return migration.app_label, migration.name
+
+
+def test_migrations_leave_the_release_before_running_or_the_changelog_announces_them() -> None:
+    """Announced is what CHANGELOG.md names as ``app.0007_name``: operators then stop the processes first."""
+    announced = (settings.BASE_DIR / "CHANGELOG.md").read_text()
+
+    found = {
+        f"{migration}": reasons
+        for migration, state in own_migrations()
+        if f"`{migration}`" not in announced and (reasons := unsafe(migration, state))
+    }
+
+    assert found == {}
+
+
+def test_the_migrations_before_the_rule_exist() -> None:
+    assert set(BEFORE_THE_RULE.items()) <= set(MigrationLoader(None).disk_migrations)
+
+
+def judged(*operations: Any, atomic: bool = True) -> list[str]:
+    state = ProjectState()
+    before = migrations.CreateModel(
+        "Thing",
+        [
+            ("id", models.BigAutoField(primary_key=True)),
+            ("name", models.CharField(max_length=20)),
+            ("note", models.CharField(max_length=20, null=True)),
+        ],
+    )
+    before.state_forwards("things", state)
+    kind = type("Migration", (migrations.Migration,), {"operations": list(operations), "atomic": atomic})
+    return unsafe(kind("0002_more", "things"), state)
+
+
+ONE = models.IntegerField
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.AddField("thing", "size", ONE(default=1)),
+        migrations.AddField("thing", "size", ONE(null=True, db_index=True)),
+        migrations.AddField("thing", "size", ONE(null=True, unique=True)),
+        migrations.AddField("thing", "self", models.ForeignKey("things.Thing", models.CASCADE, null=True)),
+        migrations.RemoveField("thing", "name"),
+        migrations.RenameField("thing", "name", "title"),
+        migrations.RenameModel("Thing", "Matter"),
+        migrations.DeleteModel("Thing"),
+        migrations.AlterModelTable("thing", "matters"),
+        migrations.AlterField("thing", "name", models.CharField(max_length=10)),
+        migrations.AlterField("thing", "name", models.IntegerField()),
+        migrations.AlterField("thing", "name", models.CharField(max_length=20, unique=True)),
+        migrations.AlterField("thing", "note", models.CharField(max_length=20)),
+        migrations.AddIndex("thing", models.Index(fields=["name"], name="by_name")),
+        migrations.AddConstraint("thing", models.UniqueConstraint(fields=["name"], name="one_name")),
+        migrations.RunSQL("SELECT 1"),
+        migrations.SeparateDatabaseAndState(database_operations=[migrations.RemoveField("thing", "name")]),
+    ],
+    ids=lambda operation: operation.describe(),
+)
+def test_what_breaks_or_holds_running_processes_is_found(operation: Any) -> None:
+    assert len(judged(operation)) == 1
+
+
+def _index_by_hand(apps: Any, schema_editor: Any) -> None:
+    schema_editor.execute("CREATE INDEX by_name ON thing (name)")
+
+
+def test_indexes_are_built_beside_writers_only() -> None:
+    index = models.Index(fields=["name"], name="by_name")
+
+    assert judged(migrations.RunPython(_index_by_hand)) != []
+    assert judged(AddIndexBeside("thing", index)) != []
+    assert judged(AddPartsIndexBeside("thing", "parts", "(name)")) != []
+    assert judged(AddIndexBeside("thing", index), AddPartsIndexBeside("thing", "parts", "(name)"), atomic=False) == []
+
+
+def test_rows_are_not_worked_on_in_the_transaction_that_changes_their_table() -> None:
+    fill = migrations.RunPython(migrations.RunPython.noop)
+
+    assert judged(fill) == []
+    assert len(judged(migrations.AddField("thing", "size", ONE(null=True)), fill)) == 1
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.AddField("thing", "size", ONE(null=True)),
+        migrations.AddField("thing", "size", ONE(db_default=1)),
+        migrations.AlterField("thing", "name", models.CharField(max_length=40, help_text="Longer", null=True)),
+        migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("thing", "note")]),
+        AddIndexBeside("thing", models.Index(fields=["name"], name="by_name")),
+    ],
+    ids=lambda operation: operation.describe(),
+)
+def test_what_running_processes_do_not_notice_passes(operation: Any) -> None:
+    assert judged(operation, atomic=False) == []
+
+
+def test_a_table_that_the_migration_makes_is_its_own() -> None:
+    made = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
+
+    assert judged(made, migrations.AddIndex("new", models.Index(fields=["id"], name="by_id"))) == []
+
+
+# --- waiting ---
+
+
+@pytest.fixture
+def unapplied(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The newest migration of script tags' app is to be applied again, and locks a table; there is little patience."""
+    monkeypatch.setattr(migrate, "PAUSE_SECONDS", 0.2)
+
+    def lock(apps: Any, schema_editor: Any) -> None:
+        schema_editor.execute("LOCK TABLE content_scripttag IN ACCESS EXCLUSIVE MODE")
+
+    _, name = max(key for key in MigrationLoader(None).disk_migrations if key[0] == "content")
+    with another_connection() as other:
+        other.execute("DELETE FROM django_migrations WHERE app = 'content' AND name = %s", [name])
+    loaded = MigrationLoader(None).disk_migrations["content", name]
+    monkeypatch.setattr(type(loaded), "operations", [migrations.RunPython(lock)])
+    yield
+    call_command("migrate", "content", verbosity=0, interactive=False)
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("unapplied")
+def test_migrate_gives_a_lock_up_soon_and_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up = threading.Event()
+    with another_connection() as other:
+
+        def let_go(seconds: float) -> None:
+            given_up.set()
+            other.execute("ROLLBACK")
+
+        monkeypatch.setattr(f"{migrate.__name__}.time.sleep", let_go)
+        other.execute("BEGIN; SELECT * FROM content_scripttag")
+        call_command("migrate", "content", verbosity=0, interactive=False)
+
+    assert given_up.is_set()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("5s",)
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("unapplied")
+def test_migrate_says_what_to_do_where_a_table_stays_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate, "TRIES", 2)
+    with another_connection() as other:
+        other.execute("BEGIN; SELECT * FROM content_scripttag")
+        with pytest.raises(CommandError, match="Run migrate again when there is less traffic"):
+            call_command("migrate", "content", verbosity=0, interactive=False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
+    operation = AddIndexBeside("scripttag", models.Index(fields=["event"], name="tests_by_event"))
+    before = MigrationLoader(None).project_state()
+    after = before.clone()
+    operation.state_forwards("content", after)
+
+    def indexes() -> set[str]:
+        with connection.cursor() as cursor:
+            return set(connection.introspection.get_constraints(cursor, "content_scripttag"))
+
+    for _ in range(2 if connection.vendor == "postgresql" else 1):
+        with connection.schema_editor(atomic=False) as editor:
+            operation.database_forwards("content", editor, before, after)
+    built = indexes()
+    with connection.schema_editor(atomic=False) as editor:
+        operation.database_backwards("content", editor, after, before)
+
+    assert "tests_by_event" in built
+    assert "tests_by_event" not in indexes()

@@ -1,0 +1,351 @@
+"""Two who change the same thing: the second goes by what the first left, and they wait in no circle."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from apps.catalog.domain.locks import lock_product
+from apps.catalog.domain.products import delete_product
+from apps.catalog.models import Product
+from apps.content.models import ScriptTag
+from apps.customers.domain import addresses, personal_data
+from apps.customers.domain.aggregate import lock
+from apps.customers.models import Address, Customer
+from apps.events.models import Event
+from apps.ground.errors import Gone
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import locations, stock
+from apps.inventory.models import InventoryItem, InventoryLevel
+from apps.metafields.domain import setting
+from apps.metafields.domain.owners import owner_of
+from apps.metafields.models import Metafield
+from apps.orders.domain import buyers, editing, loading, stocking
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.inventory.factories import first_location, make_item, make_location
+from tests.orders.factories import make_order, make_variant
+from tests.races import meanwhile, unguarded
+
+on_postgres = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+VALUES = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
+
+ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "zip": "K1A 0B1", "country": "Canada"}
+OWNERS = {"catalog_product", "catalog_variant"}
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "staff:17", "at": timezone.now()}
+
+
+# --- services read again under their lock ---
+
+
+def test_an_item_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
+    made = make_item(in_shop, sku="A")
+    one, two = (InventoryItem.objects.get(pk=made.pk) for _ in range(2))
+
+    stock.update_item(one, {"sku": "B"}, **by())
+    stock.update_item(two, {"sku": "A"}, **by())
+
+    made.refresh_from_db()
+    changes = Event.objects.filter(topic="inventory_items/update").order_by("id").values_list("changes", flat=True)
+    assert (made.sku, list(changes)) == ("A", [{"sku": ["A", "B"]}, {"sku": ["B", "A"]}])
+
+
+def test_an_address_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
+    made = make_address(make_customer(), city="Lund")
+    one, two = (Address.objects.get(pk=made.pk) for _ in range(2))
+
+    addresses.update_address(one, {"city": "Ystad"}, **by())
+    addresses.update_address(two, {"city": "Lund"}, **by())
+
+    made.refresh_from_db()
+    assert made.city == "Lund"
+
+
+def test_an_address_that_went_meanwhile_is_neither_changed_nor_made_the_default(in_shop: Shop) -> None:
+    customer = make_customer()
+    make_address(customer)
+    gone = make_address(customer)
+    addresses.delete_addresses(customer, [gone.pk], **by())
+
+    with pytest.raises(Gone):
+        addresses.update_address(gone, {"city": "Lund"}, **by())
+    with pytest.raises(Gone):
+        addresses.set_default(gone, **by())
+
+
+def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
+    product = make_product()
+    made = setting.create(owner_of(product), product.pk, VALUES, **by())
+    one, two = (Metafield.objects.get(pk=made.pk) for _ in range(2))
+
+    setting.update(one, {"value": "Hot"}, **by())
+    setting.update(two, {"value": "Cold"}, **by())
+    made.refresh_from_db()
+    assert made.value == "Cold"
+
+    setting.delete(one, **by())
+    with pytest.raises(Gone):
+        setting.delete(two, **by())
+    assert Event.objects.filter(topic="product_metafields/delete").count() == 1
+
+
+# --- bodies are compared and merged under the lock ---
+
+
+class TestRequests:
+    pytestmark = on_postgres
+
+    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    def test_an_address_of_an_order_is_merged_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
+        order = make_order(shop, shipping_address=ADDRESS)
+        kept = dict(order.shipping_address or {})
+
+        response = meanwhile(
+            shop,
+            lambda: editing.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
+        )
+
+        shown = response.json()["order"]["shipping_address"]
+        assert (shown["city"], shown["zip"]) == ("Toronto", "M5V 1E3")
+
+    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    def test_a_plain_resource_is_compared_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
+        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
+        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+
+        response = meanwhile(
+            shop,
+            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
+            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
+        )
+
+        assert response.json()["script_tag"]["src"] == "https://a.example/1.js"
+
+    def test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent(
+        self, api: ApiClient, shop: Shop
+    ) -> None:
+        """The control: the second merges and compares with what it read before it waited."""
+        order = make_order(shop, shipping_address=ADDRESS)
+        kept = dict(order.shipping_address or {})
+        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
+        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+
+        merged = unguarded(
+            shop,
+            lambda: editing.update_order(order, {"shipping_address": kept | {"city": "Toronto"}}, **by()),
+            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
+            locks={"orders_order"},
+        )
+        unguarded(
+            shop,
+            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
+            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
+            locks={"content_scripttag"},
+        )
+
+        shown = merged.json()["order"]["shipping_address"]
+        assert (shown["city"], shown["zip"]) == ("Ottawa", "M5V 1E3")
+        assert api.get(f"script_tags/{pk}.json").json()["script_tag"]["src"] == "https://a.example/2.js"
+
+
+# --- what is added to something that goes ---
+
+
+class TestAdditions:
+    pytestmark = on_postgres
+
+    @pytest.mark.parametrize("kind", ["product", "variant"])
+    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
+    def test_no_metafield_is_given_to_an_owner_that_goes(self, api: ApiClient, shop: Shop, kind: str) -> None:
+        variant = make_variant(shop)
+        pk = variant.product_id if kind == "product" else variant.pk
+
+        response = meanwhile(
+            shop,
+            lambda: delete_product(Product.objects.get(pk=variant.product_id), **by()),
+            lambda: api.post(f"{kind}s/{pk}/metafields.json", {"metafield": VALUES}),
+        )
+
+        assert response.status_code == 404
+        assert_none_left(shop)
+
+    @pytest.mark.parametrize("kind", ["product", "variant"])
+    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
+    def test_a_metafield_that_is_being_made_goes_with_its_owner(self, api: ApiClient, shop: Shop, kind: str) -> None:
+        variant = make_variant(shop)
+        owner = variant.product if kind == "product" else variant
+
+        response = meanwhile(
+            shop,
+            lambda: setting.create(owner_of(owner), owner.pk, VALUES, **by()),
+            lambda: api.delete(f"products/{variant.product_id}.json"),
+        )
+
+        assert response.status_code == 200
+        assert_none_left(shop)
+
+    def test_without_the_owners_lock_its_metafield_stays(self, api: ApiClient, shop: Shop) -> None:
+        """The control: who deletes sees no metafield, and who adds one sees the owner."""
+        variant = make_variant(shop)
+
+        unguarded(
+            shop,
+            lambda: setting.create(owner_of(variant.product), variant.product_id, VALUES, **by()),
+            lambda: api.delete(f"products/{variant.product_id}.json"),
+            locks=OWNERS,
+        )
+
+        with shop_scope(shop):
+            assert Metafield.objects.count() == 1
+
+    @pytest.mark.race(control="test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold")
+    def test_a_new_item_is_stocked_at_the_heir_of_the_primary_location(self, api: ApiClient, shop: Shop) -> None:
+        primary, heir = first_location(shop), make_location(shop)
+
+        response = meanwhile(
+            shop,
+            lambda: locations.deactivate(primary, **by()),
+            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
+        )
+
+        assert response.status_code == 201, response.content
+        with shop_scope(shop):
+            assert [level.location_id for level in InventoryLevel.objects.all()] == [heir.pk]
+
+    def test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold(
+        self, api: ApiClient, shop: Shop
+    ) -> None:
+        """The control: the primary location is taken as it was."""
+        primary = first_location(shop)
+        make_location(shop)
+
+        unguarded(
+            shop,
+            lambda: locations.deactivate(primary, **by()),
+            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
+            locks={"inventory_location"},
+        )
+
+        with shop_scope(shop):
+            assert [level.location_id for level in InventoryLevel.objects.all()] == [primary.pk]
+
+    @pytest.mark.race(control="test_without_the_customers_lock_an_order_that_comes_meanwhile_keeps_the_address")
+    def test_an_erasure_covers_orders_that_came_while_it_waited(self, shop: Shop) -> None:
+        make_order(shop, email="ada@example.com")
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        meanwhile(
+            shop,
+            lambda: make_order(shop, email="ada@example.com"),
+            lambda: personal_data.redact(customer, **by()),
+        )
+
+        with shop_scope(shop):
+            assert [order.email for order in customer.orders.all()] == ["", ""]
+
+    def test_without_the_customers_lock_an_order_that_comes_meanwhile_keeps_the_address(self, shop: Shop) -> None:
+        """The control: the erasure does not see the order that is being made."""
+        make_order(shop, email="ada@example.com")
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        unguarded(
+            shop,
+            lambda: make_order(shop, email="ada@example.com"),
+            lambda: personal_data.redact(customer, **by()),
+            locks={"customers_customer"},
+        )
+
+        with shop_scope(shop):
+            assert sorted(order.email for order in customer.orders.all()) == ["", "ada@example.com"]
+
+
+def assert_none_left(shop: Shop) -> None:
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+# --- nobody waits in a circle ---
+
+
+class TestCircles:
+    pytestmark = on_postgres
+
+    @pytest.mark.race(control="test_an_erasure_that_holds_the_customer_first_waits_in_a_circle")
+    def test_an_erasure_waits_for_orders_before_it_holds_the_customer(self, shop: Shop) -> None:
+        order = make_order(shop, email="ada@example.com")
+        customer_id = order.customer_id
+        assert customer_id is not None
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        meanwhile(
+            shop,
+            lambda: loading.lock(order),
+            lambda: personal_data.redact(customer, **by()),
+            then=lambda: buyers.locked(customer_id),
+        )
+
+    @pytest.mark.race(control="test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle")
+    def test_a_paid_order_holds_its_products_together(self, shop: Shop) -> None:
+        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+
+        placed = meanwhile(
+            shop,
+            lambda: lock_product(untracked.product_id),
+            lambda: make_order(shop, lines=lines, **options),
+            then=lambda: lock_product(tracked.product_id),
+        )
+
+        with shop_scope(shop):
+            assert placed.total_paid == Decimal("20.00")
+            assert set(Product.objects.values_list("units_sold", flat=True)) == {1}
+
+    @pytest.mark.deadlocks(1)
+    def test_an_erasure_that_holds_the_customer_first_waits_in_a_circle(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The control: whoever changes an order comes to its customer next."""
+        monkeypatch.setattr(personal_data, "_hold", lock)
+        order = make_order(shop, email="ada@example.com")
+        customer_id = order.customer_id
+        assert customer_id is not None
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        with pytest.raises(OperationalError, match="deadlock"):
+            meanwhile(
+                shop,
+                lambda: loading.lock(order),
+                lambda: personal_data.redact(customer, **by()),
+                then=lambda: buyers.locked(customer_id),
+            )
+
+    @pytest.mark.deadlocks(1)
+    def test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The control: the product of which stock is taken first, and the other one when what was sold is counted."""
+        monkeypatch.setattr(stocking, "_hold_others", lambda *_: None)
+        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+
+        with pytest.raises(OperationalError, match="deadlock"):
+            meanwhile(
+                shop,
+                lambda: lock_product(untracked.product_id),
+                lambda: make_order(shop, lines=lines, **options),
+                then=lambda: lock_product(tracked.product_id),
+            )

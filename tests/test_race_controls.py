@@ -1,0 +1,88 @@
+"""Every test that races names the one that shows the breach without its guard, or says why there is none."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+TESTS = Path(settings.BASE_DIR) / "tests"
+RACES = {"at_once", "meanwhile"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test as ``file.py::name``, the control that it names ("" for none), and whether it races and says nothing."""
+
+    name: str
+    control: str
+    bare: bool
+
+
+def mark_of(function: ast.FunctionDef) -> dict[str, str]:
+    """What the mark ``race`` says: ``control``, or ``no_guard`` and why it needs none."""
+    for mark in function.decorator_list:
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.race":
+            return {str(word.arg): ast.literal_eval(word.value) for word in mark.keywords}
+    return {}
+
+
+def called_by(function: ast.FunctionDef) -> Iterator[str]:
+    """The names of the functions that it calls."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+def cases_of(path: Path) -> Iterator[Case]:
+    """The tests of a file; they race also where they call a function of the file that does."""
+    file = str(path.relative_to(TESTS))
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    calls = {node.name: set(called_by(node)) for node in functions}
+    racing = set(RACES)
+    while more := {name for name, called in calls.items() if called & racing} - racing:
+        racing |= more
+    for node in functions:
+        if node.name.startswith("test_"):
+            mark = mark_of(node)
+            named = mark.get("control", "")
+            if named and "::" not in named:
+                named = f"{file}::{named}"
+            yield Case(f"{file}::{node.name}", named, node.name in racing and not mark)
+
+
+FOUND = [test for path in sorted(TESTS.rglob("test_*.py")) for test in cases_of(path)]
+CONTROLS = {test.control for test in FOUND if test.control}
+
+
+def test_every_race_names_its_control() -> None:
+    without = [test.name for test in FOUND if test.bare and test.name not in CONTROLS]
+
+    assert without == []
+
+
+def test_every_control_is_there() -> None:
+    assert {test.control for test in FOUND if test.control} - {test.name for test in FOUND} == set()
+    assert [test.name for test in FOUND if test.control == test.name] == []
+
+
+def test_a_race_is_found_behind_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "def both(): return at_once(1)\n"
+        "def test_one(): both()\n"
+        "@pytest.mark.race(control='test_three')\n"
+        "def test_two(): meanwhile(1)\n"
+        "def test_three(): unguarded(1)\n"
+        "@pytest.mark.race(no_guard='it is the same twice')\n"
+        "def test_four(): both()\n"
+    )
+    monkeypatch.setattr("tests.test_race_controls.TESTS", tmp_path)
+
+    assert list(cases_of(tmp_path / "test_a.py")) == [
+        Case("test_a.py::test_one", "", True),
+        Case("test_a.py::test_two", "test_a.py::test_three", False),
+        Case("test_a.py::test_three", "", False),
+        Case("test_a.py::test_four", "", False),
+    ]

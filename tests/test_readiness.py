@@ -1,0 +1,148 @@
+"""Whether a process can serve: true, soon known, and cheap to ask for anybody."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.db import InterfaceError, OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.ground.caching import cached
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from backoffice import health
+from tests.machine import patience
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def readiness(monkeypatch: pytest.MonkeyPatch) -> health.Readiness:
+    """That of a process which was never asked."""
+    fresh = health.needed()
+    monkeypatch.setattr(health, "readiness", fresh)
+    monkeypatch.setattr(health, "parts", health.beside())
+    return fresh
+
+
+def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        first = client.get("/readyz")
+        asked_once = len(queries)
+        later = [client.get("/readyz") for _ in range(20)]
+
+    assert first.status_code == 200
+    assert first.json()["checks"] == {"database": True, "migrations": True, "broker": True}
+    assert {answer.status_code for answer in later} == {200}
+    assert 0 < asked_once == len(queries)
+
+
+def test_what_was_found_is_told_for_two_seconds(client: Client, readiness: health.Readiness) -> None:
+    client.get("/readyz")
+    MigrationRecorder(connection).record_unapplied("shops", "0001_initial")
+    kept = client.get("/readyz").status_code
+
+    readiness.at -= health.KEPT_SECONDS
+    answer = client.get("/readyz")
+
+    assert kept == 200
+    assert answer.status_code == 503
+    assert answer.json()["checks"] == {"database": True, "migrations": False, "broker": True}
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_database_that_is_away_is_said_in_the_answer(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def away() -> None:
+        raise error("connection already closed")
+
+    monkeypatch.setattr(connection, "cursor", away)
+    monkeypatch.setattr(connection, "close", lambda: None)
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    assert answer.json()["checks"] == {"database": False, "migrations": False, "broker": True}
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Who looks comes back only when the test is over; calling it waits until one does look."""
+    looks, over = threading.Event(), threading.Event()
+
+    def look() -> dict[str, bool]:
+        looks.set()
+        over.wait(30)
+        return {"database": True, "migrations": True, "broker": True}
+
+    monkeypatch.setattr(health.readiness, "look", look)
+    thread = threading.Thread(target=health.readiness.checks)
+
+    def begin() -> None:
+        thread.start()
+        assert looks.wait(10)
+
+    yield begin
+    over.set()
+    thread.join()
+
+
+def test_while_one_looks_nobody_waits_and_old_findings_are_not_trusted_for_long(
+    stuck: Callable[[], None], readiness: health.Readiness
+) -> None:
+    readiness.found = {"database": True, "migrations": True, "broker": True}
+    readiness.at = time.monotonic() - health.KEPT_SECONDS
+    stuck()
+
+    began = time.monotonic()
+    first = readiness.checks()
+    readiness.at -= health.TRUSTED_SECONDS
+    later = readiness.checks()
+
+    assert all(first.values())
+    assert not any(later.values())
+    assert time.monotonic() - began < patience(1)
+
+
+@pytest.mark.parametrize("part", ["cache", "storage", "jobs"])
+def test_what_most_requests_do_without_is_said_and_keeps_the_process_in_service(
+    client: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    before = client.get("/readyz").json()
+    health.parts.at -= health.KEPT_SECONDS
+    if part == "jobs":
+        with shop_scope(shop):
+            Job.objects.create(shop=shop, task="none", due_at=timezone.now() - timedelta(minutes=11))
+    elif part == "cache":
+        monkeypatch.setattr(health, "shared_cache", None)
+    else:
+        monkeypatch.setattr(os, "access", lambda path, mode: "broker" in str(path))
+
+    answer = client.get("/readyz")
+
+    assert before["status"] == "ok"
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert [name for name, there in answer.json()["parts"].items() if not there] == [part]
+
+
+def test_what_cannot_be_found_is_looked_for_once_and_its_error_is_told() -> None:
+    looked: list[int] = []
+
+    def find() -> int:
+        looked.append(1)
+        raise OperationalError("no connection")
+
+    with pytest.raises(OperationalError):
+        cached("tests.nothing", find, 5)
+
+    assert looked == [1]
+    assert cached("tests.nothing", lambda: None, 5) is None
+    assert cache.get("tests.nothing", "kept") is None

@@ -1,0 +1,231 @@
+"""After a run through all that knows a secret, none stands in a log, an event, a job, a kept answer or the cache.
+
+Rule: reliability, A11.
+"""
+
+import base64
+import logging
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import decrypt
+from django.apps import apps
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from apps.api.models import IdempotencyKey
+from apps.events.domain.recording import record_event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.shops.domain import app_secrets, installing
+from apps.shops.models import App, Shop
+from apps.staff.models import User
+from backoffice.logs import LineFormatter, logging_to_console
+from tests import factories
+from tests.conftest import ApiClient
+from tests.panel.conftest import Panel
+from tests.panel.test_login import code_of
+from tests.shops.test_authorizing import REDIRECT, Flow
+
+STAFF_PASSWORD = "planted-staff-secret-5417"
+WRONG_PASSWORD = "planted-wrong-secret-9023"
+NEW_PASSWORD = "planted-newer-secret-7741"
+BUYER_PASSWORD = "planted-buyer-secret-3308"
+ACTIVATED_PASSWORD = "planted-activated-secret-6152"
+WRONG_TOKEN = "bko_planted-wrong-token-1187"
+WRONG_SECRET = "bks_planted-wrong-secret-4471"
+KEY = {"idempotency_key": "once"}
+
+
+class Listener(logging.Handler):
+    """Keeps what an operator reads who wants to know everything."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.setFormatter(LineFormatter())
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(self.format(record))
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    """Hears what is logged where ``BACKOFFICE_LOG_LEVEL`` is DEBUG."""
+    said: Any = logging_to_console("DEBUG")
+    levels = {"": "DEBUG", **{name: values["level"] for name, values in said["loggers"].items()}}
+    before = {name: logging.getLogger(name).level for name in levels}
+    listener = Listener()
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+    logging.root.addHandler(listener)
+    yield listener
+    logging.root.removeHandler(listener)
+    for name, old in before.items():
+        logging.getLogger(name).setLevel(old)
+
+
+def of_staff(shop: Shop) -> set[str]:
+    """A person logs in, wrongly and rightly, sets a second factor up, changes the password, installs an app."""
+    user: User = factories.make_member(shop, owner=True, email="kim@example.com")
+    user.set_password(STAFF_PASSWORD)
+    user.save()
+    browser = Client()
+    browser.post("/accounts/login/", {"login": user.email, "password": WRONG_PASSWORD})
+    browser.post("/accounts/login/", {"login": "nobody@example.com", "password": WRONG_PASSWORD})
+    assert browser.post("/accounts/login/", {"login": user.email, "password": STAFF_PASSWORD}).status_code == 302
+    browser.post("/accounts/reauthenticate/", {"password": STAFF_PASSWORD})
+    secret = str(browser.get("/accounts/2fa/totp/activate/").context["form"].secret)
+    browser.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)})
+    seed = decrypt(Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).data["seed"])
+    recovery = browser.get("/accounts/2fa/recovery-codes/")
+    codes = set(recovery.context["unused_codes"])
+    browser.post(
+        "/accounts/password/change/",
+        {"oldpassword": STAFF_PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
+    )
+    user.refresh_from_db()
+    assert user.check_password(NEW_PASSWORD)
+    add = f"/s/{shop.handle}/admin/shops/installation/add/"
+    page = browser.post(
+        add, {"form_key": browser.get(add).context["form_key"], "name": "App", "scope_customers": "read"}, follow=True
+    )
+    token = re.search(r"bko_[\w-]{20,}", page.text)
+    assert token
+    assert Client(headers={"X-Platform-Access-Token": token[0]}).get("/admin/api/2026-07/shop.json").status_code == 200
+    with every_shop():
+        secrets = set(App.objects.values_list("api_secret", flat=True))
+    return {STAFF_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, secret, seed, token[0], *codes, *secrets}
+
+
+def of_customers(api: ApiClient, shop: Shop) -> set[str]:
+    """Customers with passwords, invited, activated by link; with keys that keep answers, and all jobs done."""
+    password = {"password": BUYER_PASSWORD, "password_confirmation": BUYER_PASSWORD}
+    made = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
+    assert made.status_code == 201
+    invited = api.post("customers.json", {"customer": {"email": "b@example.com", "send_email_invite": True}}, **KEY)
+    path = f"customers/{invited.json()['customer']['id']}"
+    assert api.post(f"{path}/send_invite.json", {"customer_invite": {}}, idempotency_key="second").status_code == 201
+    with shop_scope(shop):
+        keys = list(Job.objects.values_list("key", flat=True))
+    for key in keys:
+        queue.run(key)
+    url = str(api.post(f"{path}/account_activation_url.json", idempotency_key="third").json()["account_activation_url"])
+    page = url.removeprefix(settings.BASE_URL)
+    assert Client().get(page).status_code == 200
+    chosen = {"password": ACTIVATED_PASSWORD, "password_confirmation": ACTIVATED_PASSWORD}
+    assert Client().post(page, {**chosen, "password_confirmation": "another"}).status_code < 500
+    assert Client().post(f"{page}x", chosen).status_code in {400, 404, 410}
+    assert Client().post(page, chosen).status_code in {200, 302}
+    # As Django says it where a page fails.
+    logging.getLogger("django.request").error("Internal Server Error: %s", page)
+    api.get(f"{path}.json")
+    api.put(f"{path}.json", {"customer": password})
+    return {BUYER_PASSWORD, ACTIVATED_PASSWORD, page.rstrip("/").rsplit("/", 1)[1]}
+
+
+def of_apps(api: ApiClient) -> set[str]:
+    """Calls with a good token and with bad ones, wherever clients put them; some of them fail."""
+    path = "/admin/api/2026-07/shop.json"
+    for token in (WRONG_TOKEN, api.token):
+        for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):
+            Client(headers=headers).get(path)
+        Client().get(path, {"access_token": token})
+        Client(headers={"X-Platform-Access-Token": token}).post(
+            path.replace("shop", "orders"), b"{", "application/json"
+        )
+    return {WRONG_TOKEN, api.token}
+
+
+def of_an_authorization(shop: Shop) -> set[str]:
+    """A code that was exchanged, one that was not, and secrets, right and wrong."""
+    app = installing.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
+    flow = Flow(app, Panel(factories.make_member(shop, "applications"), shop))
+    fetched = flow.code()
+    token = str(flow.exchange(fetched).json()["access_token"])
+    left = flow.code()
+    assert flow.exchange(left, client_secret=WRONG_SECRET).status_code == 401
+    assert flow.exchange(fetched).status_code == 400
+    old = app.api_secret
+    new = app_secrets.rotate_secret(app, at=timezone.now())
+    return {fetched, left, token, old, new, WRONG_SECRET}
+
+
+def kept() -> Iterator[tuple[str, str]]:
+    """All that the database, its sessions and the cache hold, as text, with the place's name."""
+    for model in apps.get_models():
+        if model._meta.managed:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT * FROM {connection.ops.quote_name(model._meta.db_table)}")
+                yield from ((model._meta.label, " ".join(map(_text, row))) for row in cursor.fetchall())
+    yield from (("what a session says", repr(session.get_decoded())) for session in Session.objects.all())
+    behind: Any = getattr(cache, "_cache")  # noqa: B009 - of whichever kind of cache this run has
+    if isinstance(behind, dict):
+        yield from (("the cache", f"{name} {value!r}") for name, value in behind.items())
+    else:
+        client = behind.get_client(None)
+        for name in client.scan_iter(f"*{settings.CACHES['default']['KEY_PREFIX']}*"):
+            read = client.get if client.type(name) == b"string" else client.hgetall
+            yield "the cache", f"{name!r} {read(name)!r}"
+
+
+def _text(value: Any) -> str:
+    """A column's value; of bytes what they say, also where they are packed."""
+    if not isinstance(value, bytes | memoryview):
+        return str(value)
+    raw = bytes(value)
+    with suppress(zlib.error):
+        raw = zlib.decompress(raw, wbits=zlib.MAX_WBITS | 32)
+    return raw.decode("utf-8", "replace")
+
+
+def spellings(secret: str) -> list[str]:
+    """A secret as it is, as an address writes it, and in Base64."""
+    return [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("=")]
+
+
+def places_of(secrets: set[str], listener: Listener) -> list[str]:
+    """Where one of the secrets stands that it must not."""
+    said = [("a log", line) for line in listener.heard] + list(kept())
+    wanted = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in spellings(secret)))
+    found = {(place, match[0]) for place, text in said for match in wanted.finditer(text)}
+    return [f"{place} holds {secret}" for place, secret in sorted(found)]
+
+
+def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop, listener: Listener) -> None:
+    secrets = of_staff(shop) | of_customers(api, shop) | of_apps(api) | of_an_authorization(shop)
+
+    assert len(secrets) > 15
+    assert places_of(secrets, listener) == []
+
+
+def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, listener: Listener) -> None:
+    """The search sees each place: logs, arguments of jobs, events, sessions, the cache."""
+    logging.getLogger("apps.anything").debug("said %s", "planted-1")
+    logging.getLogger("django.request").error("failed: /a/planted-2")
+    with shop_scope(shop):
+        queue.enqueue("orders.cancellation", word="planted-3")
+        record_event("shop/update", shop, actor="x", at=timezone.now(), changes={"name": ["", "planted-4"]})
+    browser = Client()
+    session = browser.session
+    session["word"] = "planted-5"
+    session.save()
+    cache.set("planted-6", "planted-7")
+    IdempotencyKey._base_manager.create(
+        shop=shop, installation=factories.make_installation(shop), key="k", body=zlib.compress(b"planted-8")
+    )
+
+    found = places_of({f"planted-{number}" for number in range(1, 9)}, listener)
+
+    assert {line[-1] for line in found} == set("12345678")

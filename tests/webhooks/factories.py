@@ -1,0 +1,33 @@
+"""Subscriptions and deliveries as they stand after something happened."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain.trying import send_test
+from apps.webhooks.models import Attempt, Delivery, Subscription
+from tests.webhooks.worlds import subscribe
+
+URI = "https://apps.example.com/hooks"
+
+
+def make_delivery(
+    installation: Installation, subscription: Subscription | None = None, *, at: datetime | None = None, **values: Any
+) -> Delivery:
+    """A delivery to a subscription, which is made where none is given; further values are put upon it."""
+    told = subscription or subscribe(installation, URI, topic="shop/update")
+    with shop_scope(Shop.objects.get(pk=installation.shop_id)):
+        made = send_test(told, shop_id=installation.shop_id, at=at or timezone.now())
+        Delivery.objects.filter(pk=made.pk).update(**values)
+        made.refresh_from_db()
+    return made
+
+
+def make_attempt(delivery: Delivery, **values: Any) -> Attempt:
+    """One attempt of a delivery."""
+    told: dict[str, Any] = {"number": 1, "outcome": "ok", "status": 200, "total_ms": 12, **values}
+    with shop_scope(Shop.objects.get(pk=delivery.shop_id)):
+        return Attempt.objects.create(delivery=delivery, shop_id=delivery.shop_id, **told)

@@ -1,0 +1,308 @@
+"""Leases of deliveries and fan-out at the same moment: nothing twice, nothing lost, whoever comes late changes nothing.
+
+Rule: design of webhooks, "Dispatcher"; reliability, W10.
+"""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain.engine import claims, fan_out, lookout, matching, results
+from apps.webhooks.domain.engine.claims import Claim
+from apps.webhooks.domain.engine.loop.lanes import Turn
+from apps.webhooks.domain.engine.results import Result
+from apps.webhooks.models import Attempt, Delivery, Pending
+from tests import factories
+from tests.races import at_once
+from tests.webhooks.worlds import happen, subscribe
+
+pytestmark = pytest.mark.django_db(transaction=True)
+URI = "http://127.0.0.1:9/"
+
+
+@pytest.fixture(autouse=True)
+def loopback(settings: Any) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+def waiting(shop: Shop, installation: Installation, count: int = 1, **values: Any) -> list[Delivery]:
+    subscribe(installation, URI, **values)
+    happen(shop, count)
+    fan_out.fan_out()
+    with shop_scope(shop):
+        return list(Delivery.objects.order_by("pk"))
+
+
+def claimed(rows: list[Delivery], free: int = 10, turn: Turn = Turn.DUE) -> list[Claim]:
+    return claims.claim({rows[0].endpoint_id: free}, turn)
+
+
+def done(claim: Claim, state: str = "done") -> Result:
+    return Result(claim, state, outcome="ok", status=200, total_ms=5)
+
+
+def test_a_claim_takes_so_many_of_the_oldest_and_nobody_else_has_them(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation, 5)
+
+    first, second, third = claimed(rows, 3), claimed(rows, 3), claimed(rows, 3)
+
+    assert sorted(each.pk for each in first) == [row.pk for row in rows[:3]]
+    assert sorted(each.pk for each in second) == [row.pk for row in rows[3:]]
+    assert third == []
+    assert {each.fate for each in first} == {"send"}
+    assert {each.number for each in first} == {1}
+
+
+def test_a_result_that_comes_late_is_logged_and_changes_nothing(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation)
+    (late,) = claimed(rows)
+    with every_shop():
+        Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert lookout.reap() == 1
+    (timely,) = claimed(rows, turn=Turn.RETRY)
+
+    fenced = results.write([done(late, "dead")])
+    assert fenced == {late.pk}
+    with shop_scope(shop):
+        assert Delivery.objects.get().state == "leased"
+    assert results.write([done(timely)]) == set()
+
+    with shop_scope(shop):
+        row = Delivery.objects.get()
+        log = [(each.number, each.fenced) for each in Attempt.objects.order_by("pk")]
+    assert (row.state, row.attempts, row.lease) == ("done", 2, None)
+    assert log == [(1, True), (2, False)]
+
+
+def test_a_lease_that_lasts_is_not_reaped(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation)
+    claimed(rows)
+
+    assert lookout.reap() == 0
+
+
+def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation, 2)
+    first, second = claimed(rows)
+    past = timezone.now() - timedelta(seconds=1)
+    with every_shop():
+        Delivery.objects.update(lease_until=past)
+        Delivery.objects.filter(pk=second.pk).update(lease=uuid4())
+
+    lookout.hold_on([first, second])
+
+    with every_shop():
+        ends = dict(Delivery.objects.values_list("pk", "lease_until"))
+    assert ends[second.pk] == past
+    assert timedelta(seconds=25) < (ends[first.pk] or past) - timezone.now() <= timedelta(seconds=30)
+    assert lookout.reap() == 1
+
+
+def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installation: Installation) -> None:
+    for number in range(3):
+        subscribe(installation, f"{URI}{number}")
+    subscribe(installation, f"{URI}part", include_fields=["title"])
+    happen(shop, 2)
+    fan_out.fan_out()
+    with shop_scope(shop):
+        kept = {row.pk: bytes(row.payload.body) for row in Delivery.objects.select_related("payload")}
+        room = dict.fromkeys(Delivery.objects.values_list("endpoint_id", flat=True), 10)
+
+    found = {each.pk: each.body for each in claims.claim(room, Turn.DUE)}
+
+    assert found == kept
+    assert len({*found.values()}) == 4
+
+
+def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation)
+    states = []
+    for number in range(20):
+        claimed(rows, turn=Turn.RETRY if number else Turn.DUE)
+        with every_shop():
+            Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
+            lookout.reap()
+            states.append(Delivery.objects.get().state)
+
+    assert states == ["retry"] * 17 + ["dead"] * 3
+
+
+def test_results_of_deliveries_that_are_gone_lose_no_others(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation, 2)
+    first, second = sorted(claimed(rows), key=lambda each: each.pk)
+    with shop_scope(shop):
+        Delivery.objects.filter(pk=first.pk).delete()
+
+    assert results.write([done(first), done(second)]) == {first.pk}
+    with shop_scope(shop):
+        assert Delivery.objects.get().state == "done"
+
+
+def test_results_hold_whatever_receivers_say(shop: Shop, installation: Installation) -> None:
+    (claim,) = claimed(waiting(shop, installation))
+    result = done(claim)
+    result.headers = {"X-Strange": 'é"\\ \u2028', "Y": "ü"}
+    result.excerpt, result.message, result.remote_ip = "<script>'\\u0000 😀", "x" * 255, "2001:db8::1"
+
+    results.write([result])
+
+    with shop_scope(shop):
+        row = Attempt.objects.get()
+    assert (row.response_headers, row.excerpt) == (result.headers, result.excerpt)
+    assert (row.remote_ip, row.error) == ("2001:db8::1", "x" * 255)
+
+
+def test_endpoints_are_found_at_which_something_waits(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation, 3)
+    with shop_scope(shop):
+        Delivery.objects.filter(pk=rows[0].pk).update(state="retry", next_at=timezone.now() + timedelta(seconds=60))
+        Delivery.objects.filter(pk=rows[1].pk).update(state="done")
+    (found,) = lookout.scan()
+
+    assert found.endpoint == rows[0].endpoint_id
+    assert found.due is not None
+    assert found.retry is not None
+    assert found.due <= 0
+    assert 55 < found.retry < 65
+
+
+def test_breakers_are_known_to_other_processes() -> None:
+    lookout.note_breaker("dead.example", trips=2, pause=20, error="timed out")
+    lookout.note_breaker("well.example", trips=0, pause=0, error="")
+
+    ((host, (trips, pause)),) = lookout.open_breakers().items()
+
+    assert (host, trips) == ("dead.example", 2)
+    assert 18 < pause <= 20
+
+
+@pytest.mark.postgres
+@pytest.mark.race(control="test_without_the_lock_two_claims_take_the_same")
+def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Installation) -> None:
+    rows = waiting(shop, installation, 60)
+
+    taken = at_once(shop, *(lambda: [each.pk for each in claimed(rows, 20)] for _ in range(4)))
+
+    everything = [pk for pks in taken for pk in pks]
+    assert sorted(everything) == sorted({*everything})
+    assert len(everything) <= 60
+
+
+@pytest.mark.postgres
+def test_without_the_lock_two_claims_take_the_same(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: where a claim does not lock what it chose, another takes it as well."""
+    rows = waiting(shop, installation, 60)
+    unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace(
+        "SELECT w.id, w.next_at", "SELECT w.id, w.next_at, pg_sleep(0.02)::text AS slept"
+    )
+    monkeypatch.setattr(claims, "_CLAIM", unlocked)
+
+    taken = at_once(shop, *(lambda: [each.pk for each in claimed(rows, 20)] for _ in range(4)))
+
+    everything = [pk for pks in taken for pk in pks]
+    assert len(everything) > len({*everything})
+
+
+@pytest.mark.postgres
+@pytest.mark.race(no_guard="the unique constraint of deliveries stands behind the lock, and cannot be turned off")
+def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installation: Installation) -> None:
+    subscribe(installation, URI)
+    happen(shop, 40)
+
+    told = at_once(shop, *(lambda: fan_out.fan_out(15).deliveries for _ in range(5)))
+    while fan_out.fan_out(15).events:
+        pass
+
+    with shop_scope(shop):
+        assert Delivery.objects.count() == 40
+        assert not Pending.objects.exists()
+    assert sum(told) <= 40
+
+
+def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe(installation, URI)
+    happen(shop, 3)
+
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fan_out, "_insert", fail)
+        with pytest.raises(ZeroDivisionError):
+            fan_out.fan_out()
+    with shop_scope(shop):
+        assert (Pending.objects.count(), Delivery.objects.count()) == (3, 0)
+
+    assert fan_out.fan_out().deliveries == 3
+
+
+def test_a_filter_that_fails_loses_no_other_delivery(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> bool:
+        raise ZeroDivisionError
+
+    broken = subscribe(installation, f"{URI}broken", filter="id:*")
+    subscribe(installation, f"{URI}well")
+    monkeypatch.setattr(matching, "filter_of", lambda text: fail)
+    happen(shop)
+    fan_out.fan_out()
+
+    with every_shop():
+        assert Delivery.objects.count() == 1
+        broken.refresh_from_db()
+        assert broken.health.filter_errors == 1
+
+
+def test_what_one_action_tells_twice_counts_once(shop: Shop, installation: Installation) -> None:
+    from apps.content.domain.blogs import create_blog, update_blog
+    from apps.events.domain.context import cause
+
+    subscribe(installation, URI, topic="blogs/update")
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
+        with cause(request_id="one"):
+            for title in ("b", "c"):
+                update_blog(blog, {"title": title}, actor="system", at=timezone.now())
+        update_blog(blog, {"title": "d"}, actor="system", at=timezone.now())
+    fan_out.fan_out()
+
+    with shop_scope(shop):
+        bodies = [bytes(row.payload.body) for row in Delivery.objects.select_related("payload").order_by("event_id")]
+    assert [body.split(b'"title":"')[1][:1] for body in bodies] == [b"c", b"d"]
+
+
+def test_an_extract_that_repeats_itself_is_not_sent_for_a_while(
+    shop: Shop, installation: Installation, settings: Any
+) -> None:
+    from apps.content.domain.blogs import create_blog, update_blog
+
+    subscribe(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])
+    subscribe(installation, f"{URI}whole", topic="blogs/update")
+    fresh = Shop.objects.get(pk=shop.pk)
+    with shop_scope(fresh):
+        blog = create_blog({"title": "a"}, actor="system", at=timezone.now())
+        for tags in ("x", "y", "z"):
+            update_blog(blog, {"tags": tags}, actor="system", at=timezone.now())
+            fan_out.fan_out()
+        counts = [Delivery.objects.filter(endpoint__uri__endswith=end).count() for end in ("extract", "whole")]
+        settings.WEBHOOK_DEBOUNCE_SECONDS = 0
+        update_blog(blog, {"tags": "w"}, actor="system", at=timezone.now())
+        fan_out.fan_out()
+        after = Delivery.objects.filter(endpoint__uri__endswith="extract").count()
+
+    assert (counts, after) == ([1, 3], 2)

@@ -1,0 +1,160 @@
+"""What the law has apps told: at once who asked for their data, in days who is to be forgotten, and by whom.
+
+Rule: design of webhooks, "Compliance payloads".
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.domain.installing import install, uninstall
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain import subscriptions, topics
+from apps.webhooks.domain.engine import fan_out
+from apps.webhooks.models import Delivery, Payload
+from tests import factories
+from tests.customers.factories import make_customer
+from tests.orders.factories import make_order
+
+pytestmark = pytest.mark.django_db
+
+
+def wanted(shop: Shop, *scopes: str) -> Installation:
+    """An app whose configuration file asks for all three."""
+    installation = factories.make_installation(shop, scopes)
+    for topic in sorted(topics.COMPLIANCE):
+        values = {"topic": topic, "uri": f"https://app{installation.pk}.example/{topic}", "api_version": "2026-07"}
+        subscriptions.create_configured(installation.app, values, at=timezone.now())
+    return installation
+
+
+def person(shop: Shop) -> Customer:
+    with shop_scope(shop):
+        return make_customer(email="ada@example.com")
+
+
+def told(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
+    """By app and topic, what is on its way."""
+    while fan_out.fan_out().events:
+        continue
+    with shop_scope(shop):
+        rows = Delivery.objects.select_related("payload").order_by("topic", "app_id")
+        return [(row.app_id, row.topic, orjson.loads(bytes(row.payload.body))) for row in rows]
+
+
+def due(shop: Shop, task: str) -> list[datetime]:
+    with shop_scope(shop):
+        return list(Job.objects.filter(task=task).order_by("pk").values_list("due_at", flat=True))
+
+
+def let_time_pass(shop: Shop, task: str) -> None:
+    with shop_scope(shop):
+        Job.objects.filter(task=task).update(due_at=Now())
+        keys = list(Job.objects.filter(task=task).values_list("key", flat=True))
+    for key in keys:
+        assert queue.run(key)
+
+
+def about(shop: Shop) -> dict[str, Any]:
+    return {"shop_id": shop.pk, "shop_domain": shop.domain}
+
+
+def test_apps_that_see_customers_are_asked_for_what_they_know(shop: Shop) -> None:
+    sees, _ = wanted(shop, "read_customers"), wanted(shop, "read_products")
+    customer = person(shop)
+    order = make_order(shop, customer={"id": customer.pk})
+
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        personal_data.hand_over(customer, actor="system", at=timezone.now())
+
+    ((app, topic, payload),) = told(shop)
+    assert (app, topic) == (sees.app_id, "customers/data_request")
+    assert payload.pop("data_request")["id"] > 0
+    contact = {"id": customer.pk, "email": "ada@example.com", "phone": None}
+    assert payload == {**about(shop), "customer": contact, "orders_requested": [order.pk]}
+
+
+def test_all_apps_are_told_to_forget_ten_days_later_and_by_number(shop: Shop) -> None:
+    one, two = wanted(shop, "read_customers"), wanted(shop, "read_products")
+    now = timezone.now()
+    customer = person(shop)
+    with shop_scope(shop):
+        personal_data.redact(customer, actor="system", at=now)
+    before = told(shop)
+
+    assert due(shop, "customers.tell_redact") == [now + timedelta(days=10)]
+    let_time_pass(shop, "customers.tell_redact")
+
+    contact = {"id": customer.pk, "email": None, "phone": None}
+    payload = {**about(shop), "customer": contact, "orders_to_redact": []}
+    assert before == []
+    assert told(shop) == [(app, "customers/redact", payload) for app in sorted((one.app_id, two.app_id))]
+
+
+def test_whose_last_order_may_be_disputed_is_forgotten_after_half_a_year(shop: Shop) -> None:
+    wanted(shop)
+    customer = person(shop)
+    order = make_order(shop, customer={"id": customer.pk})
+    with shop_scope(shop):
+        personal_data.redact(customer, actor="system", at=timezone.now())
+        placed = Order.objects.get(pk=order.pk).processed_at
+
+    assert due(shop, "customers.tell_redact") == [placed + timedelta(days=183)]
+    let_time_pass(shop, "customers.tell_redact")
+
+    ((_, _, payload),) = told(shop)
+    assert payload["orders_to_redact"] == [order.pk]
+
+
+def test_an_app_that_left_is_told_to_forget_the_shop_two_days_later(shop: Shop) -> None:
+    leaves, stays, now = wanted(shop), wanted(shop), timezone.now()
+    uninstall(leaves, actor="system", at=now)
+    before = told(shop)
+
+    assert due(shop, "webhooks.tell_shop_redact") == [now + timedelta(hours=48)]
+    let_time_pass(shop, "webhooks.tell_shop_redact")
+
+    assert before == []
+    assert told(shop) == [(leaves.app_id, "shop/redact", about(shop))]
+    assert stays.uninstalled_at is None
+
+
+def test_an_app_that_came_back_keeps_what_it_knows(shop: Shop) -> None:
+    installation = wanted(shop)
+    uninstall(installation, actor="system", at=timezone.now())
+    install(installation.app, shop, scopes=(), actor="system", at=timezone.now())
+
+    let_time_pass(shop, "webhooks.tell_shop_redact")
+
+    assert told(shop) == []
+
+
+def test_an_app_that_asked_for_nothing_leaves_nothing_behind(shop: Shop) -> None:
+    uninstall(factories.make_installation(shop, ()), actor="system", at=timezone.now())
+
+    assert due(shop, "webhooks.tell_shop_redact") == []
+
+
+def test_what_was_asked_for_is_erased_with_the_person(shop: Shop) -> None:
+    wanted(shop, "read_customers")
+    customer = person(shop)
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        personal_data.hand_over(customer, actor="system", at=timezone.now())
+    ((_, _, payload),) = told(shop)
+
+    with shop_scope(shop):
+        personal_data.redact(customer, actor="system", at=timezone.now())
+
+    assert payload["customer"]["email"] == "ada@example.com"
+    with every_shop():
+        assert {bytes(body) for body in Payload.objects.values_list("body", flat=True)} <= {b""}

@@ -1,0 +1,202 @@
+"""An app's configuration file: what it makes, changes and ends, and how a mistake in it is told.
+
+Rule: design, Webhooks (App configuration TOML).
+"""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.ground.tenancy import every_shop
+from apps.shops.models import App, Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.models import Subscription
+from tests import factories
+from tests.conftest import ApiClient
+
+FILE = """
+client_id = "{key}"
+name = "Cheap mugs"
+application_url = "https://app.example/"
+embedded = false
+
+[auth]
+redirect_urls = ["https://app.example/auth"]
+
+[access_scopes]
+scopes = "read_products"
+
+[webhooks]
+api_version = "2026-07"
+
+[[webhooks.subscriptions]]
+topics = ["products/create", "products/update"]
+uri = "/webhooks/"
+filter = "variants.price:>=10.00"
+include_fields = ["id", "variants.price"]
+name = "cheap-products"
+
+[[webhooks.subscriptions]]
+compliance_topics = ["customers/redact", "shop/redact"]
+uri = "https://app.example/compliance"
+
+[webhooks.privacy_compliance]
+customer_data_request_url = "https://app.example/data"
+"""
+
+
+@pytest.fixture
+def app(shop: Shop) -> App:
+    return factories.make_installation(shop, ["read_products"]).app
+
+
+@pytest.fixture
+def apply(app: App, tmp_path: Path) -> Any:
+    """``apply(text)``: what the command prints."""
+
+    def run(text: str, *options: str) -> list[str]:
+        file = tmp_path / "app.toml"
+        file.write_text(text.replace("{key}", app.api_key))
+        out = StringIO()
+        call_command("apply_app_config", str(file), *options, stdout=out, stderr=out)
+        return out.getvalue().splitlines()
+
+    return run
+
+
+def configured(app: App) -> dict[str, tuple[str, str, str | None]]:
+    with every_shop():
+        return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.configured_for(app)}
+
+
+def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None:
+    before = configured(app)
+    shown = apply(FILE, "--dry-run")
+    untouched = configured(app)
+    done = apply(FILE)
+    app.refresh_from_db()
+    first = configured(app)
+    with every_shop():
+        ids = dict(subscriptions.configured_for(app).values_list("topic", "pk"))
+    again = apply(FILE)
+    moved = apply(
+        FILE.replace("10.00", "20.00").replace('"products/create", ', "").replace("privacy_compliance", "x", 0)
+    )
+    with every_shop():
+        later = dict(subscriptions.configured_for(app).values_list("topic", "pk"))
+    emptied = apply('client_id = "{key}"\n')
+
+    hooks = ("https://app.example/webhooks", "variants.price:>=10.00", "cheap-products")
+    assert (before, untouched) == ({}, {})
+    assert shown == done
+    assert first == {
+        "products/create": hooks,
+        "products/update": hooks,
+        "customers/redact": ("https://app.example/compliance", "", None),
+        "shop/redact": ("https://app.example/compliance", "", None),
+        "customers/data_request": ("https://app.example/data", "", None),
+    }
+    assert (app.name, app.application_url, app.redirect_urls, app.registered) == (
+        "Cheap mugs",
+        "https://app.example/",
+        ["https://app.example/auth"],
+        ["read_products"],
+    )
+    assert again == ["Nothing changes."]
+    assert moved[0] == "- products/create → https://app.example/webhooks"
+    assert moved[1].startswith("~ products/update → https://app.example/webhooks: filter")
+    assert later["products/update"] == ids["products/update"], "changed in place, so nothing that waits is lost"
+    assert len(emptied) == 4
+    assert configured(app) == {}
+    assert api.get("webhooks.json").json() == {"webhooks": []}
+
+
+ENTRY = '[webhooks]\napi_version = "2026-07"\n[[webhooks.subscriptions]]\n'
+GOOD = 'topics = ["products/update"]\nuri = "https://app.example"\n'
+WRONG = {
+    "a = = 1": "The file is no TOML: Invalid value (at line 1, column 5)",
+    'application_url = "nonsense"': "application_url: Enter a valid URL.",
+    "webhooks = 1": "webhooks must be a table.",
+    "[webhooks]\nnonsense = 1": "webhooks.nonsense is not known.",
+    "[[webhooks.subscriptions]]\n" + GOOD: "webhooks.api_version is required.",
+    ENTRY + 'uri = "https://app.example"': "webhooks.subscriptions[0] (line 3) must have topics or compliance_topics.",
+    ENTRY + 'topics = ["products/update"]': "webhooks.subscriptions[0] (line 3).uri is required.",
+    ENTRY + 'topics = "products/update"': "webhooks.subscriptions[0] (line 3).topics must be a list.",
+    ENTRY + GOOD + "nonsense = 1": "webhooks.subscriptions[0] (line 3).nonsense is not known.",
+    ENTRY + GOOD + "filter = 1": "webhooks.subscriptions[0] (line 3).filter must be a text.",
+    ENTRY + 'topics = ["products/update"]\nuri = "/a"': (
+        "webhooks.subscriptions[0] (line 3).uri: a path needs application_url, to which it is joined."
+    ),
+    ENTRY + 'topics = ["shop/redact"]\nuri = "https://app.example"': (
+        "webhooks.subscriptions[0] (line 3).topics: shop/redact belongs into compliance_topics."
+    ),
+    ENTRY + 'compliance_topics = ["shop/update"]\nuri = "https://app.example"': (
+        "webhooks.subscriptions[0] (line 3).compliance_topics: shop/update is no compliance topic."
+    ),
+    ENTRY + 'topics = ["products/upd"]\nuri = "https://app.example"': (
+        "webhooks.subscriptions[0] (line 3): Topic is not included in the list"
+    ),
+    ENTRY + 'topics = ["products/update"]\nuri = "http://app.example"': (
+        "webhooks.subscriptions[0] (line 3): Address protocol http:// is not supported"
+    ),
+    ENTRY + GOOD + "[[webhooks.subscriptions]]\n" + GOOD: (
+        "webhooks.subscriptions[1] (line 6): You can’t have duplicate subscriptions with the exact same `topic` and "
+        "`uri`: products/update → https://app.example."
+    ),
+    ENTRY
+    + 2 * 'compliance_topics = ["shop/redact"]\nuri = "https://app.example"\n[[webhooks.subscriptions]]\n'
+    + GOOD: (
+        "webhooks.subscriptions[1] (line 6): You can’t have duplicate privacy compliance subscriptions with the exact "
+        "same `uri`: shop/redact → https://app.example."
+    ),
+    ENTRY
+    + GOOD
+    + 'name = "a"\n[[webhooks.subscriptions]]\ntopics = ["products/create"]\nuri = "https://app.example"\nname = "a"': (
+        "webhooks.subscriptions[1] (line 7).name: Name already exists, no duplicate allowed: a."
+    ),
+    'client_id = "other"': "client_id is that of another app.",
+    'distribution = "planetary"': "distribution: Value 'planetary' is not a valid choice.",
+    '[access_scopes]\nscopes = "read_minds"': "access_scopes.scopes: Unknown scope: read_minds.",
+    "[access_scopes]\nscopes = []": "access_scopes.scopes must be a text.",
+    '[auth]\nredirect_urls = ["http://app.example"]': (
+        "auth.redirect_urls: http://app.example: must be secure (HTTPS); http is for addresses of this machine alone."
+    ),
+}
+
+
+def test_mistakes_are_told_with_their_place_and_change_nothing(app: App, apply: Any) -> None:
+    found = {}
+    for text in WRONG:
+        with pytest.raises(CommandError) as refusal:
+            apply(text, "--app", app.api_key)
+        found[text] = str(refusal.value).removeprefix("base ")
+
+    assert found == WRONG
+    with every_shop():
+        assert not Subscription.objects.exists()
+
+
+def test_a_file_registers_an_app(apply: Any, shop: Shop) -> None:
+    text = FILE.replace('client_id = "{key}"', 'distribution = "public"')
+
+    printed = apply(text, "--create")
+    with pytest.raises(CommandError, match="has a client_id already"):
+        apply(FILE, "--create")
+    with pytest.raises(CommandError, match="no name"):
+        apply("", "--create")
+
+    made = App.objects.get(name="Cheap mugs")
+    assert printed[-2:] == [f"client_id: {made.api_key}", f"client_secret: {made.api_secret}"]
+    assert (made.distribution, made.registered, made.owner) == ("public", ["read_products"], None)
+    assert made.redirect_urls == ["https://app.example/auth"]
+    assert len(configured(made)) == 5
+
+
+def test_the_app_must_be_known(app: App, apply: Any) -> None:
+    with pytest.raises(CommandError, match="name the app: --app"):
+        apply("")
+    with pytest.raises(CommandError, match="No app has the key nobody"):
+        apply("", "--app", "nobody")

@@ -1,0 +1,474 @@
+"""Deliveries from the event to the receiver: bytes, headers, signatures, attempts, and what failures lead to.
+
+Rule: design of webhooks, "Request, signature, limits" and "Outcomes, retries, disabling"; reliability, W8, W9, W15.
+"""
+
+import json
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.content.domain.blogs import create_blog, update_blog
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.shops.domain import app_secrets, installing
+from apps.shops.models import Installation, Shop
+from apps.webhooks.catcher import Behaviour, Catcher
+from apps.webhooks.domain import recovery, retention, subscriptions, trying
+from apps.webhooks.domain.engine import outcomes
+from apps.webhooks.domain.engine.fan_out import fan_out
+from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
+from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
+from tests import factories
+from tests.webhooks.worlds import dispatching, happen, settled, subscribe, until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def loopback(settings: Any) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+def delivered(shop: Shop) -> list[Delivery]:
+    with shop_scope(shop):
+        return list(Delivery.objects.select_related("event", "payload").order_by("event_id", "subscription_id"))
+
+
+def attempts(shop: Shop) -> list[Attempt]:
+    with shop_scope(shop):
+        return list(Attempt.objects.order_by("id"))
+
+
+def state_of(subscription: Subscription) -> str:
+    with every_shop():
+        return Subscription.objects.values_list("state", flat=True).get(pk=subscription.pk)
+
+
+def due_again(shop: Shop) -> None:
+    """Let time pass: what waits for another attempt is due."""
+    with shop_scope(shop):
+        Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, installation: Installation) -> None:
+    with Catcher([installation.app.api_secret]) as catcher, dispatching():
+        subscribe(installation, catcher.url, name="mine")
+        happen(shop)
+        (caught,) = catcher.wait_for(1)
+        assert settled(shop) == {"done": 1}
+
+    (delivery,) = delivered(shop)
+    (attempt,) = attempts(shop)
+    event = delivery.event
+    assert event is not None
+    moment = event.created_at.isoformat().replace("+00:00", "Z")
+    assert caught.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}
+    assert json.loads(caught.body) == (event.payload or {})["2026-07"]
+    assert {name: value for name, value in caught.headers.items() if name.startswith("X-")} == {
+        "X-Platform-Topic": "blogs/create",
+        "X-Platform-Hmac-Sha256": caught.header("-Hmac-Sha256"),
+        "X-Platform-Shop-Domain": shop.domain,
+        "X-Platform-API-Version": "2026-07",
+        "X-Platform-Webhook-Id": str(delivery.key),
+        "X-Platform-Triggered-At": moment,
+        "X-Platform-Event-Id": str(event.group),
+        "X-Platform-Name": "mine",
+    }
+    assert caught.headers["webhook-id"] == str(delivery.key)
+    assert caught.headers["Content-Type"] == "application/json"
+    assert delivery.key == uuid.uuid5(event.key, str(delivery.subscription_id))
+    assert (attempt.outcome, attempt.status, attempt.number, attempt.remote_ip) == ("ok", 200, 1, "127.0.0.1")
+    assert attempt.total_ms >= (attempt.first_byte_ms or 0) >= (attempt.connect_ms or 0)
+    with shop_scope(shop):
+        assert not Pending.objects.exists()
+
+
+def test_filters_and_fields_decide_who_gets_what(shop: Shop, installation: Installation) -> None:
+    with Catcher() as catcher, dispatching():
+        subscribe(installation, f"{catcher.url}all")
+        subscribe(installation, f"{catcher.url}some", filter="title:News*", include_fields=["id", "title"])
+        subscribe(installation, f"{catcher.url}none", filter="title:Other*")
+        happen(shop)
+        happen(shop, title="Old")
+        catcher.wait_for(3)
+        assert settled(shop) == {"done": 3}
+
+    by_path = {(each.path, json.loads(each.body)["title"]): json.loads(each.body) for each in catcher.caught}
+    assert by_path.keys() == {("/all", "News 0"), ("/all", "Old 0"), ("/some", "News 0")}
+    assert by_path["/some", "News 0"].keys() == {"id", "title"}
+    with shop_scope(shop):
+        # The whole payload once for each event, and the extract.
+        assert Payload.objects.count() == 3
+
+
+def test_failures_are_tried_again_with_the_same_bytes_under_the_same_id(shop: Shop, installation: Installation) -> None:
+    with Catcher([installation.app.api_secret], behaviour=Behaviour(500, failing=2)) as catcher, dispatching():
+        subscribe(installation, catcher.url)
+        happen(shop)
+        for count in (1, 2):
+            catcher.wait_for(count)
+            until(lambda: len(attempts(shop)), count.__eq__)
+            (waiting,) = delivered(shop)
+            planned = RETRY_SECONDS[count - 1]
+            left = (waiting.next_at - timezone.now()).total_seconds()
+            assert (waiting.state, waiting.error) == ("retry", "status_500")
+            assert 0.75 * planned < left < 1.25 * planned
+            due_again(shop)
+        catcher.wait_for(3)
+        assert until(lambda: settled(shop), lambda states: states == {"done": 1})
+
+    assert len({each.body for each in catcher.caught}) == 1
+    assert len({each.header("-Webhook-Id") for each in catcher.caught}) == 1
+    assert all(all(each.verified.values()) for each in catcher.caught)
+    assert [(row.number, row.status, row.outcome) for row in attempts(shop)] == [
+        (1, 500, "status"),
+        (2, 500, "status"),
+        (3, 200, "ok"),
+    ]
+
+
+def test_the_schedule_ends_and_the_delivery_is_kept(shop: Shop, installation: Installation) -> None:
+    with Catcher(behaviour=Behaviour(500)) as catcher, dispatching():
+        subscribe(installation, catcher.url)
+        happen(shop)
+        for count in range(1, 10):
+            until(lambda: len(attempts(shop)), count.__eq__)
+            due_again(shop)
+        until(lambda: delivered(shop)[0].state, lambda state: state == "dead")
+
+    (dead,) = delivered(shop)
+    assert (dead.attempts, dead.error) == (9, "status_500")
+    assert dead.finished_at
+    assert len(catcher.caught) == 9
+
+
+def test_410_disables_the_subscription_and_what_comes_later_is_held(shop: Shop, installation: Installation) -> None:
+    with Catcher(behaviour=Behaviour(410)) as catcher, dispatching():
+        made = subscribe(installation, catcher.url)
+        happen(shop)
+        catcher.wait_for(1)
+        until(lambda: state_of(made), "disabled".__eq__)
+        happen(shop)
+        until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 1})
+
+    with every_shop():
+        made.refresh_from_db()
+    assert made.reason == "The receiver answered 410 Gone."
+    assert len(catcher.caught) == 1
+
+
+def test_a_receiver_may_say_when_to_come_again(shop: Shop, installation: Installation) -> None:
+    said = {"60": (59, 61), "-1": (7, 13), "1e9": (7, 13), "99999999": (13_000, 14_500), "soon": (7, 13)}
+    for text, (least, most) in said.items():
+        with Catcher(behaviour=Behaviour(429, {"Retry-After": text})) as catcher, dispatching():
+            made = subscribe(installation, f"{catcher.url}")
+            happen(shop)
+            catcher.wait_for(1)
+            row = until(lambda: delivered(shop)[-1], lambda row: row.state == "retry")
+            left = (row.next_at - timezone.now()).total_seconds()
+        assert least - 3 < left < most + 1, text
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
+            subscriptions.delete_subscription(made, actor="system", at=timezone.now())
+
+
+def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Installation) -> None:
+    with Catcher() as elsewhere, Catcher(behaviour=Behaviour(307, {"Location": elsewhere.url})) as catcher:
+        with dispatching():
+            subscribe(installation, catcher.url)
+            happen(shop)
+            catcher.wait_for(1)
+            until(lambda: delivered(shop)[0].error, lambda error: error == "status_307")
+        assert elsewhere.caught == []
+
+
+def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Installation, settings: Any) -> None:
+    with Catcher() as catcher:
+        subscribe(installation, catcher.url)
+        settings.OUTGOING_ALLOW = []
+        happen(shop)
+        with dispatching() as dispatcher:
+            until(lambda: [row.error for row in delivered(shop)], lambda errors: errors == ["blocked_address"])
+            assert dispatcher.counts.blocked == 1
+        assert catcher.caught == []
+
+
+def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
+    shop: Shop, installation: Installation
+) -> None:
+    with Catcher(behaviour=Behaviour(500, failing=2)) as first, Catcher() as second:
+        moved, ended = subscribe(installation, f"{first.url}a"), subscribe(installation, f"{first.url}b")
+        with dispatching():
+            happen(shop)
+            first.wait_for(2)
+            until(lambda: [row.state for row in delivered(shop)], lambda states: states == ["retry"] * 2)
+            with shop_scope(Shop.objects.get(pk=shop.pk)):
+                values = {"uri": second.url}
+                subscriptions.update_subscription(moved, values, actor="system", at=timezone.now())
+                subscriptions.delete_subscription(ended, actor="system", at=timezone.now())
+            due_again(shop)
+            until(lambda: settled(shop), lambda states: states == {"done": 1, "cancelled": 1})
+        assert [each.path for each in first.caught][2:] == ["/a"]
+        assert second.caught == []
+
+
+def test_an_app_that_is_gone_hears_of_that_and_of_nothing_else(shop: Shop, installation: Installation) -> None:
+    other = factories.make_installation(shop, scopes=["read_content"])
+    with Catcher() as catcher:
+        subscribe(installation, f"{catcher.url}blogs")
+        subscribe(installation, f"{catcher.url}gone", topic="app/uninstalled")
+        subscribe(other, f"{catcher.url}other", topic="app/uninstalled")
+        happen(shop)
+        with every_shop():
+            fresh = Installation.objects.select_related("shop").get(pk=installation.pk)
+        installing.uninstall(fresh, actor="system", at=timezone.now())
+        with dispatching():
+            catcher.wait_for(1)
+            states = settled(shop)
+
+    assert [each.path for each in catcher.caught] == ["/gone"]
+    # The blog's event matched while the app was there; at fan-out its subscription is over.
+    assert states == {"done": 1}
+
+
+def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Installation) -> None:
+    with Catcher() as catcher, dispatching():
+        made = subscribe(installation, catcher.url)
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
+            subscriptions.pause(made, actor="staff:1", at=timezone.now())
+        happen(shop)
+        until(lambda: settled(shop), lambda states: states == {"held": 1})
+        assert catcher.caught == []
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
+            subscriptions.resume(made, actor="staff:1", at=timezone.now())
+        happen(shop)
+        catcher.wait_for(1)
+        assert until(lambda: settled(shop), lambda states: states == {"held": 1, "done": 1})
+
+
+def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Installation) -> None:
+    app, old = installation.app, installation.app.api_secret
+    new = app_secrets.rotate_secret(app, at=timezone.now())
+    with Catcher([old]) as by_old, Catcher([new]) as by_new:
+        subscribe(installation, by_old.url)
+        subscribe(installation, by_new.url)
+        with dispatching():
+            happen(shop)
+            by_old.wait_for(1)
+            by_new.wait_for(1)
+            until(lambda: settled(shop), lambda states: states == {"done": 1, "retry": 1})
+        app_secrets.confirm_secret(app, at=timezone.now())
+        with dispatching():
+            happen(shop)
+            by_old.wait_for(2)
+            by_new.wait_for(2)
+
+    both = {"X-Hmac-Sha256": True, "webhook-signature": True}
+    assert [each.verified for each in by_old.caught] == [both, dict.fromkeys(both, False)]
+    assert [each.verified for each in by_new.caught] == [{**both, "X-Hmac-Sha256": False}, both]
+
+
+def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installation) -> None:
+    subscribe(installation, "http://127.0.0.1:9/")
+    happen(shop)
+    with shop_scope(shop):
+        (row,) = Pending.objects.select_related("event")
+        Event.objects.create(
+            shop=shop, topic="blogs/create", subject_type="content.blog", subject_id=1, actor="system",
+            payload={"2026-07": {"id": 1, "body": "x" * 2_000_000}}, group=uuid.uuid4(), created_at=timezone.now(),
+        )  # fmt: skip
+        Pending.objects.filter(pk=row.pk).update(event=Event.objects.order_by("-id").first())
+    fan_out()
+
+    (delivery,) = delivered(shop)
+    assert (delivery.state, delivery.error) == ("dead", "payload_too_large")
+
+
+def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, installation: Installation) -> None:
+    with Catcher(behaviour=Behaviour(500)) as catcher:
+        subscribe(installation, catcher.url, topic="blogs/update", ordered=True)
+        fresh = Shop.objects.get(pk=shop.pk)
+        with shop_scope(fresh):
+            first, second = (create_blog({"title": t}, actor="system", at=timezone.now()) for t in ("a", "b"))
+            for title in ("a1", "a2", "a3"):
+                update_blog(first, {"title": title}, actor="system", at=timezone.now())
+            update_blog(second, {"title": "b1"}, actor="system", at=timezone.now())
+        with dispatching():
+            until(lambda: [row.state for row in delivered(shop)], ["retry", "due", "due", "retry"].__eq__)
+            catcher.behaviour = Behaviour()
+            due_again(shop)
+            until(lambda: settled(shop), lambda states: states == {"done": 4})
+    titles = [json.loads(each.body)["title"] for each in catcher.caught]
+    assert {*titles[:2]} == {"a1", "b1"}
+    assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
+
+
+def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installation: Installation) -> None:
+    with Catcher(behaviour=Behaviour(410)) as catcher:
+        made = subscribe(installation, catcher.url)
+        with dispatching():
+            happen(shop)
+            until(lambda: state_of(made), "disabled".__eq__)
+            happen(shop, 3)
+            until(lambda: settled(shop), lambda states: states == {"dead": 1, "held": 3})
+        before = {row.pk: row.key for row in delivered(shop)}
+        catcher.behaviour = Behaviour()
+        at = timezone.now()
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
+            made.refresh_from_db()
+            subscriptions.resume(made, actor="staff:1", at=at)
+            job = recovery.recover(made, since=at - timedelta(hours=1), actor="staff:1", at=at)
+        assert queue.run(job.key)
+        with dispatching():
+            catcher.wait_for(5)
+            until(lambda: settled(shop), lambda states: states == {"done": 4})
+
+    assert {row.pk: row.key for row in delivered(shop)} == before
+    again = {each.header("-Webhook-Id"): each.header("-Redelivery") for each in catcher.caught[1:]}
+    assert set(again) == {str(key) for key in before.values()}
+    assert sorted(again.values()) == ["", "", "", "true"]
+    job.refresh_from_db()
+    assert (job.state, job.progress_done) == ("done", 4)
+
+
+def test_one_delivery_is_sent_once_more(shop: Shop, installation: Installation) -> None:
+    with Catcher() as catcher, dispatching():
+        subscribe(installation, catcher.url)
+        happen(shop)
+        until(lambda: settled(shop), lambda states: states == {"done": 1})
+        (row,) = delivered(shop)
+        with shop_scope(shop):
+            assert recovery.replay([row.pk], at=timezone.now()) == 1
+        first, second = catcher.wait_for(2)
+        until(lambda: settled(shop), lambda states: states == {"done": 1})
+
+    assert (first.body, first.header("-Webhook-Id")) == (second.body, second.header("-Webhook-Id"))
+    assert (first.header("-Redelivery"), second.header("-Redelivery")) == ("", "true")
+
+
+def test_a_test_goes_out_though_the_subscription_is_paused(shop: Shop, installation: Installation) -> None:
+    with Catcher([installation.app.api_secret]) as catcher, dispatching():
+        made = subscribe(installation, catcher.url, filter="title:Never")
+        with shop_scope(Shop.objects.get(pk=shop.pk)):
+            subscriptions.pause(made, actor="staff:1", at=timezone.now())
+            trying.send_test(made, shop_id=shop.pk, at=timezone.now())
+        (caught,) = catcher.wait_for(1)
+
+    assert caught.verified == {"X-Hmac-Sha256": True, "webhook-signature": True}
+    assert json.loads(caught.body).keys() >= {"id", "title", "handle"}
+
+
+def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, installation: Installation) -> None:
+    made = subscribe(installation, "http://127.0.0.1:9/")
+    happen(shop)
+    with shop_scope(shop):
+        (event,) = trying.events_to_try(made)
+    tried = {
+        text: trying.dry_run(event, api_version="2026-07", text=text, include_fields=("title",))
+        for text in ("", "title:News*", "title:Old*", "title:")
+    }
+
+    assert [run.fits for run in tried.values()] == [True, True, False, None]
+    assert tried["title:News*"].payload == {"title": "News 0"}
+    assert tried["title:"].error
+    assert trying.dry_run(event, api_version="2025-01").fits is None
+
+
+def test_warnings_come_in_stages_and_the_last_one_disables(
+    shop: Shop, installation: Installation, mailoutbox: list[Any]
+) -> None:
+    made = subscribe(installation, "http://127.0.0.1:9/")
+    with every_shop():
+        Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5))
+    said = []
+    for _ in range(8):
+        outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)})
+        with shop_scope(shop):
+            said += [job.arguments["stage"] for job in Job.objects.filter(state="waiting")]
+            keys = list(Job.objects.filter(state="waiting").values_list("key", flat=True))
+        for key in keys:
+            assert queue.run(key)
+        with every_shop():
+            made.refresh_from_db()
+
+    assert said == [50, 75, 100]
+    assert (made.state, made.reason) == ("disabled", outcomes.FAILING_REASON)
+    assert [mail.subject.rsplit(" ", 2)[-1] for mail in mailoutbox] == ["fail", "fail", "stopped"]
+    assert "status_500" in mailoutbox[0].body
+    # A success in between begins anew.
+    outcomes.note({made.pk: outcomes.Tally(successes=1, shop=shop.pk)})
+    with every_shop():
+        health = Health.objects.get(pk=made.pk)
+    assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
+
+
+def test_where_the_operator_says_so_a_failing_subscription_is_deleted_and_the_shop_is_told(
+    shop: Shop, installation: Installation, mailoutbox: list[Any], settings: Any
+) -> None:
+    settings.WEBHOOK_DELETE_FAILING = True
+    failing, gone = subscribe(installation, "http://127.0.0.1:9/"), subscribe(installation, "http://127.0.0.1:9/gone")
+    with every_shop():
+        since = timezone.now() - timedelta(hours=5)
+        Health.objects.create(subscription=failing, failing_since=since, dead_in_a_row=7)
+
+    outcomes.note({failing.pk: outcomes.Tally(failures=1, dead=1, error="status_500", shop=shop.pk)})
+    outcomes.note({gone.pk: outcomes.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)})
+
+    with every_shop():
+        failing.refresh_from_db()
+        gone.refresh_from_db()
+        keys = list(Job.objects.filter(state="waiting").order_by("pk").values_list("key", flat=True))
+    for key in keys:
+        assert queue.run(key)
+    assert failing.deleted_at is not None
+    # A receiver that says so itself is only left alone.
+    assert (gone.deleted_at, gone.state) == (None, "disabled")
+    assert ["was deleted" in mail.body for mail in mailoutbox] == [True, False]
+
+
+def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: Installation) -> None:
+    values = {"topic": "blogs/create", "uri": "http://127.0.0.1:9/", "api_version": "2026-07"}
+    made = subscriptions.create_configured(installation.app, values, at=timezone.now())
+    with every_shop():
+        Health.objects.create(subscription=made, failing_since=timezone.now() - timedelta(hours=5), dead_in_a_row=9)
+
+    outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, error="timeout", shop=shop.pk)})
+    outcomes.note({made.pk: outcomes.Tally(failures=1, dead=1, is_gone=True, shop=shop.pk)})
+
+    with every_shop():
+        assert Subscription.objects.get(pk=made.pk).state == "live"
+        assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
+
+
+def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:
+    subscribe(installation, "http://127.0.0.1:9/")
+    happen(shop, 5)
+    fan_out()
+    rows = delivered(shop)
+    now = timezone.now()
+    ages = {"done": 31, "dead": 31, "cancelled": 29, "due": 400, "retry": 400}
+    with every_shop():
+        for row, (state, days) in zip(rows, ages.items(), strict=True):
+            at = now - timedelta(days=days)
+            finished = at if state in {"done", "dead", "cancelled"} else None
+            Delivery.objects.filter(pk=row.pk).update(state=state, finished_at=finished, created_at=at)
+            Payload.objects.filter(pk=row.payload_id).update(created_at=at)
+            attempt = Attempt.objects.create(shop=shop, delivery=row, number=1, outcome="ok")
+            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=8 if state == "due" else 6))
+        retention.clear(now)
+        left = dict(Delivery.objects.values_list("state", "payload_id"))
+        assert left.keys() == {"dead", "cancelled", "due", "retry"}
+        assert {*Payload.objects.values_list("pk", flat=True)} == {*left.values()}
+        assert Attempt.objects.count() == 3
+        retention.clear(now + timedelta(days=60))
+        assert {*Delivery.objects.values_list("state", flat=True)} == {"due", "retry"}

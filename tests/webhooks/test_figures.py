@@ -1,0 +1,69 @@
+"""What watches the installation sees how telling goes."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain.figures import LATELY, figures
+from apps.webhooks.models import Attempt, Delivery, Host
+from tests import factories
+from tests.webhooks.factories import URI, make_attempt, make_delivery
+from tests.webhooks.worlds import subscribe
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+def test_nothing_happened() -> None:
+    with every_shop():
+        seen = figures()
+
+    assert (seen.oldest_due_seconds, seen.paused_hosts, seen.outcomes, seen.fenced, seen.lags) == (0, 0, {}, 0, {})
+
+
+def test_attempts_of_the_last_minutes_are_told_by_their_end_and_their_lag(installation: Installation) -> None:
+    now, mine = timezone.now(), subscribe(installation, URI)
+    for number in range(20):
+        told = make_delivery(installation, mine, triggered_at=now - timedelta(seconds=number + 1))
+        stamp(make_attempt(told, outcome="ok" if number else "timeout", fenced=number == 0), now)
+    again = make_delivery(installation, mine, triggered_at=now - timedelta(hours=1))
+    stamp(make_attempt(again, number=2), now)
+    old = make_delivery(installation, mine, triggered_at=now - timedelta(hours=2))
+    stamp(make_attempt(old, outcome="connect"), now - LATELY - timedelta(minutes=1))
+
+    with every_shop():
+        seen = figures()
+
+    assert seen.outcomes == {"ok": 20, "timeout": 1}
+    assert seen.fenced == 1
+    assert seen.lags == {0.5: 11.0, 0.95: 20.0, 0.99: 20.0}
+
+
+def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installation) -> None:
+    now, mine = timezone.now(), subscribe(installation, URI)
+    make_delivery(installation, mine, state=Delivery.State.RETRY, next_at=now + timedelta(hours=1))
+    with every_shop():
+        planned = figures().oldest_due_seconds
+    make_delivery(installation, mine, state=Delivery.State.DUE, next_at=now - timedelta(seconds=90))
+    make_delivery(installation, mine, state=Delivery.State.DONE, next_at=now - timedelta(days=1))
+    Host.objects.create(name="a.example", trips=1, paused_until=now + timedelta(minutes=5))
+    Host.objects.create(name="b.example", trips=1, paused_until=now - timedelta(minutes=5))
+
+    with every_shop():
+        seen = figures()
+
+    assert planned == 0
+    assert 90 <= seen.oldest_due_seconds < 150
+    assert seen.paused_hosts == 1
+
+
+def stamp(attempt: Attempt, at: object) -> None:
+    with every_shop():
+        Attempt.objects.filter(pk=attempt.pk).update(created_at=at)

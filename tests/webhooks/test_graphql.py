@@ -1,0 +1,328 @@
+"""Subscriptions in GraphQL, by the documents that the public Python and Node clients send.
+
+Rule: design, Webhooks (GraphQL).
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop
+from apps.webhooks.domain import destinations, subscriptions
+from apps.webhooks.models import Subscription
+from tests.conftest import ApiClient, ClientWith
+from tests.graphql.test_graphql import ask, codes, data
+
+URI = "https://app.example/hooks"
+FIELDS = """
+  id legacyResourceId topic uri format filter includeFields metafieldNamespaces metafields { namespace key } name
+  apiVersion { handle } createdAt updatedAt callbackUrl privateMetafieldNamespaces
+  endpoint { __typename ... on WebhookHttpEndpoint { callbackUrl } }
+"""
+CREATE = f"""
+mutation webhookSubscriptionCreate(
+  $topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!
+) {{
+  webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {{
+    webhookSubscription {{ {FIELDS} }}
+    userErrors {{ field message }}
+  }}
+}}
+"""
+UPDATE = f"""
+mutation WebhookSubscriptionUpdate($id: ID!, $webhookSubscription: WebhookSubscriptionInput!) {{
+  webhookSubscriptionUpdate(id: $id, webhookSubscription: $webhookSubscription) {{
+    webhookSubscription {{ {FIELDS} }}
+    userErrors {{ field message }}
+  }}
+}}
+"""
+DELETE = """
+mutation webhookSubscriptionDelete($id: ID!) {
+  webhookSubscriptionDelete(id: $id) { deletedWebhookSubscriptionId userErrors { field message } }
+}
+"""
+# How the Node library registers the webhooks of an app: it looks for what is there, by pages, and then writes.
+NODE_CHECK = """query shopifyApiReadWebhookSubscriptions {
+  webhookSubscriptions(first: 250, after: null) {
+    edges { node { id topic includeFields metafieldNamespaces filter
+      endpoint { __typename
+        ... on WebhookHttpEndpoint { callbackUrl }
+        ... on WebhookEventBridgeEndpoint { arn }
+        ... on WebhookPubSubEndpoint { pubSubProject pubSubTopic }
+      } } }
+    pageInfo { endCursor hasNextPage }
+  }
+}"""
+NODE_REGISTER = """mutation shopifyApiCreateWebhookSubscription {
+  webhookSubscriptionCreate(topic: PRODUCTS_UPDATE,
+    webhookSubscription: { callbackUrl: "https://app.example/hooks", includeFields: ["id"] }
+  ) { webhookSubscription { id } userErrors { field message } }
+}"""
+# How the Python library asks: the older form, with the address as a variable.
+PYTHON_CREATE = """
+mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
+  webhookSubscriptionCreate(topic: $topic, webhookSubscription: {callbackUrl: $callbackUrl, format: JSON}) {
+    userErrors { field message } webhookSubscription { id }
+  }
+}
+"""
+
+
+def created(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: Any) -> dict[str, Any]:
+    given = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
+    answer = data(api, CREATE, given)["webhookSubscriptionCreate"]
+    assert answer["userErrors"] == []
+    row: dict[str, Any] = answer["webhookSubscription"]
+    return row
+
+
+def test_the_life_of_a_subscription(api: ApiClient, foreign_api: ApiClient, client_with: ClientWith) -> None:
+    row = created(
+        api,
+        filter="id:*",
+        includeFields=["id", "title"],
+        metafieldNamespaces=["care"],
+        metafields=[{"namespace": "a", "key": "b"}],
+        name="mine",
+    )
+    one = {"id": row["id"]}
+    read = "query ($id: ID!) { webhookSubscription(id: $id) { id } node(id: $id) { __typename } }"
+    strangers = [data(each, read, one) for each in (foreign_api, client_with("read_products", name="Other"))]
+    refusals = [ask(each, DELETE, one)["data"]["webhookSubscriptionDelete"] for each in (foreign_api,)]
+    rest = api.get(f"webhooks/{row['legacyResourceId']}.json").json()["webhook"]
+    changed = data(api, UPDATE, {**one, "webhookSubscription": {"uri": f"{URI}/2", "filter": None, "name": None}})
+    found = data(api, read, one)
+    gone = data(api, DELETE, one)
+    again = data(api, DELETE, one)
+
+    assert row["topic"] == "PRODUCTS_UPDATE"
+    assert row["endpoint"] == {"__typename": "WebhookHttpEndpoint", "callbackUrl": URI}
+    assert (row["uri"], row["callbackUrl"], row["format"], row["name"]) == (URI, URI, "JSON", "mine")
+    assert (row["metafields"], row["apiVersion"]) == ([{"namespace": "a", "key": "b"}], {"handle": "2026-07"})
+    assert (rest["address"], rest["filter"], rest["fields"], rest["name"]) == (URI, "id:*", ["id", "title"], "mine")
+    assert strangers == [{"webhookSubscription": None, "node": None}] * 2
+    missing = [{"field": ["id"], "message": "Webhook subscription does not exist"}]
+    assert refusals == [{"deletedWebhookSubscriptionId": None, "userErrors": missing}]
+    after = changed["webhookSubscriptionUpdate"]["webhookSubscription"]
+    assert (after["uri"], after["filter"], after["name"], after["includeFields"]) == (
+        f"{URI}/2",
+        None,
+        None,
+        ["id", "title"],
+    )
+    assert found == {"webhookSubscription": one, "node": {"__typename": "WebhookSubscription"}}
+    assert gone["webhookSubscriptionDelete"] == {"deletedWebhookSubscriptionId": row["id"], "userErrors": []}
+    assert again["webhookSubscriptionDelete"]["userErrors"] == missing
+
+
+def test_the_node_library_registers_its_webhooks(api: ApiClient) -> None:
+    for version in ("2024-10", "2025-10", "2026-07"):
+        client = api.at(version)
+        before = data(client, NODE_CHECK)["webhookSubscriptions"]["edges"]
+        answer = data(client, NODE_REGISTER)["webhookSubscriptionCreate"]
+        after = data(client, NODE_CHECK)["webhookSubscriptions"]
+
+        assert (before, answer["userErrors"]) == ([], [])
+        assert [edge["node"]["endpoint"]["callbackUrl"] for edge in after["edges"]] == [URI]
+        assert after["pageInfo"]["hasNextPage"] is False
+        data(client, DELETE, {"id": answer["webhookSubscription"]["id"]})
+
+
+def test_the_python_library_subscribes(api: ApiClient) -> None:
+    made = data(api, PYTHON_CREATE, {"topic": "ORDERS_CREATE", "callbackUrl": URI}, operationName=None)
+
+    assert made["webhookSubscriptionCreate"]["webhookSubscription"]["id"].startswith("gid://platform/Webhook")
+
+
+WRONG = {
+    "Address can't be blank": ("callbackUrl", {"uri": ""}),
+    "Address is not a valid URL": ("callbackUrl", {"uri": "hello"}),
+    "Address protocol http:// is not supported": ("callbackUrl", {"uri": "http://app.example/"}),
+    "Address is too long (maximum is 4096 bytes)": ("callbackUrl", {"uri": "https://app.example/" + "a" * 4096}),
+    "Address cannot be a Platform or an internal domain": ("callbackUrl", {"uri": "https://127.0.0.1/"}),
+    "Format 'xml' is invalid for this webhook topic. Allowed formats: json": ("format", {"uri": URI, "format": "XML"}),
+    "Name is too short (minimum is 1 character)": ("name", {"uri": URI, "name": ""}),
+    "Name is too long (maximum is 50 characters)": ("name", {"uri": URI, "name": "a" * 51}),
+    "Name name field can only contain alphanumeric characters, underscores, and hyphens": (
+        "name",
+        {"uri": URI, "name": "a b"},
+    ),
+    "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on. (position 0)": (
+        "filter",
+        {"uri": URI, "filter": "mug"},
+    ),
+}
+
+
+def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> None:
+    found = {}
+    for field, values in WRONG.values():
+        answer = data(api, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": values})
+        told = answer["webhookSubscriptionCreate"]
+        assert told["webhookSubscription"] is None
+        found[told["userErrors"][0]["message"]] = (told["userErrors"][0]["field"], values)
+        assert len(told["userErrors"]) == 1, field
+
+    assert found == {text: (["webhookSubscription", field], values) for text, (field, values) in WRONG.items()}
+    assert not Subscription.objects.exists()
+
+
+def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
+    first = created(api, name="mine")
+    second = created(api, uri=f"{URI}/2")
+
+    def told(document: str, values: dict[str, Any]) -> Any:
+        answer = data(api, document, values)
+        return next(iter(answer.values()))["userErrors"]
+
+    topic = {"topic": "PRODUCTS_UPDATE"}
+    taken = [
+        {"field": ["webhookSubscription", "callbackUrl"], "message": "Address for this topic has already been taken"}
+    ]
+    name = [{"field": ["webhookSubscription", "name"], "message": "Name already exists, no duplicate allowed"}]
+    assert told(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == taken
+    assert told(CREATE, {**topic, "webhookSubscription": {"uri": f"{URI}/3", "name": "mine"}}) == name
+    assert told(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == taken
+    assert told(UPDATE, {"id": first["id"], "webhookSubscription": {}}) == []
+
+
+def test_a_topic_needs_its_scope(client_with: ClientWith) -> None:
+    poor = client_with("read_orders")
+    answer = ask(poor, CREATE, {"topic": "PRODUCTS_UPDATE", "webhookSubscription": {"uri": URI}})
+
+    assert codes(answer) == ["ACCESS_DENIED"]
+    assert answer["errors"][0]["extensions"]["requiredAccess"] == "`read_products` access scope."
+    assert answer["errors"][0]["path"] == ["webhookSubscriptionCreate"]
+    created(poor, "ORDERS_CREATE")
+
+
+PUBSUB = """mutation ($input: PubSubWebhookSubscriptionInput!) {
+  pubSubWebhookSubscriptionCreate(topic: PRODUCTS_UPDATE, webhookSubscription: $input) {
+    webhookSubscription { id endpoint { ... on WebhookPubSubEndpoint { pubSubProject pubSubTopic } } }
+    userErrors { code field message }
+  }
+}"""
+BRIDGE = """mutation ($input: EventBridgeWebhookSubscriptionInput!) {
+  eventBridgeWebhookSubscriptionCreate(topic: PRODUCTS_UPDATE, webhookSubscription: $input) {
+    webhookSubscription { id endpoint { ... on WebhookEventBridgeEndpoint { arn } } }
+    userErrors { field message }
+  }
+}"""
+BRIDGE_UPDATE = BRIDGE.replace("Create(topic: PRODUCTS_UPDATE", "Update(id: $id").replace(
+    "($input", "($id: ID!, $input"
+)
+
+
+def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = {"input": {"pubSubProject": "my-project", "pubSubTopic": "products"}}
+    arn = f"arn:aws:events:eu-west-1::event-source/aws.partner/backoffice/{api.installation.app_id}/mine"
+    absent = data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
+    monkeypatch.setattr(destinations, "_enabled", {"pubsub", "arn"})
+
+    made, taken = (data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2))
+    bridge = data(api, BRIDGE, {"input": {"arn": arn}})["eventBridgeWebhookSubscriptionCreate"]
+    wrong = data(api, BRIDGE, {"input": {"arn": "arn:aws:s3"}})["eventBridgeWebhookSubscriptionCreate"]
+    moved = data(api, BRIDGE_UPDATE, {"id": made["webhookSubscription"]["id"], "input": {"arn": arn, "filter": "id:1"}})
+
+    assert absent["userErrors"][0] == {
+        "code": "INVALID_PARAMETERS",
+        "field": ["webhookSubscription", "callbackUrl"],
+        "message": "Address protocol pubsub:// is not supported",
+    }
+    assert made["webhookSubscription"]["endpoint"] == {"pubSubProject": "my-project", "pubSubTopic": "products"}
+    assert taken["userErrors"][0]["code"] == "TAKEN"
+    assert bridge["webhookSubscription"]["endpoint"] == {"arn": arn}
+    assert wrong["userErrors"][0]["message"] == "Address is not a valid AWS ARN"
+    assert moved["eventBridgeWebhookSubscriptionUpdate"]["webhookSubscription"]["endpoint"] == {"arn": arn}
+
+
+LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reverse: Boolean,
+  $sortKey: WebhookSubscriptionSortKeys, $query: String, $topics: [WebhookSubscriptionTopic!], $uri: String,
+  $format: WebhookSubscriptionFormat, $callbackUrl: URL) {
+  webhookSubscriptions(first: $first, after: $after, last: $last, before: $before, reverse: $reverse, sortKey: $sortKey,
+    query: $query, topics: $topics, uri: $uri, format: $format, callbackUrl: $callbackUrl) {
+    edges { cursor node { id } } nodes { uri }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
+}"""
+
+
+def several(api: ApiClient) -> tuple[datetime, list[int]]:
+    """Five subscriptions, an hour apart, the third and the fourth at once."""
+    start, ids = timezone.now(), []
+    for number, hour in enumerate((0, 1, 2, 2, 3)):
+        values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
+        at = start + timedelta(hours=hour)
+        ids.append(subscriptions.create_subscription(api.installation, values, actor="system", at=at).pk)
+    return start, ids
+
+
+@pytest.mark.usefixtures("in_shop")
+def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
+    """A document may name 2,000 fields; of how many values they are does not count."""
+    for number in range(60):
+        values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
+        subscriptions.create_subscription(api.installation, values, actor="system", at=timezone.now())
+    node = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
+    lists = " ".join(f"a{place}: webhookSubscriptions(first: 60) {{ nodes {{ {node} }} }}" for place in range(4))
+
+    found = data(api, f"{{ {lists} }}")
+
+    assert [len(each["nodes"]) for each in found.values()] == [60] * 4
+
+
+@pytest.mark.usefixtures("in_shop")
+def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
+    start, ids = several(api)
+    configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
+    subscriptions.create_configured(api.installation.app, configured, at=start)
+
+    def page(**arguments: Any) -> tuple[str, dict[str, Any]]:
+        found = data(api, LIST, arguments)["webhookSubscriptions"]
+        return "".join(each["uri"][-1] for each in found["nodes"]), found["pageInfo"]
+
+    def walk(size: str, cursor: str, end: str, more: str, **arguments: Any) -> list[str]:
+        pages: list[str] = []
+        place: dict[str, Any] = {}
+        while True:
+            rows, info = page(**{size: 2}, **place, **arguments)
+            pages.append(rows)
+            if not info[more]:
+                return pages
+            place = {cursor: info[end]}
+
+    forward = ("first", "after", "endCursor", "hasNextPage")
+    backward = ("last", "before", "startCursor", "hasPreviousPage")
+    assert walk(*forward) == ["01", "23", "4"]
+    assert walk(*forward, reverse=True) == ["43", "21", "0"]
+    assert walk(*backward) == ["34", "12", "0"]
+    assert walk(*backward, reverse=True, sortKey="ID") == ["10", "32", "4"]
+    second = page(first=2)[1]["endCursor"]
+    assert page(last=1, after=second)[0] == "4"
+    assert page(first=5, after=second, before=page(last=1)[1]["startCursor"])[0] == "23"
+    assert codes(ask(api, LIST, {"first": 1, "after": second, "sortKey": "ID"})) == ["BAD_REQUEST"]
+    assert page(first=0)[0] == ""
+
+    assert page(first=9, query=f"id:>{ids[2]}")[0] == "34"
+    assert page(first=9, query=f'created_at:>="{(start + timedelta(hours=2)).isoformat()}"')[0] == "234"
+    assert page(first=9, topics=["ORDERS_CREATE"])[0] == ""
+    assert page(first=9, topics=["ORDERS_CREATE", "PRODUCTS_UPDATE"])[0] == "01234"
+    assert page(first=9, uri=f"{URI}/1")[0] == page(first=9, callbackUrl=f"{URI}/1")[0] == "1"
+    assert page(first=9, format="XML")[0] == ""
+    count = """query ($limit: Int, $query: String) {
+      webhookSubscriptionsCount(limit: $limit, query: $query) { count precision }
+    }"""
+    assert data(api, count, {"limit": 3})["webhookSubscriptionsCount"] == {"count": 3, "precision": "AT_LEAST"}
+    assert data(api, count, {"query": f"id:{ids[0]}"})["webhookSubscriptionsCount"]["count"] == 1
+
+
+def test_another_apps_subscriptions_are_not_listed(api: ApiClient, client_with: ClientWith) -> None:
+    created(api)
+    other = client_with("read_products", name="Other")
+
+    assert data(other, LIST, {"first": 5})["webhookSubscriptions"]["nodes"] == []
+    with every_shop():
+        assert Subscription.objects.count() == 1

@@ -1,0 +1,276 @@
+"""Deliveries to message brokers and event buses: kept there with the bytes, headers and ids of HTTP, or tried again.
+
+Against a real RabbitMQ, and an emulator of Amazon's EventBridge.
+"""
+
+import hashlib
+import hmac
+import json
+import uuid
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain import destinations, subscriptions
+from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.models import Attempt, Delivery
+from backoffice import variables
+from tests import factories, parts
+from tests.faults.proxy import Fault, Proxy
+from tests.webhooks.worlds import TOPIC, dispatching, happen, settled, subscribe, until
+
+# Nothing in it has types.
+kombu: Any = import_module("kombu")
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+class Broker:
+    """A real broker with an exchange of the test's own; ``bind`` gives it a queue."""
+
+    def __init__(self, channel: Any) -> None:
+        self.exchange = kombu.Exchange(
+            f"test-{uuid.uuid4().hex}", "topic", channel=channel, durable=False, auto_delete=False
+        )
+        self.exchange.declare()
+        self.queue: Any = None
+
+    def bind(self, key: str) -> None:
+        self.queue = kombu.Queue(exchange=self.exchange, routing_key=key, exclusive=True, channel=self.exchange.channel)
+        self.queue.declare()
+
+    def take(self) -> Any:
+        """The next message, which must come."""
+        queue = self.queue
+        assert queue is not None
+        return until(lambda: queue.get(no_ack=True), bool)
+
+
+@pytest.fixture
+def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
+    url = parts.need("RabbitMQ", parts.rabbitmq_url())
+    with kombu.Connection(url) as connection:
+        made = Broker(connection.channel())
+        settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={made.exchange.name}"}
+        monkeypatch.setattr(destinations, "_enabled", {"amqp"})
+        yield made
+        made.exchange.delete()
+
+
+def attempts(shop: Shop) -> list[Attempt]:
+    with shop_scope(shop):
+        return list(Attempt.objects.order_by("id"))
+
+
+def ended(shop: Shop, count: int = 1) -> dict[str, int]:
+    """How so many deliveries ended, once they were made and none is under way."""
+    return until(lambda: settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60)
+
+
+def due_again(shop: Shop) -> None:
+    """Let time pass: what waits for another attempt is due."""
+    with shop_scope(shop):
+        Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installation, broker: Broker) -> None:
+    broker.bind(f"{installation.app_id}.blogs.*")
+    subscribe(installation, "amqp://warehouse/blogs.new", name="mine")
+    with dispatching():
+        happen(shop)
+        message = broker.take()
+        assert ended(shop) == {"done": 1}
+
+    with every_shop():
+        delivery = Delivery.objects.select_related("event", "payload").get()
+    body = bytes(message.body)
+    (attempt,) = attempts(shop)
+    assert body == bytes(delivery.payload.body)
+    assert message.delivery_info["routing_key"] == f"{installation.app_id}.blogs.new"
+    assert message.properties["message_id"] == str(delivery.key) == message.headers["X-Platform-Webhook-Id"]
+    assert (message.properties["type"], message.properties["delivery_mode"]) == (TOPIC, 2)
+    assert message.content_type == "application/json"
+    assert message.headers["X-Platform-Shop-Domain"] == shop.domain
+    assert message.headers["X-Platform-Name"] == "mine"
+    secret = installation.app.api_secret.encode()
+    signed = b64encode(hmac.new(secret, body, hashlib.sha256).digest()).decode()
+    assert message.headers["X-Platform-Hmac-Sha256"] == signed
+    assert (attempt.outcome, attempt.status, attempt.excerpt) == ("ok", None, "")
+
+
+def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installation, broker: Broker) -> None:
+    subscribe(installation, "amqp://warehouse/lost")
+    with dispatching():
+        happen(shop)
+        assert ended(shop) == {"retry": 1}
+        broker.bind("#")
+        due_again(shop)
+        message = broker.take()
+        assert ended(shop) == {"done": 1}
+
+    first, second = attempts(shop)
+    assert (first.outcome, first.error) == ("not_taken", "no queue is bound to its routing key")
+    assert second.outcome == "ok"
+    with every_shop():
+        assert message.properties["message_id"] == str(Delivery.objects.get().key)
+
+
+# The library drops a coroutine of its own where a connection ends while it is being made.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_connection_that_broke_is_made_again(
+    shop: Shop, installation: Installation, broker: Broker, settings: Any
+) -> None:
+    broker.bind("#")
+    address = settings.WEBHOOK_BROKERS["warehouse"]
+    with Proxy(5672).running() as proxy:
+        settings.WEBHOOK_BROKERS = {"warehouse": address.replace(":5672/", f":{proxy.port}/")}
+        subscribe(installation, "amqp://warehouse/all")
+        with dispatching():
+            happen(shop)
+            broker.take()
+            proxy.suffer(Fault.RESET)
+            happen(shop)
+            assert ended(shop, 2) == {"done": 1, "retry": 1}
+            proxy.heal()
+            due_again(shop)
+            broker.take()
+            assert ended(shop, 2) == {"done": 2}
+
+    assert [each.outcome for each in attempts(shop)] == ["ok", "unreachable", "ok"]
+
+
+def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Installation, broker: Broker) -> None:
+    broker.exchange.delete()
+    subscribe(installation, "amqp://warehouse/all")
+    with dispatching():
+        happen(shop)
+        assert ended(shop) == {"retry": 1}
+
+    (attempt,) = attempts(shop)
+    assert (attempt.outcome, attempt.error) == ("unreachable", "the broker has no such exchange")
+
+
+def test_what_is_no_longer_set_up_is_said(
+    shop: Shop, installation: Installation, broker: Broker, settings: Any
+) -> None:
+    subscribe(installation, "amqp://warehouse/all")
+    settings.WEBHOOK_BROKERS = {}
+    with dispatching():
+        happen(shop)
+        assert ended(shop) == {"retry": 1}
+
+    (attempt,) = attempts(shop)
+    assert attempt.error == "this kind of destination is no longer set up"
+
+
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    {
+        "amqp://elsewhere/orders": "names no broker that is set up: elsewhere",
+        "amqp://warehouse": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
+        "amqp://me:pw@warehouse/orders": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
+        "amqp://warehouse/a b": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
+        "amqps://warehouse/orders": "protocol amqps:// is not supported",
+    }.items(),
+)
+def test_only_brokers_of_the_operator_can_be_named(
+    shop: Shop, installation: Installation, broker: Broker, uri: str, words: str
+) -> None:
+    values = {"topic": TOPIC, "uri": uri, "api_version": "2026-07"}
+    with pytest.raises(SubscriptionRefused) as refusal, shop_scope(shop):
+        subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
+
+    assert refusal.value.errors["uri"] == [words]
+
+
+def test_brokers_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = "one=amqp://me:pw@mq.example/store?exchange=hooks"
+    two = "two=amqps://mq.example:5671/?exchange=other&heartbeat=10"
+    monkeypatch.setenv("BROKERS", f"{one}, {two}")
+
+    assert variables.brokers("BROKERS") == dict(each.split("=", 1) for each in (one, two))
+
+
+class Bus:
+    """A partner event source of an app's; what arrives from it lies in a queue."""
+
+    def __init__(self, session: Any, endpoint: str, app_id: int) -> None:
+        def client(name: str) -> Any:
+            return session.client(name, region_name="eu-west-1", endpoint_url=endpoint)
+
+        self.source = f"aws.partner/backoffice/{app_id}/mine"
+        self.arn = f"arn:aws:events:eu-west-1::event-source/{self.source}"
+        events, self._queues = client("events"), client("sqs")
+        events.create_partner_event_source(Name=self.source, Account="123456789012")
+        self._url = self._queues.create_queue(QueueName="mine")["QueueUrl"]
+        arn = self._queues.get_queue_attributes(QueueUrl=self._url, AttributeNames=["QueueArn"])
+        pattern = json.dumps({"source": [self.source]})
+        events.put_rule(Name="all", EventPattern=pattern)
+        target = {"Id": "1", "Arn": arn["Attributes"]["QueueArn"]}
+        events.put_targets(Rule="all", Targets=[target])
+
+    def take(self) -> Any:
+        found = until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
+        return json.loads(found[0]["Body"])
+
+
+@pytest.fixture
+def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bus]:
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    variables = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings.WEBHOOK_EVENTBRIDGE = True
+    monkeypatch.setattr(destinations, "_enabled", {"arn"})
+    yield Bus(boto3.session.Session(), f"http://{host}:{port}", installation.app_id)
+    server.stop()
+
+
+def test_an_event_bus_gets_payload_and_headers(shop: Shop, installation: Installation, bus: Bus) -> None:
+    subscribe(installation, bus.arn)
+    with dispatching():
+        happen(shop)
+        event = bus.take()
+        assert ended(shop) == {"done": 1}
+
+    with every_shop():
+        delivery = Delivery.objects.select_related("payload").get()
+    assert event["source"] == bus.source
+    assert event["detail-type"] == TOPIC
+    assert event["detail"]["payload"] == json.loads(bytes(delivery.payload.body))
+    assert event["detail"]["metadata"]["X-Platform-Webhook-Id"] == str(delivery.key)
+    assert event["detail"]["metadata"]["X-Platform-Topic"] == TOPIC
+
+
+def test_an_event_bus_that_is_away_is_tried_again(
+    shop: Shop, installation: Installation, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    subscribe(installation, bus.arn)
+    with dispatching():
+        happen(shop)
+        assert ended(shop) == {"retry": 1}
+
+    (attempt,) = attempts(shop)
+    assert (attempt.outcome, attempt.error) == ("unreachable", "EndpointConnectionError")

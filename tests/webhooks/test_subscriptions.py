@@ -1,0 +1,402 @@
+"""Subscriptions over REST and by the service: what is taken, what is refused and how, and who hears of what.
+
+Rule: design, Webhooks; decisions, Access.
+"""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.content.domain.blogs import create_blog
+from apps.events.models import Event
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.metafields.domain import setting
+from apps.query.predicate import FIELDLESS
+from apps.shops.domain import installing
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.domain.values import NOT_INCLUDED
+from apps.webhooks.models import Pending, Subscription
+from tests import factories
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient, ClientWith
+from tests.wire_tables import assert_fits
+
+ADDRESS = "https://app.example/hooks"
+TOPIC = "products/update"
+
+
+def made(api: ApiClient, **values: Any) -> dict[str, Any]:
+    answer = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
+    assert answer.status_code == 201, answer.content
+    return answer.json()["webhook"]
+
+
+def refused(api: ApiClient, **values: Any) -> dict[str, list[str]]:
+    answer = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
+    assert answer.status_code == 422, answer.content
+    assert not Subscription.objects.exists()
+    return answer.json()["errors"]
+
+
+def test_the_life_of_a_subscription(api: ApiClient) -> None:
+    created = made(api, fields=["id", "title"], metafield_namespaces=["care"])
+    one = f"webhooks/{created['id']}.json"
+
+    changed = api.put(one, {"webhook": {**created, "address": "https://app.example/other"}})
+    listed = api.get("webhooks.json", topic=TOPIC)
+    counted = api.get("webhooks/count.json", topic=TOPIC).json()
+    read = api.get(one)
+    gone = api.delete(one)
+
+    assert (created["api_version"], created["format"], created["warnings"]) == ("2026-07", "json", [])
+    assert changed.json()["webhook"]["address"] == "https://app.example/other"
+    assert [row["address"] for row in listed.json()["webhooks"]] == ["https://app.example/other"]
+    assert counted == {"count": 1}
+    assert (gone.status_code, api.get(one).status_code) == (200, 404)
+    assert_fits("webhook", "POST /webhooks.json", {"webhook": created})
+    assert_fits("webhook", "PUT /webhooks/{id}.json", changed.json())
+    assert_fits("webhook", "GET /webhooks/{id}.json", read.json())
+    assert_fits("webhook", "GET /webhooks.json", listed.json())
+    assert_fits("webhook", "GET /webhooks/count.json", counted)
+    with shop_scope(api.installation.shop):
+        told = Event.objects.filter(topic__startswith="webhooks/").order_by("id")
+        assert [event.topic for event in told] == ["webhooks/create", "webhooks/update", "webhooks/delete"]
+
+
+ADDRESSES = {
+    "": "can't be blank",
+    "   ": "can't be blank",
+    "hello": "is not a valid URL",
+    "https://": "is not a valid URL",
+    "http://app.example/hooks": "protocol http:// is not supported",
+    "ftp://app.example/hooks": "protocol ftp:// is not supported",
+    "https://127.0.0.1/hooks": "cannot be a Platform or an internal domain",
+    "https://2130706433/hooks": "cannot be a Platform or an internal domain",
+    "https://[::ffff:169.254.169.254]/": "cannot be a Platform or an internal domain",
+    "https://localhost/hooks": "cannot be a Platform or an internal domain",
+    "https://acme.example/hooks": "cannot be a Platform or an internal domain",
+    "https://me:pw@app.example/": "must not contain a user name or password",
+    "https://app.example/#top": "must not contain a fragment",
+    "https://app.example:22/": "must use port 80, 443, or 1024 and above",
+    f"https://app.example/{'a' * 4096}": "is too long (maximum is 4096 bytes)",
+    "arn:aws:events:eu-west-1::event-source/aws.partner/x/1/y": "protocol arn:// is not supported",
+    "amqp://broker.example/queue": "protocol amqp:// is not supported",
+}
+
+
+def test_addresses_are_refused_in_the_words_that_clients_know(shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    said: dict[str, str] = {}
+    for address in ADDRESSES:
+        values = {"uri": address, "topic": TOPIC, "api_version": "2026-07"}
+        with pytest.raises(SubscriptionRefused) as refusal, shop_scope(shop):
+            subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
+        said[address] = refusal.value.errors["uri"][0]
+        assert refusal.value.full_messages == [("uri", f"Address {said[address]}")]
+
+    assert said == ADDRESSES
+
+
+def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None:
+    with override_settings(OUTGOING_ALLOW=["127.0.0.1"]):
+        assert made(api, address="http://127.0.0.1:8123/hooks")["address"] == "http://127.0.0.1:8123/hooks"
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"),
+    [
+        ({"topic": ""}, {"topic": ["can't be blank"]}),
+        ({"topic": "products/upd"}, {"topic": ["is not included in the list"]}),
+        ({"topic": "staff/update"}, {"topic": ["is not included in the list"]}),
+        ({"topic": "webhooks/create"}, {"topic": ["is not included in the list"]}),
+        ({"topic": "shop/redact"}, {"topic": ["can only be subscribed to in the app's configuration file"]}),
+        ({"format": "xml"}, {"format": ["'xml' is invalid for this webhook topic. Allowed formats: json"]}),
+        ({"format": "yaml"}, {"format": ["is not included in the list"]}),
+        ({"name": ""}, {"name": ["is too short (minimum is 1 character)"]}),
+        ({"name": "a" * 51}, {"name": ["is too long (maximum is 50 characters)"]}),
+        (
+            {"name": "two words"},
+            {"name": ["name field can only contain alphanumeric characters, underscores, and hyphens"]},
+        ),
+        (
+            {"filter": "Music"},
+            {"filter": [f"{FIELDLESS} (position 0)"]},
+        ),
+        (
+            {"filter": "id:1 AND"},
+            {"filter": ["The specified filter is invalid: The query ends where a term is expected. (position 8)"]},
+        ),
+        (
+            {"filter": "id:1 AND variants.price:>5 AND title:x", "fields": ["id", "variants"]},
+            {"filter": [f"{NOT_INCLUDED} title"]},
+        ),
+        ({"fields": "id"}, {"fields": ["is invalid"]}),
+        ({"fields": ["a" * 256]}, {"fields": ["is too long (maximum is 255 characters)"]}),
+        ({"metafield_namespaces": [1]}, {"metafield_namespaces": ["is invalid"]}),
+        (
+            {"address": "nowhere", "format": "xml"},
+            {
+                "address": ["is not a valid URL"],
+                "format": ["'xml' is invalid for this webhook topic. Allowed formats: json"],
+            },
+        ),
+    ],
+)
+def test_values_are_refused_all_at_once(api: ApiClient, values: dict[str, Any], errors: Any) -> None:
+    assert refused(api, **values) == errors
+
+
+def test_the_same_subscription_and_the_same_name_are_taken(api: ApiClient, client_with: ClientWith) -> None:
+    first = made(api, filter="id:1", name="mine")
+    again = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": " id:1 "}})
+    named = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "name": "mine"}})
+    other_filter = made(api, filter="id:2")
+    onto = api.put(f"webhooks/{other_filter['id']}.json", {"webhook": {"filter": "id:1"}})
+    other_app = client_with("read_products", name="another").post(
+        "webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, "filter": "id:1", "name": "mine"}}
+    )
+    api.delete(f"webhooks/{first['id']}.json")
+    once_more = made(api, filter="id:1", name="mine")
+
+    taken = {"errors": {"address": ["for this topic has already been taken"]}}
+    assert (again.status_code, again.json()) == (422, taken)
+    assert (onto.status_code, onto.json()) == (422, taken)
+    assert named.json() == {"errors": {"name": ["already exists, no duplicate allowed"]}}
+    assert other_app.status_code == 201
+    assert once_more["id"] != first["id"]
+
+
+def test_the_topic_stays(api: ApiClient) -> None:
+    created = made(api)
+
+    answer = api.put(f"webhooks/{created['id']}.json", {"webhook": {"topic": "products/create"}})
+
+    assert (answer.status_code, answer.json()) == (422, {"errors": {"topic": ["cannot be changed"]}})
+
+
+def test_an_update_that_changes_nothing_moves_nothing(api: ApiClient, shop: Shop) -> None:
+    created = made(api, fields=["id"], name="mine")
+    number = Shop.objects.get(pk=shop.pk).listening_version
+
+    answer = api.put(f"webhooks/{created['id']}.json", {"webhook": created})
+
+    assert answer.json()["webhook"] == created
+    assert Shop.objects.get(pk=shop.pk).listening_version == number
+
+
+def test_the_scope_of_the_topic_is_needed(client_with: ClientWith) -> None:
+    reader = client_with("read_products")
+
+    answer = reader.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": "orders/create"}})
+
+    assert answer.status_code == 403
+    assert answer.json() == {"errors": "[API] This action requires merchant approval for read_orders scope."}
+    assert made(reader)["topic"] == TOPIC
+    assert made(reader, topic="shop/update")["topic"] == "shop/update"
+
+
+def test_another_apps_subscriptions_do_not_exist(api: ApiClient, client_with: ClientWith) -> None:
+    one = f"webhooks/{made(api)['id']}.json"
+    other = client_with("read_products", name="another")
+
+    assert other.get("webhooks.json").json() == {"webhooks": []}
+    assert [other.get(one).status_code, other.put(one, {"webhook": {}}).status_code] == [404, 404]
+    assert other.delete(one).status_code == 404
+
+
+FORESEEN: dict[str, list[str]] = {
+    "titel:x": ["titel is not in the payload.", "This filter never matches."],
+    "variants.prise:>5": ["variants.prise is not in the payload.", "This filter never matches."],
+    "id:abc": ['id is a number, and "abc" is none.', "This filter never matches."],
+    "status:activ": ['status is never "activ".', "This filter never matches."],
+    "status:activ OR title:x": ['status is never "activ".'],
+    "-invalid_field:*": ["invalid_field is not in the payload."],
+    "variants:x": ["variants is an object: name one of its fields.", "This filter never matches."],
+    "variants.taxable:yes": ["variants.taxable is true or false.", "This filter never matches."],
+    "created_at:>soon": ['created_at is a date, and "soon" is none.', "This filter never matches."],
+    "title:Album* AND variants.price:>=10.00 AND created_at:>2026-01-01 AND status:act*": [],
+    "tags:x AND variants.inventory_quantity:<5 AND options.name:Size AND image.src:*": [],
+}
+
+
+def test_what_never_matches_is_foreseen(shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    said: dict[str, list[str]] = {}
+    with shop_scope(shop):
+        for text in FORESEEN:
+            values = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "filter": text}
+            row = subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
+            said[text] = [each["message"] for each in row.warnings]
+        narrow = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "include_fields": ["id", "prise"]}
+        row = subscriptions.create_subscription(installation, narrow, actor="system", at=timezone.now())
+
+    assert said == FORESEEN
+    assert row.warnings == [{"field": "include_fields", "message": "prise is not in the payload."}]
+
+
+# --- who hears of what -----------------------------------------------------------------------------------------------
+
+
+def pending(shop: Shop) -> list[tuple[str, list[str]]]:
+    """The events that wait for fan-out, with the versions of their payloads."""
+    with shop_scope(shop):
+        rows = Pending.objects.select_related("event").order_by("id")
+        return [(row.event.topic, sorted(row.event.payload or {})) for row in rows]
+
+
+def test_only_what_somebody_listens_to_is_pending(api: ApiClient, shop: Shop) -> None:
+    api.post("blogs.json", {"blog": {"title": "Before"}})
+    created = made(api, topic="blogs/create")
+    made(api.at("2025-01"), topic="blogs/create", address="https://app.example/older")
+    api.post("blogs.json", {"blog": {"title": "Heard"}})
+    api.delete(f"webhooks/{created['id']}.json")
+    api.post("blogs.json", {"blog": {"title": "Heard in one version"}})
+
+    assert pending(shop) == [("blogs/create", ["2025-01", "2026-07"]), ("blogs/create", ["2025-01"])]
+
+
+def test_a_shop_that_nobody_listens_to_costs_no_query(api: ApiClient, shop: Shop) -> None:
+    api.post("blogs.json", {"blog": {"title": "Warm"}})
+    with CaptureQueriesContext(connection) as captured:
+        api.post("blogs.json", {"blog": {"title": "One"}})
+    alone = [query["sql"] for query in captured]
+    made(api, topic="blogs/create")
+    api.post("blogs.json", {"blog": {"title": "Warm"}})
+    with CaptureQueriesContext(connection) as captured:
+        api.post("blogs.json", {"blog": {"title": "Two"}})
+    heard = [query["sql"] for query in captured]
+
+    assert not [sql for sql in alone if "webhooks_" in sql]
+    assert [sql.split()[2] for sql in heard if "webhooks_" in sql] == ['"webhooks_pending"']
+    # The payload is read once, and the event is noted.
+    assert len(heard) <= len(alone) + 2
+
+
+def test_long_work_hears_of_a_subscription_within_a_second(api: ApiClient, shop: Shop) -> None:
+    stale = Shop.objects.get(pk=shop.pk)
+    stale.listening_read_at = 1.0  # long ago
+    made(api, topic="blogs/create")
+
+    with shop_scope(stale):
+        create_blog({"title": "Heard"}, actor="system", at=timezone.now())
+
+    assert pending(shop) == [("blogs/create", ["2026-07"])]
+
+
+def test_a_change_that_is_rolled_back_is_told_to_nobody(api: ApiClient, shop: Shop) -> None:
+    made(api, topic="blogs/create")
+
+    def fail() -> None:
+        create_blog({"title": "Never"}, actor="system", at=timezone.now())
+        assert Pending.objects.count() == 1
+        raise ZeroDivisionError
+
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        with pytest.raises(ZeroDivisionError), transaction.atomic():
+            fail()
+        assert not Pending.objects.exists()
+
+
+def test_a_subscription_that_is_rolled_back_listens_to_nothing(api: ApiClient, shop: Shop) -> None:
+    def fail() -> None:
+        values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-07"}
+        subscriptions.create_subscription(api.installation, values, actor="system", at=timezone.now())
+        create_blog({"title": "Never"}, actor="system", at=timezone.now())
+        raise ZeroDivisionError
+
+    with shop_scope(api.installation.shop), pytest.raises(ZeroDivisionError), transaction.atomic():
+        fail()
+    api.post("blogs.json", {"blog": {"title": "Unheard"}})
+
+    assert pending(shop) == []
+
+
+def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
+    api: ApiClient, shop: Shop, other_shop: Shop
+) -> None:
+    app = api.installation.app
+    values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-07", "name": "all"}
+    configured = subscriptions.create_configured(app, values, at=timezone.now())
+    compliance = {**values, "topic": "shop/redact"}
+    subscriptions.create_configured(app, compliance, at=timezone.now())
+    api.post("blogs.json", {"blog": {"title": "Heard"}})
+
+    def blog_elsewhere() -> None:
+        fresh = Shop.objects.get(pk=other_shop.pk)
+        with shop_scope(fresh):
+            create_blog({"title": "Elsewhere"}, actor="system", at=timezone.now())
+
+    blog_elsewhere()
+    unheard = pending(other_shop)
+    installing.install(app, other_shop, scopes=["read_content"], actor="system", at=timezone.now())
+    blog_elsewhere()
+    heard = pending(other_shop)
+    installing.install(app, other_shop, scopes=["read_products"], actor="system", at=timezone.now())
+    blog_elsewhere()
+
+    assert pending(shop) == [("blogs/create", ["2026-07"])]
+    assert (unheard, heard) == ([], [("blogs/create", ["2026-07"])])
+    assert pending(other_shop) == heard, "the scope is gone"
+    assert api.get("webhooks.json").json() == {"webhooks": []}
+    assert api.get(f"webhooks/{configured.pk}.json").status_code == 404
+    with pytest.raises(SubscriptionRefused) as refusal:
+        subscriptions.create_configured(app, {**values, "name": "again"}, at=timezone.now())
+    assert refusal.value.full_messages == [("uri", "Address for this topic has already been taken")]
+
+
+def test_uninstalling_ends_subscriptions_and_is_told(api: ApiClient, shop: Shop) -> None:
+    made(api, topic="blogs/create")
+    made(api, topic="app/uninstalled")
+
+    with every_shop():
+        installation = Installation.objects.get(pk=api.installation.pk)
+    installing.uninstall(installation, actor="system", at=timezone.now())
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        create_blog({"title": "Unheard"}, actor="system", at=timezone.now())
+
+    assert pending(shop) == [("app/uninstalled", ["2026-07"])]
+    with every_shop():
+        assert set(Subscription.objects.values_list("removed_by_uninstalling", flat=True)) == {True}
+        assert not subscriptions.kept().exists()
+
+
+def test_metafields_go_along_where_they_are_wanted(api: ApiClient, shop: Shop) -> None:
+    made(api, metafield_namespaces=["care"])
+    rows = [
+        {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"},
+        {"namespace": "other", "key": "x", "value": "y", "type": "single_line_text_field"},
+    ]
+    with shop_scope(shop):
+        product = make_product("Mug", prices=("1.00",))
+        setting.set_many(product, rows, actor="system", at=timezone.now())
+
+    api.put(f"products/{product.pk}.json", {"product": {"title": "Cup"}})
+
+    with shop_scope(shop):
+        (row,) = Pending.objects.filter(event__topic=TOPIC)
+    told = (row.metafields or {})["2026-07"]
+    assert [(each["namespace"], each["value"]) for each in told] == [("care", "Cold")]
+
+
+def test_the_database_holds_what_the_service_promises(shop: Shop) -> None:
+    installation = factories.make_installation(shop)
+    values = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "name": "mine"}
+    with shop_scope(shop):
+        row = subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
+        for change in ({"name": "other"}, {"key_digest": "other"}):
+            copy = Subscription.objects.get(pk=row.pk)
+            copy.pk, copy._state.adding = None, True
+            for name, value in change.items():
+                setattr(copy, name, value)
+            with pytest.raises(IntegrityError), transaction.atomic():
+                copy.save()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Subscription.objects.filter(pk=row.pk).update(origin="config")
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Subscription.objects.filter(pk=row.pk).update(max_in_flight=51)

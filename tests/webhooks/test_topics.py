@@ -1,0 +1,232 @@
+"""Which topics there are, and those that follow from changes of which other topics tell: once each, for who listens."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+from jsonschema import Draft202012Validator
+
+from apps.catalog.models import Product
+from apps.customers.domain import customers
+from apps.customers.models import Customer
+from apps.events.domain.topics import all_topics
+from apps.events.models import Event
+from apps.fulfillment.domain import transitions
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock
+from apps.orders.domain import payments
+from apps.orders.models import Transaction
+from apps.shops.models import Shop
+from apps.webhooks.domain import examples
+from apps.webhooks.domain.engine import fan_out
+from apps.webhooks.domain.known_topics import KNOWN
+from apps.webhooks.models import Delivery
+from tests import factories
+from tests.customers.factories import make_customer
+from tests.fulfillment.factories import make_fulfillment_order
+from tests.orders.factories import make_order, make_variant
+from tests.refunds.factories import bogus_order, give_back, work_off
+from tests.webhooks.worlds import subscribe
+
+VERSION = "2026-07"
+ASPECTS = {
+    "variants/in_stock": "read_products",
+    "variants/out_of_stock": "read_products",
+    "customer.tags_added": "read_customers",
+    "customer.tags_removed": "read_customers",
+    "tender_transactions/create": "read_orders",
+    "fulfillment_holds/added": "read_merchant_managed_fulfillment_orders",
+    "fulfillment_holds/released": "read_merchant_managed_fulfillment_orders",
+}
+# Families of which the product has nothing, and verbs of those that it has that cannot happen in it.
+NO_FAMILY = {
+    "app_subscriptions",
+    "bulk_operations",
+    "carts",
+    "checkouts",
+    "collection_listings",
+    "collection_publications",
+    "customer_account_settings",
+    "customer_groups",
+    "customer_payment_methods",
+    "customers_whats_app_marketing_consent",
+    "domains",
+    "draft_orders",
+    "locales",
+    "metafield_definitions",
+    "metaobjects",
+    "product_listings",
+    "product_publications",
+    "profiles",
+    "returns",
+}
+CANNOT_HAPPEN = {
+    "customer.joined_segment",
+    "customer.left_segment",
+    "customers/merge",
+    "customers/purchasing_summary",
+    "fulfillment_orders/line_items_prepared_for_local_delivery",
+    "fulfillment_orders/line_items_prepared_for_pickup",
+    "fulfillment_orders/manually_reported_progress_stopped",
+    "fulfillment_orders/merged",
+    "fulfillment_orders/progress_reported",
+    "orders/link_requested",
+    "orders/risk_assessment_changed",
+}
+EXTENSIONS = {
+    "articles",
+    "blogs",
+    "fulfillment_services",
+    "mobile_platform_applications",
+    "payment_handlers",
+    "script_tags",
+}
+
+
+def test_every_known_topic_is_there_unless_its_part_of_a_store_is_not() -> None:
+    offered = {topic.name for topic in all_topics()}
+
+    missing = KNOWN - offered
+
+    assert {name for name in missing if name.partition("/")[0] not in NO_FAMILY} == CANNOT_HAPPEN
+    assert not {name for name in offered if name.partition("/")[0] in NO_FAMILY}
+
+
+def test_what_is_offered_beyond_is_an_extension_that_is_named() -> None:
+    beyond = {topic.name for topic in all_topics() if topic.offered} - KNOWN
+
+    others = {name for name in beyond if name.partition("/")[0] not in EXTENSIONS and "_metafields/" not in name}
+    assert others == {"fulfillment_orders/deadline_set"}
+
+
+def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
+    assert not [topic.name for topic in all_topics() if topic.offered and not (topic.shape and topic.example)]
+
+
+@pytest.fixture
+def listens(shop: Shop) -> Iterator[Shop]:
+    """An app that listens to all of them."""
+    installation = factories.make_installation(shop, sorted(set(ASPECTS.values())))
+    for topic in ASPECTS:
+        subscribe(installation, f"https://apps.example.com/{topic}", topic=topic)
+    # Read anew: the shop of other tests has no listeners.
+    heard = Shop.objects.get(pk=shop.pk)
+    with shop_scope(heard):
+        yield heard
+
+
+def told() -> list[tuple[str, Any]]:
+    """What happened of them, in its order."""
+    rows = Event.objects.filter(topic__in=ASPECTS).order_by("pk")
+    return [(row.topic, (row.payload or {}).get(VERSION)) for row in rows]
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "system", "at": timezone.now()}
+
+
+def do_all(shop: Shop) -> None:
+    """Let everything happen that they tell of."""
+    variant = make_variant(shop, stock=0)
+    item, place = variant.inventory_item, stock.primary_location()
+    for delta in (2, 1, -3):
+        stock.adjust(item, place, delta, **by())
+    customer = make_customer(tags="red, blue")
+    customers.update_customer(customer, {"tags": "RED, green"}, **by())
+    customers.update_customer(customer, {"note": "Rings twice"}, **by())
+    row = make_fulfillment_order()
+    transitions.hold(row, reason="other", notes="Later", **by())
+    transitions.hold(row, reason="incorrect_address", **by())
+    transitions.release_hold(row, **by())
+
+
+def test_each_is_told_once_of_what_changed(listens: Shop) -> None:
+    do_all(listens)
+
+    found = told()
+    variant, customer = Product.objects.get().variants.get(), Customer.objects.get()
+    stocks = [(topic, payload["id"], payload["inventory_quantity"]) for topic, payload in found[:2]]
+    assert stocks == [("variants/in_stock", variant.pk, 2), ("variants/out_of_stock", variant.pk, 0)]
+    tags = [(topic, payload["customerId"], payload["tags"]) for topic, payload in found[2:5]]
+    gid = f"gid://platform/Customer/{customer.pk}"
+    assert tags == [
+        ("customer.tags_added", gid, ["blue", "red"]),
+        ("customer.tags_added", gid, ["green"]),
+        ("customer.tags_removed", gid, ["blue"]),
+    ]
+    assert found[2][1]["occurredAt"] == "2026-03-02T12:00:00.000Z"
+    holds = [(topic, payload["fulfillment_hold"]["reason"]) for topic, payload in found[5:]]
+    added, released = "fulfillment_holds/added", "fulfillment_holds/released"
+    reasons = ["other", "incorrect_address"]
+    assert holds == [*((added, reason) for reason in reasons), *((released, reason) for reason in reasons)]
+    assert [len(payload["fulfillment_order"]["fulfillment_holds"]) for _, payload in found[5:]] == [1, 2, 0, 0]
+    # Two reasons that end together are two deliveries, though of one fulfillment order and of one action.
+    while fan_out.fan_out().events:
+        continue
+    assert Delivery.objects.filter(topic=released).count() == 2
+
+
+def test_nothing_is_written_for_nobody(in_shop: Shop) -> None:
+    do_all(in_shop)
+    give_back(bogus_order(in_shop), "5.00")
+
+    assert told() == []
+
+
+def test_what_is_not_counted_is_never_out_of_stock(listens: Shop) -> None:
+    variant = make_variant(listens)
+
+    stock.adjust(variant.inventory_item, stock.primary_location(), 1, **by())
+
+    assert told() == []
+
+
+def test_money_is_told_of_when_it_moved(listens: Shop) -> None:
+    order = bogus_order(listens)
+    waits = make_order(listens, transactions=[{"kind": "authorization", "amount": Decimal(20)}])
+    held = Transaction.objects.get(order=waits)
+    payments.create_transaction(waits, {"kind": "capture", "parent_id": held.pk, "status": "pending"}, **by())
+    refund = give_back(order, "5.00")
+    before = len(told())
+    work_off(listens)
+
+    found = [payload for _, payload in told()]
+    assert before == 1
+    sale, back = found
+    assert (sale["order_id"], sale["amount"], sale["currency"]) == (order.pk, "20.00", "USD")
+    assert (sale["payment_method"], sale["payment_details"]) == ("credit_card", None)
+    assert (back["order_id"], back["amount"]) == (order.pk, "-5.00")
+    assert back["remote_reference"] == Transaction.objects.get(refund_payment__refund=refund).authorization
+
+
+def test_the_page_of_topics_is_that_of_the_registry() -> None:
+    call_command("webhook_topics", check=True)
+
+
+def test_every_example_is_what_its_topic_sends_by_now() -> None:
+    """An example that was kept fits the schema of its topic, and has all of its members and no others."""
+    kept = dict(examples.kept_examples())
+    told = {topic.name: topic for topic in examples.told_topics()}
+
+    assert kept.keys() <= told.keys()
+    for name, payload in kept.items():
+        shape = told[name].shape
+        assert shape is not None, name
+        schema: Any = shape(VERSION)
+        assert set(payload) == set(schema["properties"]) or schema.get("additionalProperties"), name
+        Draft202012Validator(schema).validate(payload)
+
+
+def test_examples_are_made_by_the_topics_own_renderers(listens: Shop) -> None:
+    do_all(listens)
+
+    made = examples.make_examples()
+
+    assert made["customer.tags_added"]["tags"] == ["RED"]
+    assert made["variants/in_stock"]["id"] == Product.objects.get().variants.get().pk
+    assert made["orders/create"]["line_items"][0]["title"] == "Mug"
+    assert made["products/delete"] == {"id": Product.objects.get().pk}
+    assert "refunds/create" not in made

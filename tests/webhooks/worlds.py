@@ -1,0 +1,81 @@
+"""What the engine's tests start from: a subscribed app, and a dispatcher that runs beside the test."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from apps.content.domain.blogs import create_blog
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain.engine.loop.dispatching import Dispatcher
+from apps.webhooks.models import Delivery, Subscription
+
+TOPIC = "blogs/create"
+
+
+def subscribe(installation: Installation, uri: str, **values: Any) -> Subscription:
+    """Subscribe an app to new blogs, or to what is said."""
+    wanted = {"topic": TOPIC, "uri": uri, "api_version": "2026-07", **values}
+    with shop_scope(Shop.objects.get(pk=installation.shop_id)):
+        return subscriptions.create_subscription(installation, wanted, actor="system", at=timezone.now())
+
+
+def happen(shop: Shop, count: int = 1, *, title: str = "News") -> None:
+    """Make blogs, each with its event."""
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        for number in range(count):
+            create_blog({"title": f"{title} {number}"}, actor="system", at=timezone.now())
+
+
+@contextmanager
+def dispatching(*, count: int = 1, slots: int = 200) -> Iterator[Dispatcher]:
+    """Dispatchers that run beside the test, until its block ends; the first of them."""
+    running = [Dispatcher(slots) for _ in range(count)]
+    threads = [threading.Thread(target=_run, args=(each,), daemon=True) for each in running]
+    for thread in threads:
+        thread.start()
+    until(lambda: all(hasattr(each, "loop") for each in running), bool)
+    try:
+        yield running[0]
+    finally:
+        for each in running:
+            each.loop.call_soon_threadsafe(each.stop)
+        for thread in threads:
+            thread.join(30)
+        assert not any(thread.is_alive() for thread in threads)
+
+
+def _run(dispatcher: Dispatcher) -> None:
+    try:
+        asyncio.run(dispatcher.run())
+    finally:
+        connection.close()
+
+
+def settled(shop: Shop, *, seconds: float = 15.0) -> dict[str, int]:
+    """How many deliveries ended how, once none is under way or about to be."""
+    return until(lambda: _states(shop), lambda states: not {"due", "leased"} & states.keys(), seconds=seconds)
+
+
+def _states(shop: Shop) -> dict[str, int]:
+    found: dict[str, int] = {}
+    with shop_scope(shop):
+        for state in Delivery.objects.values_list("state", flat=True):
+            found[state] = found.get(state, 0) + 1
+    return found
+
+
+def until(ask: Callable[[], Any], holds: Callable[[Any], bool], *, seconds: float = 10.0) -> Any:
+    """What is asked for, once it is as it shall be."""
+    end = time.monotonic() + seconds
+    while not holds(found := ask()):
+        assert time.monotonic() < end, f"still {found!r}"
+        time.sleep(0.01)
+    return found
