@@ -56,6 +56,8 @@ class Server:
             "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
             "PORT": str(self.port),
             "WEB_PROCESSES": "1",
+            # All that write to an SQLite file wait for each other, and for the disk that the other tests write to.
+            **({"BACKOFFICE_LOCK_TIMEOUT_MS": "20000"} if database_url.startswith("sqlite:") else {}),
             **env,
         }
         self.process = self.start("backoffice.serve")
