@@ -299,7 +299,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
 
 
 def until_answers(url: str) -> None:
-    for _ in range(100):
+    for _ in range(600):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", urlsplit(url).port or 80)) == 0:
                 return

@@ -14,6 +14,7 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish
+from tests.machine import until
 from tests.orders.factories import available, make_order, make_variant
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -73,6 +74,7 @@ def test_a_double_click_makes_one_token(open_window: Open, live_shop: Shop, owne
     page.wait_for_load_state("networkidle")
 
     with shop_scope(live_shop):
+        until(AccessToken.objects.filter(installation=installation).count, lambda made: made > 0)
         assert AccessToken.objects.filter(installation=installation).count() == 1
 
 

@@ -48,7 +48,7 @@ class Product:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        for _ in range(1200):
+        for _ in range(2400):
             assert self.process.poll() is None, (self.folder / "output").read_text()
             try:
                 urllib.request.urlopen(f"{self.url}/healthz", timeout=5)

@@ -20,7 +20,8 @@ from apps.shops.models import Shop
 from apps.webhooks.catcher import Catcher
 from tests import factories
 from tests.client.conftest import Server
-from tests.webhooks.worlds import dispatching, subscribe, until
+from tests.machine import until
+from tests.webhooks.worlds import dispatching, subscribe
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

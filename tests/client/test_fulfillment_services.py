@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import Connect, Server, end
 from tests.inventory.factories import level_of, make_item, put
-from tests.webhooks.worlds import until
+from tests.machine import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

@@ -29,8 +29,8 @@ from tests import factories
 from tests.client.conftest import database_url
 from tests.faults.conftest import Sql
 from tests.faults.proxy import Fault, Proxy
-from tests.machine import patience, soaked
-from tests.webhooks.worlds import happen, subscribe, until
+from tests.machine import patience, soaked, until
+from tests.webhooks.worlds import happen, subscribe
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 

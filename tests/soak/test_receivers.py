@@ -19,9 +19,9 @@ from apps.webhooks.catcher import Catcher
 from apps.webhooks.models import Delivery, Pending
 from tests import factories
 from tests.client.conftest import Server, database_url, end
-from tests.machine import soaked
+from tests.machine import soaked, until
 from tests.soak.calls import Call, steadily
-from tests.webhooks.worlds import subscribe, until
+from tests.webhooks.worlds import subscribe
 
 pytestmark = [
     pytest.mark.soak,

@@ -25,7 +25,8 @@ from apps.webhooks.domain.engine.fan_out import fan_out
 from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 from tests import factories
-from tests.webhooks.worlds import dispatching, happen, settled, subscribe, until
+from tests.machine import until
+from tests.webhooks.worlds import dispatching, happen, settled, subscribe
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -24,7 +24,8 @@ from apps.webhooks.models import Attempt, Delivery
 from backoffice import variables
 from tests import factories, parts
 from tests.faults.proxy import Fault, Proxy
-from tests.webhooks.worlds import TOPIC, dispatching, happen, settled, subscribe, until
+from tests.machine import until
+from tests.webhooks.worlds import TOPIC, dispatching, happen, settled, subscribe
 
 # Nothing in it has types.
 kombu: Any = import_module("kombu")

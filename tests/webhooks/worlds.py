@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +15,7 @@ from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine.loop.dispatching import Dispatcher
 from apps.webhooks.models import Delivery, Subscription
+from tests.machine import until
 
 TOPIC = "blogs/create"
 
@@ -69,13 +69,4 @@ def _states(shop: Shop) -> dict[str, int]:
     with shop_scope(shop):
         for state in Delivery.objects.values_list("state", flat=True):
             found[state] = found.get(state, 0) + 1
-    return found
-
-
-def until(ask: Callable[[], Any], holds: Callable[[Any], bool], *, seconds: float = 10.0) -> Any:
-    """What is asked for, once it is as it shall be."""
-    end = time.monotonic() + seconds
-    while not holds(found := ask()):
-        assert time.monotonic() < end, f"still {found!r}"
-        time.sleep(0.01)
     return found
