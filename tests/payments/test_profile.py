@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel, ValidationError
+from ucp_sdk.models.schemas import ucp
 
 from apps.ground.tenancy import shop_scope
 from apps.payments import demo
@@ -197,3 +199,23 @@ def test_what_the_demo_store_publishes_is_valid_without_a_network(
         assert list(validator.iter_errors(entries[0])) == []
         assert not validator.is_valid({**entries[0], "config": {}})
     assert published[0]["schema"] == f"{settings.SCHEMAS_URL}/wallet-pay/2026-04-08/schema.json"
+
+
+def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(shop: Shop, api: ApiClient) -> None:
+    with shop_scope(shop):
+        demo.make(shop, timezone.now())
+        handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
+    path = f"payment_handlers/{handler.pk}/checkout_response.json"
+    said: list[tuple[type[BaseModel], dict[str, Any]]] = [
+        (ucp.BusinessSchema, profile_of("acme.example").json()["ucp"]),
+        (ucp.ResponseCheckoutSchema, api.get(path, currency=shop.currency, checkout_id="c-1").json()["ucp"]),
+    ]
+
+    for model, value in said:
+        assert len(value["payment_handlers"][NAME]) == 1
+        model.model_validate(value)
+        faults: tuple[dict[str, Any], ...] = ({"id": None}, {"version": "soon"}, {"available_instruments": []})
+        for broken in faults:
+            entry = value["payment_handlers"][NAME][0] | broken
+            with pytest.raises(ValidationError):
+                model.model_validate(value | {"payment_handlers": {NAME: [entry]}})

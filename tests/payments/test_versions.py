@@ -1,0 +1,62 @@
+"""A later version of the handler's schema beside the earlier.
+
+Rule: design/payment_handler, P12.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from apps.payments.domain import publishing, schemas
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.payments.factories import BODY, VERSION, make_handler
+from tests.payments.test_profile import NAME, profile_of, registry
+
+LATER = "2026-08-25"
+SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
+_KEPT = (publishing.versions, publishing.documents, publishing.served, schemas._registry, schemas.validator)
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A release that publishes a later version besides: new folders, nothing else."""
+    for path, content in publishing.documents().items():
+        for name, text in (
+            (path, content),
+            (path.replace(VERSION, LATER), content.replace(VERSION.encode(), LATER.encode())),
+        ):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(text)
+    monkeypatch.setattr(publishing, "_FOLDER", tmp_path)
+    for kept in _KEPT:
+        kept.cache_clear()
+    yield
+    monkeypatch.undo()
+    for kept in _KEPT:
+        kept.cache_clear()
+
+
+def test_a_later_version_is_served_beside_the_earlier_and_shops_keep_theirs(
+    in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest
+) -> None:
+    old = make_handler()
+    before = {path: Client().get(f"/schemas/{path}").content for path in publishing.documents()}
+
+    request.getfixturevalue("later")
+
+    assert publishing.versions() == (LATER, VERSION)
+    assert before.items() <= {path: Client().get(f"/schemas/{path}").content for path in publishing.documents()}.items()
+    served = Client().get(f"/schemas/{publishing.schema_path(LATER)}").json()
+    assert (served["version"], LATER in served["$id"]) == (LATER, True)
+    (kept,) = registry(profile_of("acme.example"))[NAME]
+    assert (kept["version"], kept["schema"]) == (VERSION, publishing.schema_url(VERSION))
+
+    made = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
+    new = api.post("payment_handlers.json", {"payment_handler": made})
+    moved = api.put(f"payment_handlers/{old.pk}.json", {"payment_handler": {"version": LATER}})
+
+    assert (new.status_code, moved.status_code) == (201, 200), (new.content, moved.content)
+    assert {entry["version"] for entry in registry(profile_of("acme.example"))[NAME]} == {LATER}
