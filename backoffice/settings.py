@@ -256,7 +256,8 @@ ACCOUNT_PREVENT_ENUMERATION = True
 # By default it is the host that the request names.
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 MFA_ADAPTER = "apps.staff.accounts.adapter.SecondFactorAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Backoffice"
 # From this day on, everybody in the panel needs a second factor; a shop may ask for it sooner (Shop.two_factor_from).
 TWO_FACTOR_FROM = variables.day("BACKOFFICE_TWO_FACTOR_FROM")

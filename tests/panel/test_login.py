@@ -342,14 +342,19 @@ OPEN_WITHOUT_LOGIN = {
     "account_reset_password_from_key",
     "account_reset_password_from_key_done",
     "mfa_authenticate",
+    "mfa_login_webauthn",
 }
 # Where a second factor is set up; they open while one is required and missing.
-ON_THE_WAY_TO_A_FACTOR = {"account_reauthenticate", "mfa_index", "mfa_reauthenticate", "mfa_activate_totp"}
+ON_THE_WAY_TO_A_FACTOR = {
+    *("account_reauthenticate", "mfa_index", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
+    *("mfa_activate_totp", "mfa_add_webauthn"),
+}
+OF_ONE = {"sessions_end", "mfa_edit_webauthn", "mfa_remove_webauthn"}
 OWN_PAGES = sorted({str(route.name) for route in account_urls.urlpatterns} - OPEN_WITHOUT_LOGIN)
 
 
 def address_of(name: str) -> str:
-    return reverse(name, args=[1] if name == "sessions_end" else [])
+    return reverse(name, args=[1] if name in OF_ONE else [])
 
 
 @pytest.mark.parametrize("method", ["get", "post"])

@@ -10,6 +10,7 @@ from allauth.account.views import LoginView as AllauthLoginView
 from allauth.account.views import PasswordResetView as AllauthPasswordResetView
 from allauth.mfa.totp.views import ActivateTOTPView as AllauthActivateTOTPView
 from allauth.mfa.utils import is_mfa_enabled
+from allauth.mfa.webauthn.views import AddWebAuthnView as AllauthAddWebAuthnView
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import messages
@@ -50,21 +51,38 @@ class PasswordResetView(AllauthPasswordResetView):
         return response
 
 
-class ActivateTOTPView(AllauthActivateTOTPView):
-    """Setting up a second factor; the code that proves it also counts for this session, which needs no new login.
+class _FirstFactor:
+    """What setting up a second factor brings with it: what proves it also counts for this session, without a new login.
 
     All other sessions were opened without it, and end.
     """
 
+    request: HttpRequest
+    kind: str
+
     def form_valid(self, form: Any) -> HttpResponse:
-        """Activate, note the proof, and sign out everywhere else."""
-        response: HttpResponse = super().form_valid(form)
-        for other in _other_sessions(self.request):
-            other.end()
-        session = self.request.session
-        proof = {"method": "mfa", "type": "totp", "at": time.time()}
-        session[AUTHENTICATION_METHODS_SESSION_KEY] = [*session.get(AUTHENTICATION_METHODS_SESSION_KEY, []), proof]
+        """Set it up; where it is the person's first, note the proof and sign out everywhere else."""
+        is_first = not is_mfa_enabled(self.request.user)
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
+        if is_first:
+            for other in _other_sessions(self.request):
+                other.end()
+            session = self.request.session
+            proof = {"method": "mfa", "type": self.kind, "at": time.time()}
+            session[AUTHENTICATION_METHODS_SESSION_KEY] = [*session.get(AUTHENTICATION_METHODS_SESSION_KEY, []), proof]
         return response
+
+
+class ActivateTOTPView(_FirstFactor, AllauthActivateTOTPView):
+    """Setting up an app that shows codes."""
+
+    kind = "totp"
+
+
+class AddWebAuthnView(_FirstFactor, AllauthAddWebAuthnView):
+    """Adding a passkey or a security key."""
+
+    kind = "webauthn"
 
 
 class ProfileForm(forms.ModelForm[User]):

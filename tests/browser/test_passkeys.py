@@ -1,0 +1,147 @@
+"""Passkeys and security keys, with an authenticator that the browser simulates."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.sessions.models import Session
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open, Window
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "correct horse battery"
+# A telephone or laptop that knows its owner.
+DEVICE = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+def with_device(page: Page, **options: Any) -> None:
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE | options})
+
+
+def is_in(url: str) -> bool:
+    """Whether this is a page of the panel; the login names one as well, as where to go on."""
+    return urlsplit(url).path.endswith("/admin/")
+
+
+def log_in(page: Page) -> None:
+    page.get_by_label("Email").fill("kim@example.com")
+    page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    page.get_by_role("button", name="Log in", exact=True).click()
+
+
+def log_out(window: Window) -> None:
+    page = window.go()
+    page.get_by_role("button", name="Kim Lee").press("Enter")
+    page.get_by_role("button", name="Log out").press("Enter")
+    page.wait_for_url("**/accounts/login/")
+
+
+def proven(window: Window) -> Page:
+    """The page that adds a key, once the password has been asked for again."""
+    page = window.open("/accounts/2fa/webauthn/add/")
+    page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.wait_for_url("**/webauthn/add/")
+    return page
+
+
+def add_key(page: Page, *, passwordless: bool) -> None:
+    page.get_by_label("Name").fill("My laptop")
+    page.get_by_label("Log in with it alone").set_checked(passwordless)
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/2fa/recovery-codes/")
+
+
+@pytest.fixture
+def window(open_window: Open, live_shop: Shop, owner: User) -> Window:
+    """Somebody who has logged in by password on a device that makes passkeys."""
+    owner.set_password(PASSWORD)
+    owner.save()
+    window = open_window(None, live_shop)
+    page = window.open("/s/acme/admin/")
+    with_device(page)
+    log_in(page)
+    page.wait_for_url(is_in)
+    return window
+
+
+@pytest.mark.usefixtures("axe")
+def test_a_passkey_is_added_ends_other_sessions_and_logs_in_by_itself(window: Window, owner: User) -> None:
+    other = Client()
+    other.force_login(owner)
+    assert other.get("/accounts/profile/").status_code == 200
+    page = proven(window)
+    barriers = window.barriers()
+    add_key(page, passwordless=True)
+
+    assert not Session.objects.filter(session_key=other.cookies["sessionid"].value).exists()
+    assert window.go().url.endswith("/s/acme/admin/")
+    page = window.open("/accounts/2fa/webauthn/")
+    expect(page.get_by_text("My laptop")).to_be_visible()
+    barriers += window.barriers()
+
+    log_out(window)
+    barriers += window.barriers()
+    page.get_by_role("button", name="Log in with a passkey").click()
+    page.wait_for_url(is_in)
+
+    window.go()
+    expect(page.get_by_role("heading", name="Kim")).to_be_visible()
+    assert barriers == []
+    assert window.problems == []
+
+
+def test_a_security_key_is_asked_for_after_the_password(window: Window, owner: User) -> None:
+    add_key(proven(window), passwordless=False)
+    log_out(window)
+
+    log_in(window.page)
+    window.page.get_by_role("button", name="Use a security key").click()
+    window.page.wait_for_url(is_in)
+
+    page = window.open(f"/accounts/2fa/webauthn/keys/{Authenticator.objects.get(type='webauthn').pk}/remove/")
+    # Who has a second factor proves by nothing less that they are still there.
+    page.get_by_role("link", name="Use a security key").click()
+    page.get_by_role("button", name="Use a security key").click()
+    page.get_by_role("button", name="Remove").click()
+    page.wait_for_url("**/2fa/webauthn/")
+    assert not Authenticator.objects.filter(user=owner, type="webauthn").exists()
+    assert window.problems == []
+
+
+def test_a_passkey_that_is_not_there_is_said(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(None, live_shop)
+    page = window.open("/accounts/login/")
+    with_device(page)
+
+    page.get_by_role("button", name="Log in with a passkey").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("none for this address")
+    assert window.problems == []
+
+
+def test_an_address_that_is_a_number_is_said(open_window: Open, live_shop: Shop, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    window = open_window(None, live_shop)
+    window.server = window.server.replace("localhost", "127.0.0.1")
+    settings.BASE_URL = window.server
+    page = window.open("/accounts/login/")
+
+    page.get_by_role("button", name="Log in with a passkey").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("only at an address with a name")
