@@ -85,7 +85,9 @@ def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
                 fill_orders(shop.pk, GOODS, products=GOODS, customers=CUSTOMERS)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
+    # The rendered rows that a process keeps are as many as they become before the watch begins.
+    kept = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **kept)
     server.wait()
     yield Loaded(server, tokens)
     server.stop()
