@@ -30,11 +30,14 @@ class Fates:
         statuses: How often each status was answered; 0 stands for a connection that broke.
         seconds: How long each answer took.
         headers: Those of the refusals.
+        broken: Why connections broke, and at which second since the first call.
     """
 
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
 
     def count(self) -> int:
         """How many calls were answered or broke."""
@@ -61,9 +64,10 @@ class Caller:
             self._connection.request(call.method, PREFIX + call.path, body, headers)
             answer = self._connection.getresponse()
             answer.read()
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             self._fates.statuses[0] += 1
+            self._fates.broken.append(f"{time.monotonic() - self._fates.began:.0f} s: {error!r}")
             return 0
         self._fates.seconds.append(time.monotonic() - began)
         self._fates.statuses[answer.status] += 1

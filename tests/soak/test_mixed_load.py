@@ -119,6 +119,7 @@ def test_mixed_load_is_answered_without_an_error(loaded: Loaded, printed: Printe
         f"p50 {fates.percentile(50):.0f}, p95 {fates.percentile(95):.0f}, p99 {fates.percentile(99):.0f} ms, "
         f"statuses {dict(fates.statuses)}"
     )
+    assert fates.broken == []
     assert set(fates.statuses) == {200, 201}
     assert fates.percentile(95) < float(os.environ.get("SOAK_P95_MS", "300"))
     assert fates.percentile(99) < float(os.environ.get("SOAK_P99_MS", "800"))
@@ -144,6 +145,7 @@ def test_memory_and_connections_stay_where_they_are(loaded: Loaded, printed: Pri
         f"{rest_late:.1f} MB ({rest_late / rest - 1:+.1%}), at most {connections[0]} connections in the first half "
         f"and {connections[1]} in the second, at most {waiting[0]} and {waiting[1]} things waiting"
     )
+    assert answered.broken == []
     assert set(answered.statuses) == {200, 201}
     assert web_late < web * 1.1
     assert rest_late < rest * 1.1

@@ -80,6 +80,7 @@ def test_writes_reach_five_receivers(
                 f"p95 {fates.percentile(95):.0f} ms; "
                 f"{RECEIVERS} receivers have heard of all of them {drained:.1f} seconds after the last"
             )
+    assert fates.broken == []
     assert set(fates.statuses) == {201}
     for catcher in catchers:
         ids = [each.header("-Webhook-Id") for each in catcher.caught]
