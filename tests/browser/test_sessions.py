@@ -98,7 +98,7 @@ def log_in_beside(page: Page, email: str) -> None:
     beside = opened.value
     beside.get_by_label("Email").fill(email)
     beside.get_by_label("Password", exact=False).first.fill(PASSWORD)
-    beside.get_by_role("button", name="Log in").click()
+    beside.get_by_role("button", name="Log in", exact=True).click()
     expect(beside.get_by_role("heading", name="You are logged in again")).to_be_visible()
     beside.close()
     page.bring_to_front()
