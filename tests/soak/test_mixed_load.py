@@ -1,8 +1,8 @@
 """Load of all kinds on several shops: nothing fails, nothing grows. The figures are printed, also where all is well.
 
 Rule: reliability, L2, L4. By default the length is that of the rule and the data a hundredth; ``SOAK_SECONDS``,
-``SOAK_RATE``, ``SOAK_SHOPS`` and ``SOAK_CUSTOMERS`` say otherwise; ``SOAK_SAMPLES`` names a file for what is seen on
-the way.
+``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (of each shop) and ``SOAK_ORDERS`` (of the first) say otherwise;
+``SOAK_SAMPLES`` names a file for what is seen on the way.
 """
 
 import os
@@ -33,6 +33,7 @@ pytestmark = [
 RATE = float(os.environ.get("SOAK_RATE", "100"))
 SHOPS = int(os.environ.get("SOAK_SHOPS", "10"))
 CUSTOMERS = int(os.environ.get("SOAK_CUSTOMERS", "1000"))
+ORDERS = int(os.environ.get("SOAK_ORDERS", "500"))
 GOODS = 500
 ORDER = {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}], "note": "x"}
 READS = (
@@ -82,7 +83,7 @@ def loaded(transactional_db: None, tmp_path: Path) -> Iterator[Loaded]:
             fill_customers(shop.pk, number * CUSTOMERS + 1, (number + 1) * CUSTOMERS)
             if number == 0:
                 fill_products(shop.pk, GOODS)
-                fill_orders(shop.pk, GOODS, products=GOODS, customers=CUSTOMERS)
+                fill_orders(shop.pk, ORDERS, products=GOODS, customers=CUSTOMERS)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     # The rendered rows that a process keeps are as many as they become before the watch begins.
