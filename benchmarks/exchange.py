@@ -64,13 +64,13 @@ def take_in(kind: str, bodies: Iterator[dict[str, object]], count: int) -> bool:
     """Check and run a file of them; prints the rates, and returns whether they are what they must be."""
     from django.utils import timezone
 
-    from apps.exchange.domain import imports
+    from apps.exchange.domain import checking, imports, running
     from apps.exchange.models import Import
 
     file = io.BytesIO(b"".join(orjson.dumps(body) + b"\n" for body in bodies))
     kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
     rates, own = [], []
-    for work in (imports.check, imports.run):
+    for work in (checking.check, running.run):
         began, worked = time.monotonic(), time.process_time()
         with closing(work(kept)) as outcomes:
             wrong = sum(outcome.fate != "new" for _, outcome in outcomes)

@@ -31,7 +31,7 @@ IMPERSONAL: Places = {
         "image_name",
         "image_alt",
     ),
-    "catalog.ProductImage": ("alt", "key", "name"),
+    "catalog.ProductImage": ("alt", "key", "name", "source"),
     "catalog.Variant": (
         "title",
         "title_key",

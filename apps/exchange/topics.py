@@ -16,6 +16,7 @@ def register_all() -> None:
     """Add the topics, one for each kind that goes out; that of orders is theirs."""
     labels = {
         imports.UPLOADED: "File uploaded for import",
+        imports.MAPPED: "Columns of an import explained",
         imports.CONFIRMED: "Import confirmed",
         imports.FINISHED: "Import finished",
         **{exporter.topic: f"{named(name).label} exported" for name, exporter in exporters().items()},

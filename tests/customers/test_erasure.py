@@ -19,7 +19,7 @@ from apps.customers.domain import full_text, personal_data
 from apps.customers.models import Customer
 from apps.events.domain.recording import add_audience, remove_audience
 from apps.events.models import Event
-from apps.exchange.domain import exports, imports
+from apps.exchange.domain import checking, exports, imports
 from apps.exchange.models import Import, ImportedRow
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
 from apps.ground.personal import impersonal_columns, personal_columns
@@ -218,7 +218,7 @@ def fill_files(shop: Shop) -> None:
     exports.start(kind="events", format="csv", filters=searched, user=user, actor=f"staff:{user.pk}", at=at)
     table = f"first_name,email,note\n{WORD},new-{WORD}@example.com,{WORD}\n{WORD},not {WORD},\n".encode()
     kept = imports.keep(ContentFile(table), f"{WORD}.csv", actor=f"staff:{user.pk}", at=at)
-    list(imports.check(kept))
+    list(checking.check(kept))
     done = Import.objects.create(
         shop=shop,
         name=f"{WORD}.csv",
@@ -228,6 +228,7 @@ def fill_files(shop: Shop) -> None:
         state="done",
         problem=f"The row of {WORD} could not be read",
         unknown=[f"{WORD}@example.com"],
+        mapping={"kind": "customers", "columns": {f"{WORD}@example.com": "email"}},
         finished_at=at,
     )
     ImportedRow.objects.create(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import exports, imports
+from apps.exchange.domain import checking, exports, imports, running
 from apps.exchange.domain.cells import open_table, unguarded
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.cells import Writer, guarded
@@ -357,7 +357,7 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_pat
         with path.open("rb") as file:
             kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
         imports.mark_importing(kept)
-        begun = imports.run(kept)
+        begun = running.run(kept)
         assert isinstance(begun, Generator)
         for _ in range(3):
             next(begun)
@@ -511,9 +511,9 @@ def test_staff_import_only_what_they_may_make(shop: Shop, names: list[str], said
     text = lines({"customer": {"first_name": "Ada"}}, order)
     with shop_scope(shop):
         kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor=f"staff:{member.pk}", at=timezone.now())
-        checked = {row.kind: outcome.fate for row, outcome in imports.check(kept)}
+        checked = {row.kind: outcome.fate for row, outcome in checking.check(kept)}
         imports.mark_importing(kept)
-        done = {row.kind: outcome.fate for row, outcome in imports.run(kept)}
+        done = {row.kind: outcome.fate for row, outcome in running.run(kept)}
 
         assert checked == said
         assert done == said

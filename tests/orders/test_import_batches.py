@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from apps.customers.models import Address, ConsentChange, Customer
 from apps.events.models import Event
-from apps.exchange.domain import batches, imports
+from apps.exchange.domain import batches, checking, imports, running
 from apps.exchange.domain.claims import ClaimLost
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.tenancy import shop_scope
@@ -90,7 +90,7 @@ def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatc
         with shop_scope(each):
             kept = kept_file(people(8))
             imports.mark_importing(kept)
-            with closing(imports.run(kept)) as told:
+            with closing(running.run(kept)) as told:
                 assert len(list(told)) == 14
 
     assert made_of(other) == made_of(shop)
@@ -102,7 +102,7 @@ def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatc
 def test_a_check_writes_no_customer(in_shop: Shop) -> None:
     kept = kept_file(people(8))
 
-    with CaptureQueriesContext(connection) as statements, closing(imports.check(kept)) as told:
+    with CaptureQueriesContext(connection) as statements, closing(checking.check(kept)) as told:
         found = Counter(outcome.fate for _, outcome in told)
 
     assert found == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
@@ -122,12 +122,12 @@ def cut_off(told: Any, rows: int) -> int:
 def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
     whole, broken = kept_file(people(8)), kept_file(people(8))
-    with closing(imports.check(whole)) as told:
+    with closing(checking.check(whole)) as told:
         list(told)
-    abandoned = imports.check(broken)
+    abandoned = checking.check(broken)
     cut_off(abandoned, 2 * AT_ONCE)
 
-    with closing(imports.check(Import.objects.get(pk=broken.pk))) as told:
+    with closing(checking.check(Import.objects.get(pk=broken.pk))) as told:
         rest = [row.line for row, _ in told]
 
     assert rest == list(range(2 * AT_ONCE + 1, 15))
@@ -144,10 +144,10 @@ def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pyte
     monkeypatch.setattr(batches, "AT_ONCE", AT_ONCE)
     kept = kept_file(people(8))
     imports.mark_importing(kept)
-    abandoned = imports.run(kept)
+    abandoned = running.run(kept)
     cut_off(abandoned, AT_ONCE)
 
-    with closing(imports.run(Import.objects.get(pk=kept.pk))) as told:
+    with closing(running.run(Import.objects.get(pk=kept.pk))) as told:
         rest = [row.line for row, _ in told]
 
     assert rest == list(range(AT_ONCE + 1, 15))

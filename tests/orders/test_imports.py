@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import claims, exports, files, imports
+from apps.exchange.domain import claims, exports, files, imports, running
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.jobs.domain import housekeeping
@@ -260,10 +260,10 @@ def begun(shop: Shop, count: int = 4) -> Import:
 
 def test_two_do_not_work_on_one_import(shop: Shop) -> None:
     kept = begun(shop)
-    with shop_scope(shop), closing(imports.run(kept)) as first:
+    with shop_scope(shop), closing(running.run(kept)) as first:
         next(first)
         with pytest.raises(claims.Busy):
-            next(imports.run(kept))
+            next(running.run(kept))
         rest = len(list(first))
 
         assert rest == 3
@@ -272,11 +272,11 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
 
 def test_who_lost_an_import_writes_nothing_more(shop: Shop) -> None:
     kept = begun(shop)
-    with shop_scope(shop), closing(imports.run(kept)) as first:
+    with shop_scope(shop), closing(running.run(kept)) as first:
         next(first)
         # Taken for dead, and the work is taken over.
         Import.objects.filter(pk=kept.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
-        with closing(imports.run(kept)) as second:
+        with closing(running.run(kept)) as second:
             next(second)
             with pytest.raises(claims.ClaimLost):
                 next(first)
@@ -291,7 +291,7 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
     kept = begun(shop)
     with default_storage.open(kept.place) as file:
         text = file.read().decode()
-    with shop_scope(shop), closing(imports.run(kept)) as first:
+    with shop_scope(shop), closing(running.run(kept)) as first:
         next(first)
         with pytest.raises(CommandError, match="Somebody else is working on this file"):
             import_text(shop, text, tmp_path)
@@ -311,7 +311,7 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
     both = [begun(shop, 20), begun(shop, 20)]
 
     def work(kept: Import) -> Callable[[], list[str]]:
-        return lambda: [outcome.fate for _, outcome in imports.run(kept)]
+        return lambda: [outcome.fate for _, outcome in running.run(kept)]
 
     found = at_once(shop, *(work(kept) for kept in both))
 
@@ -328,7 +328,7 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
     one, two = begun(shop, 1), begun(shop, 1)
 
     with without(ImportedRow, "shop_id", "source_key"):
-        unguarded(shop, lambda: list(imports.run(one)), lambda: list(imports.run(two)))
+        unguarded(shop, lambda: list(running.run(one)), lambda: list(running.run(two)))
 
         with shop_scope(shop):
             assert Order.objects.count() == 2
@@ -340,7 +340,7 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
 def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
     kept = begun(shop, 20)
 
-    found = at_once(shop, *[lambda: len(list(imports.run(kept)))] * 4)
+    found = at_once(shop, *[lambda: len(list(running.run(kept)))] * 4)
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
@@ -352,18 +352,18 @@ def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop) -> None:
     """The control: the second takes the claim of the first, which is thrown out of the middle of its work."""
     kept = begun(shop)
-    running = imports.run(kept)
+    work = running.run(kept)
 
     worked = unguarded(
         shop,
-        lambda: next(running),
-        lambda: list(imports.run(kept)),
+        lambda: next(work),
+        lambda: list(running.run(kept)),
         conditions={Import._meta.db_table: ("claimed_until",)},
     )
 
     assert len(worked) == 3, "of four rows, one was the first one's"
     with shop_scope(shop), pytest.raises(claims.ClaimLost):
-        next(running)
+        next(work)
 
 
 # --- given up, and tried again ---------------------------------------------------------------------------------------

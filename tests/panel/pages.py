@@ -9,7 +9,7 @@ STAFF = (
     "staff_management_activation",
 )
 ORDERS = ("orders", "edit_orders", "refund_orders")
-EXPORTS = ("export_orders", "export_customers", "staff_audit_log_view")
+EXPORTS = ("export_orders", "export_customers", "export_products", "staff_audit_log_view")
 BULK = ("products", "customers", "edit_orders")
 APPS = ("applications", "view_private_apps", "edit_private_apps")
 
@@ -219,15 +219,16 @@ TABLE: dict[str, Row] = {
     "exchange_export_history": Row(EXPORTS, "export", 404),
     "exchange_export_delete": Row((), "export", 404),
     "exchange_export_file": Row(EXPORTS, "export_file", 404),
-    "exchange_import_changelist": Row(("customers", "edit_orders")),
+    "exchange_import_changelist": Row(("customers", "edit_orders", "products")),
     "exchange_import_add": Row(),
-    "exchange_import_upload": Row(("customers", "edit_orders")),
-    "exchange_import_sample": Row(("customers", "edit_orders")),
-    "exchange_import_change": Row(("customers", "edit_orders"), "import"),
-    "exchange_import_history": Row(("customers", "edit_orders"), "import"),
+    "exchange_import_upload": Row(("customers", "edit_orders", "products")),
+    "exchange_import_sample": Row(("customers", "edit_orders", "products")),
+    "exchange_import_change": Row(("customers", "edit_orders", "products"), "import"),
+    "exchange_import_history": Row(("customers", "edit_orders", "products"), "import"),
     "exchange_import_delete": Row((), "import"),
-    "exchange_import_confirm": Row(("customers", "edit_orders"), "import", 405),
-    "exchange_import_report": Row(("customers", "edit_orders"), "import"),
+    "exchange_import_columns": Row(("customers", "edit_orders", "products"), "import", 302),
+    "exchange_import_confirm": Row(("customers", "edit_orders", "products"), "import", 405),
+    "exchange_import_report": Row(("customers", "edit_orders", "products"), "import"),
     "payments_paymenthandlerconfig_changelist": Row(("platform_payments_accounts",)),
     "payments_paymenthandlerconfig_add": Row(("platform_payments_accounts",)),
     "payments_paymenthandlerconfig_change": Row(("platform_payments_accounts",), "payment_handler"),

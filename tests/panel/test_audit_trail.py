@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.events.domain import guarding
 from apps.events.models import Event
-from apps.exchange.domain import imports
+from apps.exchange.domain import imports, running
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -142,6 +142,6 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
         kept = imports.keep(ContentFile(table), "people.csv", actor="system", at=timezone.now())
         imports.mark_importing(kept)
         since = newest(shop)
-        list(imports.run(kept))
+        list(running.run(kept))
 
     assert told(shop, since) == [("customers/update", "system", False), ("customers/create", "system", False)]

@@ -7,6 +7,7 @@ import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from apps.catalog.models import Product
 from apps.customers.models import Customer
 from apps.exchange.domain import exports, imports
 from apps.exchange.models import Export, Import
@@ -168,11 +170,11 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
         assert Customer.objects.count() == 1
 
 
-@pytest.mark.parametrize("kind", ["customers", "orders"])
+@pytest.mark.parametrize("kind", ["customers", "orders", "products"])
 def test_the_upload_page_names_the_columns_and_its_samples_come_in(
     panel_with: PanelWith, shop: Shop, kind: str
 ) -> None:
-    panel = panel_with("customers", "edit_orders")
+    panel = panel_with("customers", "edit_orders", "products")
     page = panel.get("exchange_import_upload").content.decode()
     sample = panel.get("exchange_import_sample", kind=kind)
 
@@ -187,8 +189,41 @@ def test_the_upload_page_names_the_columns_and_its_samples_come_in(
         imports.confirm(kept, actor="system", at=timezone.now())
     work(shop, imports.RUN)
     with shop_scope(shop):
-        assert (Customer.objects if kind == "customers" else Order.objects).count() == 2
+        assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
     assert panel.get("exchange_import_sample", kind="events").status_code == 404
+
+
+def test_people_say_what_columns_mean_that_nobody_knows(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("customers", "products")
+    kept = checked(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
+    waiting = panel.get("exchange_import_change", kept.pk).content.decode()
+    with shop_scope(shop), pytest.raises(imports.NotChecked):
+        imports.confirm(kept, actor="system", at=timezone.now())
+    page = panel.get("exchange_import_columns", kept.pk, kind="products")
+
+    def say(*meanings: str) -> Any:
+        key = panel.get("exchange_import_columns", kept.pk, kind="products").context["form_key"]
+        chosen = {f"column-{number}": name for number, name in enumerate(meanings)}
+        address = f"{panel.url('exchange_import_columns', kept.pk)}?kind=products"
+        return panel.http.post(address, {"form_key": key, **chosen})
+
+    refused = say("", "Title", "Title").content.decode()
+    say("Handle", "Title", "Variant Price")
+    work(shop, imports.CHECK)
+    with shop_scope(shop):
+        kept.refresh_from_db()
+        imports.confirm(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN)
+
+    assert "names no column that is known" in waiting
+    assert "What the columns mean" in waiting
+    assert page.content.decode().count("<select") >= 3
+    assert "Two columns cannot both be Title" in refused
+    assert kept.counts == {"new": 1}
+    with shop_scope(shop):
+        assert list(Product.objects.values_list("handle", "title", "lowest_price")) == [
+            ("mug", "Tasse", Decimal("9.5"))
+        ]
 
 
 def test_files_of_others_are_not_found(panel_with: PanelWith, shop: Shop, other_shop: Shop) -> None:

@@ -214,7 +214,7 @@ def test_the_chosen_orders_are_exported(
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr("apps.exchange.admin.exchange.MAX_EXPORTED", 0)
+    monkeypatch.setattr("apps.exchange.admin.exports.MAX_EXPORTED", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):

@@ -184,6 +184,7 @@ def _built(product: Product, wanted: ImageInput, position: int, at: datetime) ->
         position=position,
         key=picture.key,
         name=picture.name,
+        source=picture.source,
         width=picture.width,
         height=picture.height,
         created_at=at,

@@ -5,6 +5,8 @@ be far away, so files are written before the transaction that refers to them; a 
 them.
 """
 
+import hashlib
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +19,9 @@ from django.db import transaction
 
 from apps.media import intake
 from apps.media.metadata import without_metadata
-from apps.media.storage import StorageFailed, names_in, reporting
+from apps.media.storage import StorageFailed, names_in, read_file, reporting
+
+_SERVED = re.compile(r"([0-9]{1,18})/([0-9a-f]{32})/([A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(?:png|gif|jpe?g))", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -30,6 +34,7 @@ class Picture:
         name: Its file name, safe anywhere.
         width: In pixels, as displayed.
         height: In pixels, as displayed.
+        source: What the address that it was imported from is known again by.
         kept: Whether a row refers to it; until then whoever stored it must discard it on failure.
     """
 
@@ -39,6 +44,7 @@ class Picture:
     width: int
     height: int
     kept: bool = False
+    source: str = ""
 
 
 def take(shop_id: int, *, attachment: object, src: object, filename: object, seconds: float) -> Picture:
@@ -71,6 +77,39 @@ def _kept(shop_id: int, taken: intake.TakenPicture) -> Picture:
         discard([picture])
         raise
     return picture
+
+
+def take_from(shop_id: int, src: str, *, seconds: float) -> Picture:
+    """Take the picture at an address; one that this installation serves is read from the storage, as anybody may.
+
+    Raises:
+        PictureRefused: It cannot be had, read or kept.
+        StorageFailed: The storage does not take it.
+    """
+    served = served_at(src)
+    if served is None:
+        picture = take(shop_id, attachment=None, src=src, filename=None, seconds=seconds)
+    else:
+        place = path_of(*served)
+        with reporting(place, "read"):
+            data = read_file(default_storage, place)
+        if data is None:
+            raise intake.PictureRefused("is no longer there", field="src")
+        picture = store(shop_id, data, served[2])
+    picture.source = source_of(src)
+    return picture
+
+
+def served_at(src: str) -> tuple[int, str, str] | None:
+    """The shop, the key and the name of the picture that this installation serves at an address; None for another."""
+    own = f"{settings.BASE_URL}/content/images/"
+    found = _SERVED.fullmatch(src.removeprefix(own)) if src.startswith(own) else None
+    return (int(found[1]), found[2], found[3]) if found else None
+
+
+def source_of(src: str) -> str:
+    """What an address is known again by."""
+    return hashlib.sha256(src.encode()).hexdigest()
 
 
 def cleaned(shop_id: int, key: str, name: str) -> Picture | None:

@@ -18,6 +18,14 @@ class ProductImage(ShopOwned):
     alt = models.CharField("alternative text", max_length=512, null=True, blank=True)
     key = models.CharField(max_length=64, editable=False)
     name = models.CharField("file name", max_length=255, editable=False)
+    source = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="What its address elsewhere is known again by; blank where it was not imported.",
+    )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
 

@@ -1,5 +1,6 @@
 """The staff face of imports and exports."""
 
-from apps.exchange.admin.exchange import ExportAdmin, ImportAdmin
+from apps.exchange.admin.exports import ExportAdmin
+from apps.exchange.admin.imports import ImportAdmin
 
 __all__ = ["ExportAdmin", "ImportAdmin"]

@@ -3,11 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from apps.exchange.domain.kinds import importers
+from apps.exchange.domain.kinds import AT_ONCE, importers
 from apps.exchange.domain.rows import RawRow
-
-# So many at most: longer transactions would keep others waiting.
-AT_ONCE = 200
 
 
 class Numbered(NamedTuple):
@@ -36,7 +33,8 @@ def batches(rows: Iterator[Numbered]) -> Iterator[list[Numbered]]:
         row = each.row
         together = row.body is None or importers()[row.kind].take_in_many is not None
         other = row.body is not None and kind not in {"", row.kind}
-        if batch and (not together or other or len(batch) >= AT_ONCE or not keys.isdisjoint(each.keys)):
+        most = min(AT_ONCE, importers()[kind or row.kind].at_once) if kind or row.kind else AT_ONCE
+        if batch and (not together or other or len(batch) >= most or not keys.isdisjoint(each.keys)):
             yield batch
             batch, kind, keys = [], "", set()
         batch.append(each)

@@ -1,10 +1,35 @@
 """Which columns of a table are ours: by our own names however they are spelled, and by those of other systems."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
-from apps.exchange.domain.kinds import Importer
+from apps.exchange.domain.kinds import Importer, importers
+from apps.ground.errors import DomainError
+
+
+class ColumnsUnknown(ValueError):
+    """No column of a table is known."""
+
+
+class MappingRefused(DomainError):
+    """What somebody says that columns mean makes no table that can be read."""
+
+    code = "mapping_refused"
+
+
+class Mapped(TypedDict):
+    """What people said of a table.
+
+    Attributes:
+        kind: What its rows are.
+        columns: By the table's names, what we call the columns that are not left out.
+    """
+
+    kind: str
+    columns: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +64,8 @@ def reading_of(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Reading
     It holds the kind that is grouped by one of its columns, else the one that is not grouped.
 
     Raises:
-        ValueError: It names a column twice, or none that is known.
+        ColumnsUnknown: It names none that is known.
+        ValueError: It names a column twice.
     """
     given = [spelled(column) or column for column in columns]
     if len(set(given)) < len(given):
@@ -54,13 +80,46 @@ def reading_of(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Reading
             continue
         if not any(names):
             break
-        unknown = [
-            column or f"column {number}, which has no name"
-            for number, (column, name) in enumerate(zip(columns, names, strict=True), 1)
-            if not name
-        ]
-        return Reading(kind, importer, names, unknown)
-    raise ValueError("The first line names no column that is known.")
+        return _reading(kind, importer, columns, names)
+    raise ColumnsUnknown("The first line names no column that is known.")
+
+
+def mapped(columns: Sequence[str], mapping: Mapped) -> Reading:
+    """How a table is read of which people said what its columns mean."""
+    names = [mapping["columns"].get(column, "") for column in columns]
+    return _reading(mapping["kind"], importers()[mapping["kind"]], columns, names)
+
+
+def suggested(columns: Sequence[str], importer: Importer) -> list[str]:
+    """What columns would mean if the rows of a table were of a kind; blank for those that are not known."""
+    return _names([spelled(column) or column for column in columns], importer)
+
+
+def check_mapping(names: Iterable[str], importer: Importer) -> None:
+    """Refuse what no table can be read by.
+
+    Raises:
+        MappingRefused: Two columns mean the same, one means what is none, or the one that tells objects apart is none.
+    """
+    meant = Counter(name for name in names if name)
+    if meant.keys() - set(importer.columns):
+        raise MappingRefused("A column means something that there is not. Open the page again.")
+    double = [name for name, times in meant.items() if times > 1]
+    if double:
+        raise MappingRefused(f"Two columns cannot both be {double[0]}.")
+    if importer.group_by and importer.group_by not in meant:
+        raise MappingRefused(f"Say which column is {importer.group_by}: it tells what belongs together.")
+    if not meant:
+        raise MappingRefused("Say of at least one column what it is.")
+
+
+def _reading(kind: str, importer: Importer, columns: Sequence[str], names: Sequence[str]) -> Reading:
+    unknown = [
+        column or f"column {number}, which has no name"
+        for number, (column, name) in enumerate(zip(columns, names, strict=True), 1)
+        if not name
+    ]
+    return Reading(kind, importer, names, unknown)
 
 
 def _names(given: Sequence[str], importer: Importer) -> list[str]:

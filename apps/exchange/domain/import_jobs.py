@@ -6,9 +6,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from apps.exchange.domain import imports
+from apps.exchange.domain.checking import check as check_file
 from apps.exchange.domain.imports import CHECK, REPORT_EVERY, RUN
 from apps.exchange.domain.parsing import UnreadableFile
+from apps.exchange.domain.running import run as take_in
 from apps.exchange.models import Import
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
@@ -30,7 +31,7 @@ def _work(job: Job, *, import_id: int, checking: bool) -> None:
     if kept is None or kept.state != wanted:
         return
     try:
-        with closing(imports.check(kept) if checking else imports.run(kept)) as rows:
+        with closing(check_file(kept) if checking else take_in(kept)) as rows:
             reported = 0
             for _ in rows:
                 if kept.done >= reported + REPORT_EVERY:

@@ -4,6 +4,7 @@ Exports and imports work through what is declared here and know no kind by its n
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -13,6 +14,7 @@ from apps.exchange.models import LABELS
 from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 
+AT_ONCE = 200
 # An object as it goes out: a line of JSON, or by column the cells of a row.
 Shown: TypeAlias = Attrs
 
@@ -31,6 +33,16 @@ class TakeInMany(Protocol):
         """Take the rows in, or find out what would become of each without any write (``dry``).
 
         Rows whose values do not fit have failed and say why; an ``IntegrityError`` undoes all.
+        """
+
+
+class Prepare(Protocol):
+    """Has what rows name from elsewhere before the transaction that takes them in."""
+
+    def __call__(self, rows: Sequence[RawRow], *, alive: Callable[[], None]) -> AbstractContextManager[list[RawRow]]:
+        """The rows with what was fetched for them; at the end, what nothing came of is put away.
+
+        ``alive`` is called every few seconds, for that may take long.
         """
 
 
@@ -79,6 +91,8 @@ class Importer:
         repeated: What becomes of an object that stands in the file before.
         take_in: What a row does.
         take_in_many: The same for many rows together; None for a kind whose rows lock what others wait for.
+        at_once: So many of them at most: longer transactions would keep others waiting.
+        prepare: What comes before the transaction; None for nothing.
     """
 
     permission: str
@@ -95,6 +109,8 @@ class Importer:
     repeated: Fate
     take_in: TakeIn
     take_in_many: TakeInMany | None = None
+    at_once: int = AT_ONCE
+    prepare: Prepare | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

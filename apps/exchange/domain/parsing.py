@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
-from apps.exchange.domain.cells import MAX_ROW, BadRow, is_text, open_table
-from apps.exchange.domain.columns import Reading, reading_of
+from apps.exchange.domain.cells import MAX_ROW, BadRow, Table, is_text, open_table
+from apps.exchange.domain.columns import ColumnsUnknown, Mapped, Reading, mapped, reading_of
 from apps.exchange.domain.kinds import Importer, importers, named
 from apps.exchange.domain.rows import Cells, RawRow, Unreadable
 from apps.exchange.domain.seen import Seen
@@ -22,8 +22,17 @@ class UnreadableFile(ValueError):
     """The file as a whole cannot be read."""
 
 
-def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
+class NothingKnown(UnreadableFile):
+    """It is a table, and nobody knows one of its columns."""
+
+
+def rows_of(file: IO[bytes], form: str, mapping: Mapped | None = None) -> Iterator[RawRow]:
     """The objects of a file, one by one.
+
+    Args:
+        file: The file.
+        form: Of ``Format``.
+        mapping: What people said its columns mean; None for what their names say.
 
     Raises:
         UnreadableFile: It is a table, and its header is unusable.
@@ -31,7 +40,7 @@ def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
     if form == Format.JSON_LINES:
         yield from _json_lines(file)
         return
-    reading, rows = _table(file)
+    reading, rows = _table(file, mapping)
     if reading.importer.group_by:
         yield from _grouped(reading, rows)
         return
@@ -42,14 +51,14 @@ def rows_of(file: IO[bytes], form: str) -> Iterator[RawRow]:
             yield _object(line, reading.kind, reading.importer, [reading.cells(row)])
 
 
-def unknown_in(file: IO[bytes], form: str) -> list[str]:
+def unknown_in(file: IO[bytes], form: str, mapping: Mapped | None = None) -> list[str]:
     """The columns of a table, or the members of objects, that nobody knows and that would be left out.
 
     Raises:
         UnreadableFile: It is a table, and its header is unusable.
     """
     if form != Format.JSON_LINES:
-        return list(_table(file)[0].unknown)[:MAX_UNKNOWN]
+        return list(_table(file, mapping)[0].unknown)[:MAX_UNKNOWN]
     found: dict[str, None] = {}
     for row in _json_lines(file):
         found |= dict.fromkeys(sorted(row.unknown))
@@ -94,10 +103,29 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
 Rows = Iterator[tuple[int, list[str] | BadRow]]
 
 
-def _table(file: IO[bytes]) -> tuple[Reading, Rows]:
+def columns_in(file: IO[bytes]) -> list[str]:
+    """The columns of a table, as it names them.
+
+    Raises:
+        UnreadableFile: The header is unusable.
+    """
+    return list(_opened_table(file).columns)
+
+
+def _table(file: IO[bytes], mapping: Mapped | None) -> tuple[Reading, Rows]:
+    table = _opened_table(file)
     try:
-        table = open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-        return reading_of(table.columns, importers()), table.rows
+        reading = reading_of(table.columns, importers()) if mapping is None else mapped(table.columns, mapping)
+    except ColumnsUnknown as error:
+        raise NothingKnown(str(error)) from None
+    except ValueError as error:
+        raise UnreadableFile(str(error)) from None
+    return reading, table.rows
+
+
+def _opened_table(file: IO[bytes]) -> Table:
+    try:
+        return open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
     except ValueError as error:
         raise UnreadableFile(str(error)) from None
 

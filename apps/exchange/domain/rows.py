@@ -40,6 +40,7 @@ class RawRow:
         body: As the interface would take it.
         problem: Why there is no body.
         unknown: What it says under names that nobody knows.
+        fetched: What was had for it from elsewhere, by where that is; None where nobody went there, as in a check.
     """
 
     line: int
@@ -47,6 +48,7 @@ class RawRow:
     body: Body | None = None
     problem: str = ""
     unknown: frozenset[str] = frozenset()
+    fetched: Given | None = None
 
     @property
     def digest(self) -> str:

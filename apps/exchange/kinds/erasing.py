@@ -25,7 +25,7 @@ DELETE = "exchange.delete_files"
 GONE = "Deleted, since personal data was erased. Upload it again."
 PLACES: Places = {
     "exchange.Export": ("filters",),
-    "exchange.Import": ("name", "problem", "unknown"),
+    "exchange.Import": ("name", "problem", "unknown", "mapping"),
     "exchange.ImportedRow": ("label", "reason", "source_key", "changes"),
 }
 
@@ -65,6 +65,8 @@ def _imports(at: datetime) -> list[str]:
     ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
     ImportedRow.objects.exclude(changes=[]).update(changes=[])
     Import.objects.exclude(unknown=[]).update(unknown=[])
+    # One that is being imported is read by it.
+    Import.objects.exclude(mapping=None).exclude(state=Import.State.IMPORTING).update(mapping=None)
     Import.objects.filter(pk__in=[row.pk for row in left]).update(
         state=Import.State.FAILED, problem=GONE, finished_at=at
     )

@@ -96,6 +96,7 @@ class Import(ShopOwned):
     done = models.PositiveIntegerField(default=0)
     counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
     unknown = models.JSONField(default=list, help_text="Its columns that nobody knows, and that are left out.")
+    mapping = models.JSONField(null=True, help_text="What people said its columns mean; else their names say it.")
     problem = models.CharField(max_length=500, blank=True)
     claim = models.UUIDField(null=True, editable=False)
     claimed_until = models.DateTimeField(null=True, editable=False)

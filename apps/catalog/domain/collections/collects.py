@@ -119,6 +119,31 @@ def place(collection: Collection, placements: Sequence[Placement], *, at: dateti
     return _number(arranged(rows, asked.values()))
 
 
+@transaction.atomic
+def append(collection_id: int, product_ids: Sequence[int], *, actor: str, at: datetime) -> list[int]:
+    """Put products at the end of a custom collection, in their order; returns those that were not in it.
+
+    Raises:
+        Gone: The collection was deleted meanwhile.
+        ProductNotFound: A product does not exist.
+    """
+    collection = lock_collection(collection_id)
+    _must_exist(product_ids)
+    rows = Collect.objects.filter(collection=collection)
+    present = set(rows.filter(product_id__in=product_ids).values_list("product_id", flat=True))
+    new = [pk for pk in dict.fromkeys(product_ids) if pk not in present]
+    if not new:
+        return []
+    last = rows.order_by("-position").values_list("position", flat=True).first() or 0
+    Collect.objects.bulk_create(
+        Collect(shop_id=collection.shop_id, collection=collection, product_id=pk, position=place, created_at=at)
+        for place, pk in enumerate(new, last + 1)
+    )
+    Collection.objects.filter(pk=collection.pk).update()
+    record_event("collections/update", collection, actor=actor, at=at)
+    return new
+
+
 def reorder(collection: Collection, product_ids: Sequence[int]) -> bool:
     """Put products first, in the order of a list; the others follow. The caller holds the collection.
 

@@ -1,4 +1,4 @@
-"""``manage.py import_orders FILE``: customers and orders out of a file, with a dry run, progress, and resumption."""
+"""``manage.py import_orders FILE``: orders, products and customers out of a file; dry run, progress, resumption."""
 
 import hashlib
 import sys
@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.exchange.domain import imports
+from apps.exchange.domain import checking, imports, running
 from apps.exchange.domain.parsing import UnreadableFile
 from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.models import Import, ImportedRow
@@ -26,7 +26,7 @@ PROGRESS_EVERY = 100
 class Command(BaseCommand):
     """Takes a file in; run again after a break, it goes on where it stopped. Exits with 1 where rows failed."""
 
-    help = "Import customers and orders from a file of JSON lines or CSV."
+    help = "Import orders, products and customers from a file of JSON lines or CSV."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The file, the shop, and whether it is only a try."""
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         try:
             if unknown := imports.find_unknown(kept):
                 self.stdout.write(f"Not known, and left out: {', '.join(unknown)}")
-            with closing(imports.check(kept)) as outcomes:
+            with closing(checking.check(kept)) as outcomes:
                 return self._tell(outcomes, every_row=True)
         finally:
             imports.discard(kept)
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                     "Rename them (docs/imports.md), or say --ignore-unknown."
                 )
             imports.mark_importing(kept)
-        with closing(imports.run(kept)) as outcomes:
+        with closing(running.run(kept)) as outcomes:
             return self._tell(outcomes, every_row=False)
 
     def _tell(self, outcomes: Iterable[tuple[RawRow, Outcome]], *, every_row: bool) -> Counter[str]:

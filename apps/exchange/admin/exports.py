@@ -1,29 +1,24 @@
-"""Exports and imports in the panel: ask for a file and fetch it; upload one, look at it, confirm, read the report."""
+"""Exports in the panel: ask for a file, and fetch it."""
 
-import io
-import tempfile
 from datetime import timedelta
 
 from django.contrib import admin, messages
 from django.core.files.storage import default_storage
-from django.db.models import Count, QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
-from apps.exchange.admin.forms import AuditExportForm, ExportForm, UploadForm
-from apps.exchange.domain import exports, imports
-from apps.exchange.domain.kinds import exporters, importers, named
+from apps.exchange.admin.forms import AuditExportForm, ExportForm
+from apps.exchange.domain import exports
+from apps.exchange.domain.kinds import exporters, named
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
-from apps.exchange.kinds.orders import ORDERS
-from apps.exchange.models import Export, Format, Import, ImportedRow
+from apps.exchange.models import Export, Format
 from apps.ground.attrs import Attrs
-from apps.ground.cells import Writer
-from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.panel.access import MissingPermission, may, require
 from apps.panel.menu import Menu
@@ -33,13 +28,10 @@ from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
-from apps.panel.wording import in_words
 from apps.staff.models import User
 
-IMPORT, VIEW_IMPORT, VIEW_EXPORT = "exchange.add_import", "exchange.view_import", "exchange.view_export"
-SHOWN_FATES = 500
+VIEW_EXPORT = "exchange.view_export"
 MAX_EXPORTED = 5_000
-FATES = ImportedRow.Fate
 
 
 @admin.action(description="Export the chosen")
@@ -159,141 +151,6 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
         add_never_cache_headers(response)
         return response
-
-
-@admin.register(Import)
-class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
-    """Files that came in: checked first, imported after a yes, each row with its fate."""
-
-    menu = Menu("Sales", "upload", 70, "Imports")
-    intro = "Bring customers and orders from elsewhere. A file is checked first; nothing changes before you confirm."
-    empty_text = "Nothing was imported yet. Upload a file with the button above."
-    list_display = ("name", "status", "progress", "created_at", "finished_at")
-    list_before_template = "panel/exchange/imports.html"
-    ordering = ("-id",)
-    actions = None
-
-    @display(
-        description="State",
-        label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
-    )
-    def status(self, kept: Import) -> tuple[str, str]:
-        """Where it stands."""
-        return kept.state, kept.get_state_display()
-
-    @display(description="Rows")
-    def progress(self, kept: Import) -> str:
-        """How far it is."""
-        return f"{kept.done} of {kept.total}" if kept.total else str(kept.done)
-
-    def get_urls(self) -> list[URLPattern]:
-        """Uploading, confirming, and the report as a file."""
-        return [
-            self.action_url("upload/", self.upload_view, "upload", keyed=True),
-            self.action_url("sample/", self.sample_view, "sample"),
-            self.action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
-            self.action_url("<path:object_id>/report/", self.report_view, "report"),
-            *super().get_urls(),
-        ]
-
-    def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Take a file in to be checked."""
-        require(request, IMPORT)
-        form = UploadForm(posted(request), request.FILES or None)
-        if request.method == "POST" and form.is_valid():
-            actor, file = self.actor(request), form.cleaned_data["file"]
-            try:
-                kept = imports.keep(file, file.name, actor=actor, at=timezone.now())
-            except DomainError as refusal:
-                form.add_error("file", in_words(refusal))
-            else:
-                imports.ask_for_check(kept, actor=actor)
-                return HttpResponseRedirect(self.url("change", kept.pk))
-        columns = [
-            (named(name), importer.columns)
-            for name, importer in importers().items()
-            if may(request, importer.permission)
-        ]
-        context = {"form": form, "button": "Upload and check", "multipart": True, "columns": columns}
-        return self.page(request, "panel/exchange/upload.html", "Import customers and orders", **context)
-
-    def sample_view(self, request: HttpRequest) -> HttpResponse:
-        """A small table of a kind, which comes in as it is."""
-        require(request, IMPORT)
-        kind = request.GET.get("kind", ORDERS.name)
-        importer = importers().get(kind)
-        if importer is None:
-            raise Http404("There is no such kind")
-        response = _table(f"{kind}-sample.csv")
-        writer = Writer(response, [name for name in importer.columns if any(name in row for row in importer.sample)])
-        for row in importer.sample:
-            writer.write(row)
-        return response
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
-    ) -> HttpResponse:
-        """The preview, the progress, or the report."""
-        require(request, VIEW_IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
-        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=kept, dry=dry)
-        counted = kept.counts if dry else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
-        return self.page(
-            request,
-            "panel/exchange/import.html",
-            f"Import of {kept}",
-            original=kept,
-            dry=dry,
-            counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
-            failures=rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES],
-            preview=rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW],
-            may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED,
-        )
-
-    def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Import what was checked."""
-        require(request, IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        try:
-            imports.confirm(
-                kept, without_unknown="without_unknown" in request.POST, actor=self.actor(request), at=timezone.now()
-            )
-        except DomainError as refusal:
-            self.message_user(request, in_words(refusal), messages.ERROR)
-        else:
-            self.message_user(request, "The import has begun; this page shows how far it is.", messages.SUCCESS)
-        return HttpResponseRedirect(self.url("change", kept.pk))
-
-    def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
-        """Every row and its fate, as CSV."""
-        require(request, VIEW_IMPORT)
-        kept: Import = self.row_or_404(request, object_id)
-        columns = ("line", "kind", "fate", "label", "reason")
-        dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns)
-        # On disk, and sent from there: a file may have a million rows.
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        writer = Writer(text, columns)
-        for row in rows.iterator():
-            writer.write(row)
-        text.detach()
-        file.seek(0)
-        response = FileResponse(file, as_attachment=True, filename=f"import-{kept.pk}.csv")
-        response["Content-Type"] = "text/csv; charset=utf-8"
-        add_never_cache_headers(response)
-        return response
-
-
-def _table(name: str) -> HttpResponse:
-    """The beginning of a table to download; it says its encoding to spreadsheets."""
-    response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    add_never_cache_headers(response)
-    return response
 
 
 def _as_listed(request: HttpRequest) -> Attrs:

@@ -1,0 +1,17 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """Where a picture was downloaded from, so that the same file of products does not bring it twice."""
+
+    dependencies = [
+        ('catalog', '0009_indexes_of_the_panels_search'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='productimage',
+            name='source',
+            field=models.CharField(blank=True, db_default='', default='', editable=False, help_text='What its address elsewhere is known again by; blank where it was not imported.', max_length=64),
+        ),
+    ]

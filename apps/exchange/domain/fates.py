@@ -1,0 +1,51 @@
+"""What became of rows, written down: for the preview with old and new values, for the report with reasons."""
+
+from collections.abc import Generator, Sequence
+from typing import TypeAlias
+
+from apps.exchange.domain.batches import Numbered
+from apps.exchange.domain.rows import Outcome, RawRow
+from apps.exchange.models import Import, ImportedRow
+
+# Of each object of a file, and what became of it.
+Told: TypeAlias = Generator[tuple[RawRow, Outcome]]
+# Characters of a value in the preview, and values of a row; a product may have thousands of variants.
+MAX_TOLD, MAX_CHANGES = 120, 60
+
+
+def told_of(batch: Sequence[Numbered], outcomes: Sequence[Outcome]) -> Told:
+    """The rows of a batch, each with its fate."""
+    for each, outcome in zip(batch, outcomes, strict=True):
+        yield each.row, outcome
+
+
+def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> None:
+    """Write down what became of rows; it is written once. What they change is kept for the preview alone."""
+    ImportedRow.objects.bulk_create([
+        ImportedRow(
+            shop=kept.shop,
+            file=kept,
+            dry=dry,
+            line=row.line,
+            kind=row.kind,
+            fate=outcome.fate,
+            label=outcome.label[:255],
+            reason=outcome.reason[:1000],
+            source_key=outcome.source_key,
+            changes=_told(outcome) if dry else [],
+        )
+        for row, outcome in told
+    ])  # fmt: skip
+
+
+def _told(outcome: Outcome) -> list[list[str]]:
+    """Field, old value and new one, as people read them."""
+    told = [[name, *(_in_words(value) for value in values)] for name, values in outcome.changes.items()]
+    left = len(told) - MAX_CHANGES
+    return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", f"{left} more"]]
+
+
+def _in_words(value: object) -> str:
+    words = {None: "", "": "", True: "yes", False: "no"}
+    text = words[value] if value is None or isinstance(value, bool) else str(value)
+    return text if len(text) <= MAX_TOLD else f"{text[:MAX_TOLD]}…"

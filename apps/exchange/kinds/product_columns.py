@@ -1,0 +1,112 @@
+"""The columns of products in a table: those of the platform that the interface comes from, and a few of our own."""
+
+HANDLE = "Handle"
+# What a column is called in the interface. Of the product, in the first of its rows; where blank clears, and where not.
+CLEARED = {
+    "Body (HTML)": "body_html",
+    "Type": "product_type",
+    "Tags": "tags",
+    "Template Suffix": "template_suffix",
+    "SEO Title": "metafields_global_title_tag",
+    "SEO Description": "metafields_global_description_tag",
+}
+KEPT = {"Title": "title", "Vendor": "vendor", "Published Scope": "published_scope"}
+# Of a variant.
+VARIANT_CLEARED = {
+    "Variant SKU": "sku",
+    "Variant Inventory Tracker": "inventory_management",
+    "Variant Compare At Price": "compare_at_price",
+    "Variant Barcode": "barcode",
+    "Variant Tax Code": "tax_code",
+    "Variant Country of Origin": "country_code_of_origin",
+    "Variant Province of Origin": "province_code_of_origin",
+    "Variant HS Code": "harmonized_system_code",
+}
+VARIANT_KEPT = {
+    "Variant Grams": "grams",
+    "Variant Weight": "weight",
+    "Variant Weight Unit": "weight_unit",
+    "Variant Inventory Qty": "inventory_quantity",
+    "Variant Fulfillment Service": "fulfillment_service",
+    "Variant Price": "price",
+    "Cost per item": "cost",
+    "Variant Image": "image",
+}
+VARIANT_FLAGS = {"Variant Requires Shipping": "requires_shipping", "Variant Taxable": "taxable"}
+POLICY, LEVELS = "Variant Inventory Policy", "Variant Inventory Levels"
+OPTION_NAMES = tuple(f"Option{number} Name" for number in (1, 2, 3))
+OPTION_VALUES = {f"Option{number} Value": f"option{number}" for number in (1, 2, 3)}
+OF_VARIANT = (*OPTION_VALUES, *VARIANT_CLEARED, *VARIANT_KEPT, *VARIANT_FLAGS, POLICY, LEVELS)
+
+COLUMNS = (
+    HANDLE,
+    "Title",
+    "Body (HTML)",
+    "Vendor",
+    "Type",
+    "Tags",
+    "Published",
+    *(column for pair in zip(OPTION_NAMES, OPTION_VALUES, strict=True) for column in pair),
+    "Variant SKU",
+    "Variant Grams",
+    "Variant Inventory Tracker",
+    "Variant Inventory Qty",
+    POLICY,
+    "Variant Fulfillment Service",
+    "Variant Price",
+    "Variant Compare At Price",
+    "Variant Requires Shipping",
+    "Variant Taxable",
+    "Variant Barcode",
+    "Image Src",
+    "Image Position",
+    "Image Alt Text",
+    "Gift Card",
+    "SEO Title",
+    "SEO Description",
+    "Variant Image",
+    "Variant Weight Unit",
+    "Variant Tax Code",
+    "Cost per item",
+    "Status",
+    "Collection",
+    # Ours, so that nothing is lost on the way.
+    "Variant Weight",
+    LEVELS,
+    "Variant Country of Origin",
+    "Variant Province of Origin",
+    "Variant HS Code",
+    "Published Scope",
+    "Template Suffix",
+)
+# Of the table's later form, and what others say.
+ALIASES = {
+    "URL handle": HANDLE,
+    "Slug": HANDLE,
+    "Product Title": "Title",
+    "Description": "Body (HTML)",
+    "Product Type": "Type",
+    "Brand": "Vendor",
+    "Published on online store": "Published",
+    "SKU": "Variant SKU",
+    "Barcode": "Variant Barcode",
+    "Price": "Variant Price",
+    "Compare-at price": "Variant Compare At Price",
+    "Cost": "Cost per item",
+    "Charge tax": "Variant Taxable",
+    "Tax code": "Variant Tax Code",
+    "Inventory tracker": "Variant Inventory Tracker",
+    "Inventory quantity": "Variant Inventory Qty",
+    "Stock": "Variant Inventory Qty",
+    "Continue selling when out of stock": POLICY,
+    "Weight value (grams)": "Variant Grams",
+    "Weight unit for display": "Variant Weight Unit",
+    "Requires shipping": "Variant Requires Shipping",
+    "Fulfillment service": "Variant Fulfillment Service",
+    "Product image URL": "Image Src",
+    "Image URL": "Image Src",
+    "Variant image URL": "Variant Image",
+    "HS Code": "Variant HS Code",
+    "Country of Origin": "Variant Country of Origin",
+    "Collections": "Collection",
+}

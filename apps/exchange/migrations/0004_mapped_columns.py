@@ -1,0 +1,17 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """What people said that the columns of a table mean."""
+
+    dependencies = [
+        ('exchange', '0003_claims_unknown_columns_and_previews'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='import',
+            name='mapping',
+            field=models.JSONField(help_text='What people said its columns mean; else their names say it.', null=True),
+        ),
+    ]

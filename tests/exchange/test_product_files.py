@@ -1,0 +1,210 @@
+"""Products in files: what goes out comes back equal, and what is there already is left alone."""
+
+import csv
+import io
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.events.models import Event
+from apps.exchange.domain import imports, running
+from apps.exchange.kinds.product_reading import read_products
+from apps.exchange.models import Import
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain.ledger import differences
+from apps.inventory.models import InventoryLevel, StockMovement
+from apps.shops.models import Shop
+from tests import factories
+from tests.catalog.factories import PNG, make_custom, make_image, make_product, make_smart
+from tests.orders.exchange import exported, fates, import_text
+from tests.outgoing.servers import Server, answer
+
+# What another shop gives anew.
+OWN = {"id", "product_id", "image_id", "inventory_item_id", "variant_ids", "admin_graphql_api_id", "created_at",
+       "updated_at", "published_at", "src", "image", "inventory_levels", "spread"}  # fmt: skip
+HEADER = "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Tags\n"
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+def without_own(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_own(inner) for name, inner in value.items() if name not in OWN}
+    return [without_own(inner) for inner in value] if isinstance(value, list) else value
+
+
+def shown(shop: Shop) -> list[Any]:
+    with shop_scope(shop):
+        return read_products(list(Product.objects.order_by("handle").values_list("pk", flat=True)))
+
+
+def take_in(shop: Shop, text: str, tmp_path: Path, name: str = "in.csv", **options: Any) -> str:
+    return import_text(shop, text, tmp_path, name, **options)
+
+
+def fill(shop: Shop, tmp_path: Path) -> None:
+    """Two products with nearly everything that a file can say."""
+    text = io.StringIO()
+    rows = [
+        {"Handle": "socks", "Title": "=Socks", "Body (HTML)": "<p>a, b</p>", "Vendor": "Acme", "Type": "Socks",
+         "Tags": "warm, =x", "Published": "true", "Option1 Name": "Size", "Option1 Value": "38", "Option2 Name": "Ink",
+         "Option2 Value": "Red", "Variant SKU": "S-38", "Variant Weight": "1.5", "Variant Weight Unit": "lb",
+         "Variant Inventory Tracker": "yes", "Variant Inventory Qty": "5", "Variant Price": "9.90",
+         "Variant Compare At Price": "12", "Cost per item": "4.2", "Variant HS Code": "610300", "Status": "active",
+         "Variant Country of Origin": "SE", "Variant Requires Shipping": "false", "Variant Taxable": "false",
+         "Variant Inventory Policy": "continue", "SEO Title": "Warm socks", "SEO Description": "Buy",
+         "Collection": r"Win\;ter; Feet"},
+        {"Handle": "socks", "Option1 Value": "42", "Option2 Value": "Red", "Variant Price": "10",
+         "Variant Barcode": "0012"},
+        {"Handle": "card", "Title": "Card", "Published": "false", "Status": "draft", "Variant Price": "1"},
+    ]  # fmt: skip
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    told = take_in(shop, text.getvalue(), tmp_path)
+    assert "2 new" in told, told
+    with shop_scope(shop):
+        socks = Product.objects.get(handle="socks")
+        for alt in ("Front", "Back"):
+            image = make_image(socks, alt=alt)
+        Variant.objects.filter(product=socks, option1="42").update(image=image)
+
+
+@pytest.mark.django_db
+def test_what_goes_out_comes_into_an_empty_shop_equal_and_changes_nothing_where_it_was(
+    shop: Shop, tmp_path: Path
+) -> None:
+    fill(shop, tmp_path)
+    user = factories.UserFactory.create()
+    for form in ("csv", "jsonl"):
+        other = factories.make_shop(domain=f"{form}.example", name="Other")
+        text = exported(shop, user, "products", form)
+        with shop_scope(shop):
+            told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
+            before = told_of.count(), list(Product.objects.order_by("pk").values_list("version", flat=True))
+
+        told = take_in(other, text, tmp_path, f"{form}.{form}")
+        again = take_in(shop, text, tmp_path, f"{form}.{form}")
+        third = take_in(other, text + "\n", tmp_path, f"{form}.{form}")
+
+        assert "2 new, 0 changed" in told, told
+        assert "0 new, 0 changed, 2 skipped, 0 failed" in again, again
+        assert "0 new, 0 changed, 2 skipped, 0 failed" in third, third
+        assert without_own(shown(other)) == without_own(shown(shop)), form
+        with shop_scope(other):
+            assert ProductImage.objects.count() == 2
+            assert Variant.objects.values_list("image__alt", flat=True).get(option1="42") == "Back"
+        with shop_scope(shop):
+            told_of = Event.objects.exclude(topic__startswith="imports/").exclude(topic="products/export")
+            assert told_of.count() == before[0]
+            assert list(Product.objects.order_by("pk").values_list("version", flat=True)) == before[1]
+    assert not list(differences())
+
+
+@pytest.mark.django_db
+def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop: Shop, tmp_path: Path) -> None:
+    with shop_scope(shop):
+        mug = make_product("Mug", prices=("1", "2"), tags="old", vendor="Acme")
+        smart = make_smart("Cheap", ("title", "equals", "x"))
+        make_custom("Kitchen", mug)
+    take_in(
+        shop, "Handle,Variant SKU,Option1 Value,Variant Inventory Qty,Collection\nmug,A,1,4,Kitchen; Cheap\n", tmp_path
+    )
+    rows = (
+        "mug,Cup,Size,2,B,3.50,7,new\n"
+        "mug,,,3,C,5,2,\n"
+        "mug-2,,,,,,,\n"
+        "odd,Odd,Size,1,,x,,\n"
+        "twice,Twice,Size,1,,1,,\ntwice,,,1,,2,,\n"
+    )
+
+    told = take_in(shop, HEADER + rows, tmp_path)
+
+    assert "0 new, 1 changed, 0 skipped, 3 failed" in told, told
+    with shop_scope(shop):
+        [product] = Product.objects.all()
+        found = Variant.objects.order_by("position").values_list(
+            "option1", "inventory_item__sku", "price", "inventory_quantity"
+        )
+        assert (product.title, product.tags, product.vendor, smart.title) == ("Cup", "new", "Acme", "Cheap")
+        assert [(a, b, int(c * 10), d) for a, b, c, d in found] == [
+            ("1", "A", 10, 4),
+            ("2", "B", 35, 7),
+            ("3", "C", 50, 2),
+        ]
+        assert set(StockMovement.objects.values_list("reason", "reference")) == {("count", "Import")}
+    assert not list(differences())
+    reasons = [reason for _, fate, reason in fates(shop) if fate == "failed"]
+    assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
+
+
+@pytest.mark.django_db
+def test_columns_that_cannot_be_kept_are_named_and_gift_cards_refused(shop: Shop, tmp_path: Path) -> None:
+    text = "Handle,Title,Gift Card,Product Category\na,A,false,Toys\nb,B,true,\n"
+
+    with pytest.raises(Exception, match="Product Category"):
+        take_in(shop, text, tmp_path)
+    told = take_in(shop, text, tmp_path, ignore_unknown=True)
+
+    assert "1 new, 0 changed, 0 skipped, 1 failed" in told
+    assert "gift cards are no products here" in fates(shop)[1][2]
+
+
+@pytest.mark.django_db
+def test_a_picture_that_cannot_be_had_is_said_and_one_that_came_is_known_again(
+    shop: Shop, tmp_path: Path, settings: Any
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    server = Server(answer(PNG))
+    try:
+        text = (
+            "Handle,Title,Image Src,Image Alt Text,Variant Price,Variant Image\n"
+            f"mug,Mug,{server.url}a.png,Front,1,{server.url}a.png\nmug,,http://169.254.169.254/b.png,,,\n"
+        )
+        for expected in ("1 new", "1 skipped"):
+            assert expected in take_in(shop, text, tmp_path), expected
+            tmp_path = tmp_path / "again"
+            tmp_path.mkdir()
+            text += "\n"
+    finally:
+        server.close()
+
+    assert len(server.requests) == 1
+    assert all("picture http://169.254.169.254/b.png: " in reason for _, _, reason in fates(shop))
+    with shop_scope(shop):
+        image = ProductImage.objects.get()
+        assert (image.alt, Variant.objects.get().image_id) == ("Front", image.pk)
+
+
+@pytest.mark.django_db
+def test_an_import_that_was_cut_off_goes_on_with_whole_products(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr("apps.exchange.domain.batches.AT_ONCE", 2)
+    rows = "".join(
+        f"p{number},{f'P{number}' if size == 1 else ''},Size,{size},S{number}-{size},1,{size},\n"
+        for number in range(5)
+        for size in (1, 2, 3)
+    )
+    with shop_scope(shop):
+        kept = imports.keep(io.BytesIO((HEADER + rows).encode()), "in.csv", actor="system", at=timezone.now())
+        imports.mark_importing(kept)
+        with closing(running.run(Import.objects.get(pk=kept.pk))) as told:
+            next(told)
+        first = Product.objects.count()
+        with closing(running.run(Import.objects.get(pk=kept.pk))) as told, django_assert_max_num_queries(45 * 3 + 60):
+            left = len(list(told))
+
+        assert (first, left) == (2, 3)
+        assert set(Product.objects.values_list("handle", flat=True)) == {f"p{number}" for number in range(5)}
+        assert Variant.objects.count() == 15
+        assert sorted(InventoryLevel.objects.values_list("available", flat=True)) == [1] * 5 + [2] * 5 + [3] * 5
+    assert json.dumps([fate for _, fate, _ in fates(shop)]) == json.dumps(["new"] * 5)
