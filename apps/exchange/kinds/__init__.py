@@ -4,10 +4,11 @@ from apps.exchange.domain.kinds import register
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.customers import CUSTOMERS
 from apps.exchange.kinds.orders import ORDERS
+from apps.exchange.kinds.person import PERSON
 from apps.staff.domain.permissions import grant, grant_custom
 
 # In the order in which people are offered them.
-KINDS = (ORDERS, CUSTOMERS, AUDIT_LOG)
+KINDS = (ORDERS, CUSTOMERS, AUDIT_LOG, PERSON)
 
 
 def register_all() -> None:
