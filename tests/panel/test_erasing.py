@@ -1,6 +1,7 @@
 """A person of whom there is much: handed out and erased by a worker, in batches, and once."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -31,7 +32,9 @@ ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    # The test's transaction hides the job from the thread that renews the lease.
+    settings.JOB_LEASE_SECONDS = 3600
     monkeypatch.setattr(erasing, "AT_ONCE", 2)
     monkeypatch.setattr(privacy, "BATCH", 2)
 
@@ -96,7 +99,7 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: A
             editing.update_order(first, {"email": EMAIL}, **by())
 
         job = run(erasing.ERASE)
-        assert (job.state, job.progress_done, job.progress_total) == (Job.State.DONE, 6, 6)
+        assert (job.error, job.state, job.progress_done, job.progress_total) == ("", Job.State.DONE, 6, 6)
         assert emails() == [""] * 5
         (place,) = {str(place) for place in Order.objects.values_list("shipping_address", flat=True)}
         assert "'country_code': 'CA'" in place
@@ -134,9 +137,14 @@ def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeyp
             customer = ordered(shop, more)
             with CaptureQueriesContext(connection) as captured:
                 privacy.redact_some(customer, 0, "system", timezone.now())
-            counts.append(len(captured))
+            counts.append([_named(query["sql"]) for query in captured])
 
     assert counts[1] == counts[2]
+
+
+def _named(statement: str) -> str:
+    """What a statement does, to which table; without what differs from one to the next."""
+    return re.sub(r"curs_\w+|save\w*", "", statement)[:60]
 
 
 def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: Any) -> None:

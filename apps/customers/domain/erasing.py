@@ -28,7 +28,7 @@ def erase(customer: Customer, *, actor: str, at: datetime) -> bool:
 
     Of one who is being erased the worker is asked for again, where it had stopped.
     """
-    if customer.erasing_at is None and is_small(customer):
+    if is_small(customer):
         personal_data.redact(customer, actor=actor, at=at)
         return True
     _begin(customer, actor=actor, at=at)
@@ -36,10 +36,9 @@ def erase(customer: Customer, *, actor: str, at: datetime) -> bool:
 
 
 def is_small(customer: Customer) -> bool:
-    """Whether the customer's data is dealt with while somebody waits."""
-    return all(
-        len(rows.values_list("pk")[: AT_ONCE + 1]) <= AT_ONCE for rows in personal_data.left_of(customer).values()
-    )
+    """Whether the customer's data is dealt with while somebody waits; not that of one whom a worker erases."""
+    left = personal_data.left_of(customer).values()
+    return customer.erasing_at is None and all(len(rows.values_list("pk")[: AT_ONCE + 1]) <= AT_ONCE for rows in left)
 
 
 @transaction.atomic
