@@ -17,6 +17,7 @@ from apps.events.models import Event
 from apps.exchange.admin.forms import AuditExportForm, ExportForm, UploadForm
 from apps.exchange.domain import exports, imports
 from apps.exchange.domain.kinds import exporters, importers, named, offered
+from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.models import Export, Format, Import, ImportedRow
@@ -64,10 +65,10 @@ def export_chosen(
     return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[export.pk]))
 
 
-for name, exporter in offered().items():
-    # The audit log is narrowed by a form of its own.
-    if name != AUDIT_LOG.name:
-        add_action(exporter.model, export_chosen, permission=exporter.permission)
+for kind in KINDS:
+    # The audit log is narrowed by a form of its own, and a document is asked for where it belongs.
+    if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
+        add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
 add_list_header(Event, "panel/exchange/audit_export.html")
 
 
