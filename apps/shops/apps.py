@@ -16,7 +16,7 @@ class ShopsConfig(AppConfig):
         from apps.jobs.domain import housekeeping
         from apps.jobs.domain.duties import each_minute
         from apps.shops import topics
-        from apps.shops.domain import authorizing, purchases
+        from apps.shops.domain import authorizing, purchases, read_only
         from apps.shops.impersonal import IMPERSONAL
 
         impersonal(IMPERSONAL)
@@ -24,3 +24,4 @@ class ShopsConfig(AppConfig):
         housekeeping.register("codes and tokens of apps", authorizing.clear)
         each_minute.register("purchases of apps that expired", purchases.expire)
         post_migrate.connect(ids.start_high, sender=self, dispatch_uid="ids.start_high")
+        post_migrate.connect(read_only.ensure, sender=self, dispatch_uid="shops.read_only")
