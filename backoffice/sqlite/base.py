@@ -13,7 +13,7 @@ _NEGLIGIBLE = 0.1
 _Django: Any = base.DatabaseWrapper
 
 
-class DatabaseWrapper(_Django):  # type: ignore[misc]
+class DatabaseWrapper(_Django):
     """Django's, whose transactions that begin as a writer's take a turn at the gate and give it up when they end.
 
     A turn is waited for as long as SQLite would wait (``PRAGMA busy_timeout``, whoever sets it), and where it does not
