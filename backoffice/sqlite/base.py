@@ -1,6 +1,7 @@
 """The connection to SQLite: its writing transactions pass the gate, its reads never do."""
 
 import time
+from typing import Any
 
 from django.db.backends.sqlite3 import base
 
@@ -8,9 +9,11 @@ from backoffice.sqlite.gate import Gate
 
 # Of the time that a writer may wait; so little is not taken off SQLite's own wait, which takes two statements.
 _NEGLIGIBLE = 0.1
+# The types that there are for it leave out what backends are made of.
+_Django: Any = base.DatabaseWrapper
 
 
-class DatabaseWrapper(base.DatabaseWrapper):
+class DatabaseWrapper(_Django):
     """Django's, whose transactions that begin as a writer's take a turn at the gate and give it up when they end.
 
     A turn is waited for as long as SQLite would wait (``PRAGMA busy_timeout``, whoever sets it), and where it does not
