@@ -5,8 +5,8 @@ after each ``migrate``, so tables of later migrations begin as high, and those o
 rule go on there; ids that were given stay.
 
 Each cell of an installation that grew past one database (``BACKOFFICE_CELL``, docs/scaling.md) gives ids of a range of
-its own, so that a shop moves to any other with the ids it has. Only PostgreSQL can: SQLite goes on after the highest id,
-whoever gave it.
+its own, so that a shop moves to any other with the ids it has. Only PostgreSQL can: SQLite goes on after the highest
+id, whoever gave it.
 """
 
 from typing import Any
