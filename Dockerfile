@@ -1,7 +1,7 @@
 # One image for web, worker, scheduler and webhooks; the command says which.
 FROM python:3.13-slim AS build
 WORKDIR /app
-RUN pip install --no-cache-dir uv
+RUN pip install --no-cache-dir uv==0.13.9
 COPY pyproject.toml uv.lock ./
 RUN uv sync --frozen --no-dev --no-cache --extra sentry --extra amqp
 
@@ -12,7 +12,7 @@ COPY --from=build /app/.venv .venv
 COPY . .
 ENV PATH=/app/.venv/bin:$PATH BACKOFFICE_DATA_DIR=/data HOST=0.0.0.0 PORT=8000 PYTHONUNBUFFERED=1
 RUN BACKOFFICE_SECRET_KEY=build BACKOFFICE_DATA_DIR=/tmp/build python manage.py collectstatic --noinput --verbosity 0 -i rest_framework -i xregexp -i gis
-USER backoffice
+USER 10001
 VOLUME /data
 EXPOSE 8000
 # The root may be read-only: only /data and /tmp are written. Other processes say which they are (compose.yaml).

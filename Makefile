@@ -23,6 +23,7 @@ check: environment
 	lint-imports
 	djlint --lint --quiet templates apps
 	djlint --check --quiet templates apps
+	@if command -v hadolint >/dev/null; then hadolint Dockerfile; fi
 	$(RUN) manage.py makemigrations --check --dry-run
 	BACKOFFICE_BEHIND_TLS_PROXY=on $(RUN) manage.py check --deploy --fail-level WARNING
 	$(RUN) manage.py openapi --check

@@ -20,6 +20,8 @@ def database_of(data_dir: Path) -> dict[str, Any]:
     )
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
+        # Writers queue instead of trying their luck.
+        database["ENGINE"] = "backoffice.sqlite"
         # A write transaction takes its lock when it begins; one that starts as a reader could not be granted it later.
         options.setdefault("transaction_mode", "IMMEDIATE")
         # Tests use a file as well: databases in memory lock by other rules.

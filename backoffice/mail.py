@@ -19,7 +19,7 @@ class MailNotConfigured(OSError):
 
 def is_demo() -> bool:
     """Whether this is what ``manage.py demo`` made on its own database: it left its password beside the data."""
-    on_file = settings.DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+    on_file = settings.DATABASES["default"]["ENGINE"] == "backoffice.sqlite"
     return bool(on_file and (settings.DATA_DIR / "demo-password").exists())
 
 

@@ -210,6 +210,10 @@ TEMPLATES = [
 DATABASES = {"default": database_of(DATA_DIR)}
 # After so many seconds PostgreSQL ends a statement; 0: never.
 STATEMENT_SECONDS = variables.whole("BACKOFFICE_STATEMENT_TIMEOUT_MS", 60_000) / 1000
+# Which range of ids this installation gives (apps/ground/ids.py).
+CELL = variables.whole("BACKOFFICE_CELL", 0, most=9006)
+if CELL and "sqlite" in DATABASES["default"]["ENGINE"]:
+    raise ImproperlyConfigured("BACKOFFICE_CELL needs PostgreSQL: SQLite goes on after the highest id of a table.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHE_URL = variables.url("CACHE_URL", "", ("redis", "rediss")) if variables.text("CACHE_URL") else ""

@@ -26,7 +26,7 @@ MESSAGE = ("Subject", "Follow https://backoffice.example/secret-link", "a@exampl
 def _no_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.EMAIL_BACKEND = "backoffice.mail.NoServer"
     settings.DATA_DIR = tmp_path
-    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "backoffice.sqlite")
 
 
 def test_the_demo_prints_mails_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from rest_framework import exceptions
 
 from apps.ground.constraints import breach_of, lacks_reference
 from apps.ground.errors import DomainError, Gone
-from apps.ground.outages import RETRY_AFTER, is_full, is_outage
+from apps.ground.outages import MOVING, RETRY_AFTER, is_full, is_outage, is_read_only
 from apps.ground.phrases import NOT_FOUND
 
 logger = logging.getLogger(__name__)
@@ -104,6 +104,8 @@ def _is_vanished(exc: Exception) -> bool:
 
 
 def _unavailable(exc: Exception) -> HttpResponse:
+    if is_read_only(exc):
+        return error_response(MOVING, 503, headers={"Retry-After": RETRY_AFTER})
     logger.warning("The database or a disk did not serve a request: %s", exc)
     return error_response(reason(503), 503, headers={"Retry-After": RETRY_AFTER})
 

@@ -1,7 +1,7 @@
 """The background work of customers."""
 
 from apps.customers import mails
-from apps.customers.domain import compliance, full_text
+from apps.customers.domain import compliance, erasing, full_text
 from apps.jobs.domain import queue
 
 
@@ -9,4 +9,5 @@ def register_all() -> None:
     """Add the tasks."""
     mails.register_all()
     queue.register(compliance.TELL, compliance.tell)
+    queue.register(erasing.ERASE, erasing.run)
     queue.register(full_text.SHRED, full_text.clear_traces)

@@ -8,6 +8,11 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 # Seconds after which it is worth while to ask again.
 RETRY_AFTER = "2.0"
 
+# What the database says where a shop is read-only.
+READ_ONLY = "the shop can only be read"
+# What people are told then.
+MOVING = "This shop is being moved, and can only be read for the moment."
+
 _STALE_PLAN = "cached plan must not change result type"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # The database itself undid the transaction, for the sake of another one: serialization failure, deadlock.
@@ -43,6 +48,11 @@ def is_stale_plan(error: BaseException) -> bool:
 def is_wait_over(error: BaseException) -> bool:
     """Whether a lock was not granted in time."""
     return any(_state(each) == "55P03" or "database is locked" in str(each) for each in _chain(error))
+
+
+def is_read_only(error: BaseException | None) -> bool:
+    """Whether a shop can only be read, see ``apps.shops.domain.read_only``; it is an outage too."""
+    return any(READ_ONLY in str(each) for each in _chain(error))
 
 
 def _is_operational(error: BaseException) -> bool:

@@ -30,8 +30,9 @@ class OrdersConfig(AppConfig):
             export=privacy.export,
             redact=privacy.redact,
             places=privacy.PLACES,
-            locked_before=privacy.orders_of,
+            locked_before=privacy.left_of,
             ids=privacy.ids_of,
+            redact_some=privacy.redact_some,
         )
         on_currency_change(books.object_to_currency)
         register("orders", demo.make)

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.outages import RETRY_AFTER, is_full, is_outage
+from apps.ground.outages import MOVING, RETRY_AFTER, is_full, is_outage, is_read_only
 from apps.panel.access import MissingPermission
 from apps.panel.addresses import outside_url, panel_prefix
 from apps.panel.requests import shop_of
@@ -77,6 +77,8 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """500: our fault; 503 while the database or the files do not serve, which is no reason to look for a fault."""
     error = sys.exception()
+    if is_read_only(error):
+        return _unavailable(request, MOVING)
     if is_outage(error):
         return _unavailable(request, "The database does not answer at the moment.")
     if is_full(error):

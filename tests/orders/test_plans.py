@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from apps.api.resources.filters import apply_filters
@@ -87,3 +88,31 @@ def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
         told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
 
     assert "orders_order_by_customer" in told or "orders_order_of_customer" in told, told
+
+
+@pytest.mark.postgres
+def test_few_orders_beside_a_shop_that_has_nearly_all_are_read_by_their_shop(shop: Shop) -> None:
+    told = _plan_for_every_shop()
+    assert "orders_order_pkey" not in told, told
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # A table with rows to be looked at yet cannot be altered.
+        cursor.execute("ALTER TABLE orders_order ALTER COLUMN shop_id RESET (n_distinct)")
+        cursor.execute("ANALYZE orders_order")
+    assert "orders_order_pkey" in _plan_for_every_shop()
+
+    statistics.take_for_shared(using="default")
+    assert _plan_for_every_shop() == told
+
+
+def _plan_for_every_shop() -> str:
+    """Of the list's query, whichever shop it is asked for."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(
+            "PREPARE listed AS SELECT id FROM orders_order WHERE status = $1 AND shop_id = $2 ORDER BY id DESC LIMIT 51"
+        )
+        cursor.execute("EXPLAIN (COSTS OFF) EXECUTE listed('closed', 1)")
+        told = "\n".join(line for (line,) in cursor.fetchall())
+        cursor.execute("DEALLOCATE listed")
+    return told

@@ -10,6 +10,8 @@ STAFF = (
 )
 ORDERS = ("orders", "edit_orders", "refund_orders")
 EXPORTS = ("export_orders", "export_customers", "export_products", "staff_audit_log_view")
+# Who hands out a person's data has the file to fetch.
+EXPORTED = (*EXPORTS, "customers")
 BULK = ("products", "customers", "edit_orders")
 APPS = ("applications", "view_private_apps", "edit_private_apps")
 
@@ -212,13 +214,13 @@ TABLE: dict[str, Row] = {
     "bulk_bulkedit_stop": Row(("products",), "bulk_edit", 405),
     "bulk_bulkedit_undo": Row(("products",), "bulk_edit", 405),
     "bulk_bulkedit_report": Row(("products",), "bulk_edit"),
-    "exchange_export_changelist": Row(EXPORTS),
+    "exchange_export_changelist": Row(EXPORTED),
     "exchange_export_add": Row(),
     "exchange_export_new": Row(EXPORTS),
-    "exchange_export_change": Row(EXPORTS, "export", 404),
-    "exchange_export_history": Row(EXPORTS, "export", 404),
+    "exchange_export_change": Row(EXPORTED, "export", 404),
+    "exchange_export_history": Row(EXPORTED, "export", 404),
     "exchange_export_delete": Row((), "export", 404),
-    "exchange_export_file": Row(EXPORTS, "export_file", 404),
+    "exchange_export_file": Row(EXPORTED, "export_file", 404),
     "exchange_import_changelist": Row(("customers", "edit_orders", "products")),
     "exchange_import_add": Row(),
     "exchange_import_upload": Row(("customers", "edit_orders", "products")),

@@ -1,5 +1,7 @@
 """Ids begin above a million: whoever asks for what comes after id 1 gets everything."""
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.core.management import call_command
@@ -7,7 +9,7 @@ from django.db import connection
 from django.db.models import AutoField, Model
 
 from apps.content.models import ScriptTag
-from apps.ground.ids import LAST_UNUSED
+from apps.ground.ids import LAST_UNUSED, RANGE, start_high
 from apps.ground.tenancy import every_shop
 from apps.jobs.models import Job
 from apps.shops.models import Shop
@@ -82,3 +84,27 @@ def test_ids_of_an_emptied_database_begin_as_high() -> None:
 
     assert factories.make_shop().pk > LAST_UNUSED
     assert Shop.objects.count() == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_each_cell_gives_ids_of_its_own_range(settings: Any) -> None:
+    settings.CELL = 3
+    start_high(using="default")
+    third = factories.make_shop(domain="third.example")
+    assert RANGE * 3 + LAST_UNUSED < third.pk < RANGE * 4
+
+    settings.CELL = 0
+    with every_shop():
+        moved = Shop.objects.create(pk=RANGE * 5 + 7, domain="moved.example", name="Moved", currency="USD")
+    start_high(using="default")
+    first = factories.make_shop(domain="first.example")
+    assert LAST_UNUSED < first.pk < RANGE
+
+    settings.CELL = 3
+    start_high(using="default")
+    again = factories.make_shop(domain="again.example")
+    assert (again.pk, Shop.objects.filter(pk=moved.pk).exists()) == (third.pk + 1, True)
+
+    settings.CELL = 0
+    start_high(using="default")

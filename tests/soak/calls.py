@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import select
 import statistics
 import threading
 import time
@@ -59,6 +60,8 @@ class Caller:
         """Send a call and note its fate; answers its status, 0 where the connection broke."""
         body = None if call.body is None else json.dumps(call.body)
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
+        if self._is_given_up():
+            self._connection.close()
         began = time.monotonic()
         try:
             self._connection.request(call.method, PREFIX + call.path, body, headers)
@@ -74,6 +77,11 @@ class Caller:
         if answer.status == 429:
             self._fates.headers.append(dict(answer.getheaders()))
         return answer.status
+
+    def _is_given_up(self) -> bool:
+        """Whether the server has closed the idle connection, as it may; the pools of clients look before they send."""
+        socket = self._connection.sock
+        return socket is not None and bool(select.select([socket], [], [], 0)[0])
 
     def close(self) -> None:
         self._connection.close()

@@ -33,6 +33,7 @@ BAD = {
     "SENTRY_DSN": ("nonsense", "https://sentry.example/1"),
     "BACKOFFICE_TRUSTED_PROXIES": ("10.0.0.0/99", "proxy"),
     "BACKOFFICE_TWO_FACTOR_FROM": ("soon",),
+    "BACKOFFICE_CELL": ("-1", "9007", "2"),
     "BACKOFFICE_BRAND": ("my brand",),
     "BACKOFFICE_WEBHOOK_BROKERS": (
         "amqp://mq/?exchange=e",

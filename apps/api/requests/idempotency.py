@@ -157,7 +157,7 @@ def forget_answers(model: type[Model], ids: Collection[int], events: QuerySet[Ev
     Follows ``apps.events.domain.forgetting``.
     """
     plural, wanted = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
-    stored = list(IdempotencyKey.objects.exclude(status=0).values_list("pk", "path"))
+    stored = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
     touched = [pk for pk, path in stored if wanted & {found[1] for found in _NAMED.findall(path) if found[0] == plural}]
     touched += IdempotencyKey.objects.filter(
         request_id__in=events.exclude(request_id="").values("request_id")

@@ -12,6 +12,7 @@ from apps.customers.models import Customer
 from apps.ground.personal import Places, mentions
 from apps.orders.models import Order
 
+_BATCH = 1000
 PLACES: Places = {
     "bulk.BulkEdit": ("operations",),
     "bulk.EditedRow": ("label", "reason", "changes", "before"),
@@ -24,8 +25,10 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
     orders = Order.objects.filter(customer=customer).values("pk")
     own = Q(edit__kind=CUSTOMERS.name, row_id=customer.pk) | Q(edit__kind=ORDERS.name, row_id__in=orders)
     rows = EditedRow.objects.filter(own | mentions(("label", "reason"), words)).order_by("pk")
-    ids = list(rows.values_list("pk", flat=True))
-    EditedRow.objects.filter(pk__in=ids).update(label="", reason="", changes=[], before={})
+    last = 0
+    while ids := list(rows.filter(pk__gt=last).values_list("pk", flat=True)[:_BATCH]):
+        EditedRow.objects.filter(pk__in=ids).update(label="", reason="", changes=[], before={})
+        last = ids[-1]
     for pk, operations in BulkEdit.objects.exclude(operations={}).order_by("pk").values_list("pk", "operations"):
         if any(word in str(operations).lower() for word in words):
             BulkEdit.objects.filter(pk=pk).update(operations={})

@@ -20,6 +20,7 @@ from django.utils import timezone
 from apps.content.models import FileContent
 from apps.ground.tenancy import current_shop
 from apps.media.storage import StorageFailed, content_storage, reporting
+from apps.shops.domain.read_only import writable
 
 GRACE = timedelta(hours=1)
 BATCH = 500
@@ -180,7 +181,7 @@ def _referring() -> Iterator[tuple[type[Model], str]]:
 
 def clear_unused(at: datetime) -> int:
     """Let go of contents that nothing has referred to for a while; returns how many."""
-    idle = unreferenced().filter(used_at__lt=at - GRACE)
+    idle = unreferenced().filter(writable(), used_at__lt=at - GRACE)
     cleared = 0
     while ids := list(idle.order_by("used_at", "id").values_list("pk", flat=True)[:BATCH]):
         # From here on a writer who wants this content again writes the file again.

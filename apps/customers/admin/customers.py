@@ -4,16 +4,17 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import matches
-from apps.customers.domain import accounts, customers, personal_data
+from apps.customers.domain import accounts, customers, erasing, personal_data
 from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
 from apps.ground.money import text_of
@@ -210,14 +211,19 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         require(request, CHANGE)
         customer: Customer = self.row_or_404(request, object_id)
         title = f"Personal data of {customer}"
-        return self._page(request, "data", title, customer, may_erase=may(request, DELETE), wrong=wrong)
+        job = erasing.job_of(customer.pk) if customer.erasing_at else None
+        return self._page(request, "data", title, customer, may_erase=may(request, DELETE), wrong=wrong, job=job)
 
     def export_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Everything that is known, as a file."""
+        """Everything that is known, as a file: at once, or where there is much of it as an export that is fetched."""
         require(request, CHANGE)
         customer: Customer = self.row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
+        if not erasing.is_small(customer):
+            assert isinstance(request.user, AbstractBaseUser)
+            number = personal_data.hand_over_as_file(customer, user=request.user, **self.by(request))
+            return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[number]))
         data = personal_data.hand_over(customer, **self.by(request))
         response = JsonResponse(data, json_dumps_params={"indent": 2, "ensure_ascii": False})
         response["Content-Disposition"] = f'attachment; filename="customer-{customer.pk}.json"'
@@ -232,9 +238,12 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             return HttpResponseNotAllowed(["POST"])
         if request.POST.get("confirm", "").strip() != str(customer.pk):
             return self.data_view(request, object_id, wrong=True)
-        personal_data.redact(customer, **self.by(request))
-        self.message_user(request, "The personal data is erased.", messages.SUCCESS)
-        return self._back(customer)
+        if erasing.erase(customer, **self.by(request)):
+            self.message_user(request, "The personal data is erased.", messages.SUCCESS)
+            return self._back(customer)
+        message = "The personal data is being erased; this page shows how far it is."
+        self.message_user(request, message, messages.SUCCESS)
+        return HttpResponseRedirect(self.url("data", customer.pk))
 
     def _page(self, request: HttpRequest, name: str, title: str, customer: Customer, **context: object) -> HttpResponse:
         accounts_off = self.shop(request).customer_accounts == Shop.CustomerAccounts.DISABLED

@@ -4,16 +4,41 @@ from collections.abc import Collection
 
 from apps.customers.domain.search_text import places_of, renew
 from apps.customers.models import SEARCHED, Customer
+from apps.ground.errors import DomainError
 from apps.ground.locks import locked
+
+
+class BeingErased(DomainError):
+    """The customer's personal data is being erased; what came now might outlive that."""
+
+    code = "customer_being_erased"
+    field = "customer"
+
+    def __init__(self) -> None:
+        """One wording for all of them."""
+        super().__init__("is being erased; try again once the personal data is gone")
 
 
 def lock(customer: Customer) -> Customer:
     """The customer as it is now, locked until the transaction ends.
 
     Raises:
+        BeingErased: A worker is erasing the personal data.
         Gone: It was deleted meanwhile.
     """
-    return locked(Customer, customer.pk)
+    found = locked(Customer, customer.pk)
+    refuse_while_erased(found)
+    return found
+
+
+def refuse_while_erased(customer: Customer) -> None:
+    """Refuse to add to a customer, who is locked, what an erasure under way would not reach.
+
+    Raises:
+        BeingErased: A worker is erasing the personal data.
+    """
+    if customer.erasing_at is not None:
+        raise BeingErased
 
 
 def touch(customer: Customer, *, without: Collection[int] = ()) -> None:

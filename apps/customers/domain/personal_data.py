@@ -5,34 +5,38 @@ webhooks and the panel call ``export`` and ``redact``. Erasing keeps what book-k
 and the order summary. Every column of every table is declared so, or as impersonal (``apps.ground.personal``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote_plus
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.customers.domain import compliance, consents, full_text
 from apps.customers.domain.addresses import COLUMNS
-from apps.customers.domain.aggregate import lock
 from apps.customers.domain.consents import Channel, Consent
 from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentState, Customer, Invitation
 from apps.events.domain.changes import HIDDEN
 from apps.events.domain.forgetting import forget
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs
+from apps.ground.locks import locked
 from apps.ground.personal import Places, mentions, personal
+from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.staff.models import SavedView
 
-Export = Callable[[Customer], object]
+Export = Callable[[Customer], Iterable[object]]
 Rows = Callable[[Customer], QuerySet[Any]]
 Redact = Callable[[Customer, str, datetime], None]
 Ids = Callable[[Customer], list[int]]
+# Erases the next rows after an id, ``(customer, after, actor, at)``; gives the ids of those it erased.
+RedactSome = Callable[[Customer, int, str, datetime], list[int]]
 
 # Of shorter words ("Li") too many other texts are made.
 SHORTEST = 4
@@ -45,13 +49,18 @@ class _Part:
     redact: Redact
     locked_before: Rows | None
     ids: Ids | None
+    redact_some: RedactSome | None
 
 
 class _CameMeanwhile(Exception):
     """There are more rows to hold than there were before the customer was held."""
 
 
+# Asks for a file of a person's data, ``(customer, user, actor, at)``, and records who takes it; gives its number.
+HandOver = Callable[[Customer, AbstractBaseUser, str, datetime], int]
+
 _parts: dict[str, _Part] = {}
+_files: list[HandOver] = []
 
 
 # What customers themselves keep, and what the kit keeps for them; ``redact`` below erases it.
@@ -75,6 +84,7 @@ def register(
     export: Export | None = None,
     locked_before: Rows | None = None,
     ids: Ids | None = None,
+    redact_some: RedactSome | None = None,
 ) -> None:
     """Add what an app keeps of customers.
 
@@ -83,20 +93,28 @@ def register(
         redact: ``(customer, actor, at)`` erases what need not be kept, in the transaction of the erasure; the customer
             is as before it.
         places: The columns that ``redact`` erases, by the label of their model.
-        export: Gives a customer's data as a JSON value; none where it is all in other parts too.
-        locked_before: The rows that ``redact`` changes and that are locked before customers, where there are such.
+        export: Gives a customer's data as JSON values one by one; none where it is all in other parts too.
+        locked_before: The rows that ``redact`` changes and that are locked before customers, where there are such;
+            of a customer who is ``erasing_at`` those that are left.
         ids: The numbers by which apps know this part of a customer's, e.g. those of orders.
+        redact_some: Erases some hundred of the rows of ``locked_before`` in a transaction of their own, where there
+            can be any number; ``redact`` then finds only what is left.
     """
-    _parts[name] = _Part(export, redact, locked_before, ids)
+    _parts[name] = _Part(export, redact, locked_before, ids, redact_some)
     personal(places)
 
 
 def export(customer: Customer) -> Attrs:
-    """Everything that the shop knows of a customer, as JSON values."""
-    return {
-        "customer": _own_data(customer),
-        "addresses": [{name: getattr(row, name) for name in COLUMNS} for row in customer.addresses.order_by("pk")],
-        "consents": [
+    """Everything that the shop knows of a customer, as JSON values; of one with few rows (``pieces``)."""
+    return {"customer": own_data(customer), **{name: list(rows) for name, rows in pieces(customer)}}
+
+
+def pieces(customer: Customer) -> Iterator[tuple[str, Iterable[object]]]:
+    """What the shop knows beside the customer's own columns: by name, rows that are read as they are asked for."""
+    yield "addresses", ({name: getattr(row, name) for name in COLUMNS} for row in customer.addresses.order_by("pk"))
+    yield (
+        "consents",
+        (
             {
                 "channel": row.channel,
                 "state": row.state,
@@ -106,8 +124,11 @@ def export(customer: Customer) -> Attrs:
                 "recorded_at": _moment(row.created_at),
             }
             for row in customer.consent_changes.order_by("pk")
-        ],
-        "invitations": [
+        ),
+    )
+    yield (
+        "invitations",
+        (
             {
                 "to": row.to_address,
                 "subject": row.subject,
@@ -115,13 +136,18 @@ def export(customer: Customer) -> Attrs:
                 "sent_at": _moment(row.sent_at),
             }
             for row in customer.invitations.order_by("pk")
-        ],
-        "metafields": [
+        ),
+    )
+    yield (
+        "metafields",
+        (
             {"namespace": row.namespace, "key": row.key, "type": row.type, "value": row.value}
             for row in _metafields(customer).order_by("pk")
-        ],
-        **{name: part.export(customer) for name, part in _parts.items() if part.export is not None},
-    }
+        ),
+    )
+    for name, part in _parts.items():
+        if part.export is not None:
+            yield name, part.export(customer)
 
 
 def ids_of(customer: Customer, name: str) -> list[int]:
@@ -138,12 +164,28 @@ def _metafields(customer: Customer) -> QuerySet[Metafield]:
 @transaction.atomic
 def hand_over(customer: Customer, *, actor: str, at: datetime) -> Attrs:
     """Export a customer's data, and record who took it."""
-    record_event("customers/export", customer, actor=actor, at=at)
-    record_event(compliance.DATA_REQUEST, customer, actor=actor, at=at)
+    note_handing_over(customer, actor=actor, at=at)
     return export(customer)
 
 
-def _own_data(customer: Customer) -> Attrs:
+def use_files(hand_over: HandOver) -> None:
+    """Say who writes the files of those of whom there is too much for one answer."""
+    _files[:] = [hand_over]
+
+
+def hand_over_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
+    """Have a worker write the file for who asks; gives the number of the export."""
+    return _files[0](customer, user, actor, at)
+
+
+def note_handing_over(customer: Customer, *, actor: str, at: datetime) -> None:
+    """Record who takes a customer's data, and tell apps that it was asked for."""
+    record_event("customers/export", customer, actor=actor, at=at)
+    record_event(compliance.DATA_REQUEST, customer, actor=actor, at=at)
+
+
+def own_data(customer: Customer) -> Attrs:
+    """A customer's own columns, as JSON values."""
     names = ("first_name", "last_name", "email", "phone", "note", "tags", "state", "multipass_identifier")
     return {
         "id": customer.pk,
@@ -163,9 +205,19 @@ def _moment(value: datetime | None) -> str | None:
 
 
 @transaction.atomic
-def redact(customer: Customer, *, actor: str, at: datetime) -> Customer:
-    """Erase a customer's personal data, here and in the registered parts; once more, what came since."""
-    customer = _hold(customer)
+def redact(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
+    """Erase a customer's personal data, here and in the registered parts; once more, what came since.
+
+    Args:
+        customer: Who; of one who is ``erasing_at`` what is left is erased, and the erasing has ended.
+        actor: Who wants it.
+        at: When.
+        job: In whose place it is done, held until the end.
+
+    Raises:
+        LeaseLost: The job is not ours any more.
+    """
+    customer = _hold(customer, job)
     _erase_mentions(customer)
     for part in _parts.values():
         part.redact(customer, actor, at)
@@ -179,6 +231,7 @@ def redact(customer: Customer, *, actor: str, at: datetime) -> Customer:
     customer.default_address = None
     customer.activation_expires_at = None
     customer.redacted_at = at
+    customer.erasing_at = None
     customer.save()
     for channel in Channel:
         consents.note(customer, channel, actor=actor, at=at, silent=True)
@@ -193,20 +246,48 @@ def redact(customer: Customer, *, actor: str, at: datetime) -> Customer:
     return customer
 
 
-def _hold(customer: Customer) -> Customer:
+def redact_next(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
+    """Erase the next rows of a part in a transaction of their own; gives their ids, none where none is left.
+
+    Raises:
+        LeaseLost: The job is not ours any more.
+    """
+    part = _parts[name]
+    assert part.redact_some is not None
+    with transaction.atomic():
+        queue.hold(job)
+        return part.redact_some(customer, after, job.actor, at)
+
+
+def left_of(customer: Customer) -> dict[str, QuerySet[Any]]:
+    """By the name of the part, the rows that can be erased apart from the customer and that are left."""
+    return {
+        name: part.locked_before(customer)
+        for name, part in _parts.items()
+        if part.redact_some is not None and part.locked_before is not None
+    }
+
+
+def _hold(customer: Customer, job: Job | None = None) -> Customer:
     """The customer, locked after those rows of the parts that everybody locks before customers.
 
     What was added before the customer was held is held in a second attempt; the first one's locks are let go of.
     """
+
+    def jobs(customer: Customer) -> QuerySet[Job]:
+        return _failed_for(customer) if job is None else _failed_for(customer) | Job.objects.filter(pk=job.pk)
+
     # Higher apps register later, and are locked earlier.
     further = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
-    chosen: list[Rows] = [_failed_for, *further]
+    chosen: list[Rows] = [jobs, *further]
     while True:
         with suppress(_CameMeanwhile), transaction.atomic():
             held = [_ids(rows(customer).select_for_update(of=("self",)).order_by("pk")) for rows in chosen]
-            customer = lock(customer)
+            customer = locked(Customer, customer.pk)
             if any(_ids(rows(customer)) - known for rows, known in zip(chosen, held, strict=True)):
                 raise _CameMeanwhile
+            if job is not None:
+                queue.hold(job)
             return customer
 
 

@@ -44,6 +44,8 @@ class Customer(ShopOwned):
     ``search_text``, ``search_own`` and ``search_places`` hold what searches find (``domain.search_text``).
     The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
     none, so that lists sort by it without nulls.
+
+    While a worker erases the personal data, ``erasing_at`` says since when; then nothing else changes the customer.
     """
 
     class State(models.TextChoices):
@@ -100,6 +102,7 @@ class Customer(ShopOwned):
     activation_nonce = models.CharField(max_length=43, blank=True, editable=False)
     activation_expires_at = models.DateTimeField(null=True, editable=False)
     redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
     # The tags that are being told of, and when they came or went.

@@ -14,7 +14,7 @@ from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
 from apps.exchange.admin.forms import AuditExportForm, ExportForm
 from apps.exchange.domain import exports
-from apps.exchange.domain.kinds import exporters, named
+from apps.exchange.domain.kinds import exporters, named, offered
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.models import Export, Format
@@ -45,7 +45,7 @@ def export_chosen(
         message = f"Choose 1 to {MAX_EXPORTED:,} of them, or export all under Exports."
         screen.message_user(request, message, messages.ERROR)
         return None
-    [kind] = (name for name, exporter in exporters().items() if exporter.model is screen.model)
+    [kind] = (name for name, exporter in offered().items() if exporter.model is screen.model)
     export = exports.start(
         kind=kind,
         format=Format.CSV,
@@ -58,8 +58,8 @@ def export_chosen(
 
 
 for kind in KINDS:
-    # The audit log is narrowed by a form of its own.
-    if kind.exporter is not None and kind is not AUDIT_LOG:
+    # The audit log is narrowed by a form of its own, and a document is asked for where it belongs.
+    if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
         add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
 add_list_header(Event, "panel/exchange/audit_export.html")
 
@@ -108,7 +108,8 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         export: Export = self.row_or_404(request, object_id)
         ready = export.is_open_to(int(request.user.pk or 0), timezone.now())
         link = self.url("file", export.pk, export.key) if ready else ""
-        return self.page(request, "panel/exchange/export.html", f"{export}", original=export, link=link)
+        job = exports.job_of(export) if export.state == Export.State.WAITING else None
+        return self.page(request, "panel/exchange/export.html", f"{export}", original=export, link=link, job=job)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
         """What happened to it, for who may export at all."""
@@ -127,7 +128,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
 
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
         """The form for what is to go out; the audit log has one of its own."""
-        needed = {name: exporter.permission for name, exporter in exporters().items()}
+        needed = {name: exporter.permission for name, exporter in offered().items()}
         allowed = [name for name, permission in needed.items() if may(request, permission)]
         if not allowed:
             raise MissingPermission(*needed.values())

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.exchange.domain.imports import MAX_BYTES
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.orders import ORDERS
-from apps.exchange.models import Format
+from apps.exchange.models import OF_MANY
 from apps.ground.attrs import Given
 from apps.ground.phrases import size_of
 from apps.orders.models import Order
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
 Choices: TypeAlias = "Sequence[tuple[str, str | _StrPromise]]"
+
+
+_FORMATS = [(each.value, each.label) for each in OF_MANY]
 
 
 class Chosen(TypedDict):
@@ -37,7 +40,7 @@ class ExportForm(forms.Form):
     """What the file is to hold."""
 
     kind = forms.ChoiceField(label="What")
-    format = forms.ChoiceField(label="As", choices=Format.choices)
+    format = forms.ChoiceField(label="As", choices=_FORMATS)
     status = forms.ChoiceField(
         label="Orders",
         required=False,
@@ -65,7 +68,7 @@ class AuditExportForm(forms.Form):
     q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
     since = forms.DateField(label="From", required=False, widget=_day())
     until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
-    format = forms.ChoiceField(label="As", choices=Format.choices)
+    format = forms.ChoiceField(label="As", choices=_FORMATS)
 
     def __init__(self, data: Given | None, *, topics: Choices, people: Choices, initial: Given) -> None:
         super().__init__(data, initial=dict(initial))

@@ -79,12 +79,13 @@ def write(job: Job, **arguments: int) -> None:
     export = asked.filter(state=Export.State.WAITING).first()
     if export is None:
         return
-    total = rows_of(export).count()
+    document = exporters()[export.kind].document
+    total = rows_of(export).count() if document is None else document.size(export)
     with tempfile.TemporaryFile() as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         done = 0
         for done in _write(export, text):
-            jobs.report_progress(job, done=done, total=total)
+            jobs.report_progress(job, done=done, total=max(done, total))
         text.flush()
         file.seek(0)
         place = store(export.new_place(), file)
@@ -112,6 +113,9 @@ def _ready(export: Export, place: str, rows: int) -> bool:
 def _write(export: Export, file: IO[str]) -> Iterator[int]:
     """Write batch by batch; gives how many objects are done."""
     kind, exporter = named(export.kind), exporters()[export.kind]
+    if exporter.document is not None:
+        yield from exporter.document.write(export, file)
+        return
     put = _table(file, exporter) if export.format == Format.CSV else _json_lines(file, kind.singular)
     done = 0
     for ids in _batches(export):
@@ -145,6 +149,13 @@ def _batches(export: Export) -> Iterator[list[int]]:
     while ids := list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
         yield ids
         last = ids[-1]
+
+
+def job_of(export: Export) -> Job | None:
+    """The job that makes the file, until it has ended."""
+    unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
+    found: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
+    return found
 
 
 def give_up(job: Job) -> None:

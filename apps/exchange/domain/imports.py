@@ -25,6 +25,7 @@ from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.phrases import too_large
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import queue as jobs
+from apps.shops.domain.read_only import writable
 
 CHECK, RUN = "orders.check_import", "orders.run_import"
 UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
@@ -220,7 +221,7 @@ def discard(kept: Import) -> None:
 
 def clear_left(at: datetime) -> int:
     """Delete the files of imports that nobody went on with for a week; what became of their rows is kept."""
-    left = list(Import.objects.filter(finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
+    left = list(Import.objects.filter(writable(), finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
     for kept in left:
         default_storage.delete(kept.place)
         problem = kept.problem or f"Nobody went on with it for {KEEP_UNTOUCHED.days} days; the file is deleted."

@@ -3,14 +3,14 @@
 Exports and imports work through what is declared here and know no kind by its name.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import IO, Protocol, TypeAlias
 
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
-from apps.exchange.models import LABELS
+from apps.exchange.models import LABELS, Export
 from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 
@@ -47,6 +47,19 @@ class Prepare(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """How a file is written that is no sequence of objects of one kind.
+
+    Attributes:
+        size: About how many rows the file is made of.
+        write: Writes it piece by piece, in memory that does not grow with it; gives how many rows are done.
+    """
+
+    size: Callable[[Export], int]
+    write: Callable[[Export, IO[str]], Iterator[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
     """How a kind goes out.
 
@@ -59,16 +72,18 @@ class Exporter:
         columns: Of a table.
         read: The objects with these ids, in their order, complete; in JSON lines they stand as they are.
         cells: One object as rows of a table.
+        document: Where the file is one; nobody chooses such a kind from the list, it is asked for where it belongs.
     """
 
     model: type[ShopOwned]
     permission: str
     granted_by: str
     topic: str
-    filters: tuple[str, ...]
-    columns: tuple[str, ...]
-    read: Callable[[Sequence[int]], list[Shown]]
-    cells: Callable[[Shown], Iterable[Shown]]
+    filters: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    read: Callable[[Sequence[int]], list[Shown]] = lambda ids: []
+    cells: Callable[[Shown], Iterable[Shown]] = lambda shown: ()
+    document: Document | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +174,11 @@ def named(name: str) -> Kind:
 def exporters() -> dict[str, Exporter]:
     """What goes out, by the name of the kind."""
     return {name: kind.exporter for name, kind in _kinds.items() if kind.exporter is not None}
+
+
+def offered() -> dict[str, Exporter]:
+    """What people choose from when they ask for a file of many objects."""
+    return {name: exporter for name, exporter in exporters().items() if exporter.document is None}
 
 
 def importers() -> dict[str, Importer]:

@@ -4,7 +4,6 @@ Nobody looks into a file to find out. An export is quickly asked for again; a fi
 is done, a minute later, and is deleted then.
 """
 
-from collections.abc import Collection
 from datetime import datetime
 from hashlib import sha256
 
@@ -15,6 +14,7 @@ from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.events.domain.changes import HIDDEN
 from apps.events.domain.forgetting import forget
+from apps.exchange.kinds.person import hand_over
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.personal import Places, mentions
 from apps.jobs.domain import queue
@@ -23,6 +23,8 @@ from apps.orders.models import Order
 
 DELETE = "exchange.delete_files"
 GONE = "Deleted, since personal data was erased. Upload it again."
+_ERASED = "sha256:"
+_BATCH = 1000
 PLACES: Places = {
     "exchange.Export": ("filters",),
     "exchange.Import": ("name", "problem", "unknown", "mapping"),
@@ -45,7 +47,7 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
     Import.objects.filter(mentions(("name",), words)).update(name=HIDDEN)
     Import.objects.filter(mentions(("problem",), words)).update(problem=HIDDEN)
     ImportedRow.objects.filter(mentions(("label", "reason"), words)).update(label="", reason="")
-    _sources(Order.objects.filter(customer=customer).values_list("name", flat=True))
+    _sources(customer)
 
 
 def _exports() -> list[str]:
@@ -73,15 +75,21 @@ def _imports(at: datetime) -> list[str]:
     return [row.place for row in left]
 
 
-def _sources(names: Collection[str]) -> None:
-    """Keep of an imported order's number elsewhere only what knows it again."""
-    for row in ImportedRow.objects.filter(label__in=list(names)).exclude(source_key=""):
-        ImportedRow.objects.filter(pk=row.pk).update(source_key=erased(row.source_key))
+def _sources(customer: Customer) -> None:
+    """Keep of the imported orders' numbers elsewhere only what knows them again."""
+    names = Order.objects.filter(customer=customer).values("name")
+    plain = ImportedRow.objects.exclude(source_key="").exclude(source_key__startswith=_ERASED)
+    rows, last = plain.filter(label__in=names).only("source_key").order_by("pk"), 0
+    while some := list(rows.filter(pk__gt=last)[:_BATCH]):
+        for row in some:
+            row.source_key = erased(row.source_key)
+        ImportedRow.objects.bulk_update(some, ["source_key"])
+        last = some[-1].pk
 
 
 def erased(source_key: str) -> str:
     """A source's key as it stands after an erasure: two that are equal stay so."""
-    return source_key if source_key.startswith("sha256:") else f"sha256:{sha256(source_key.encode()).hexdigest()}"
+    return source_key if source_key.startswith(_ERASED) else f"{_ERASED}{sha256(source_key.encode()).hexdigest()}"
 
 
 def delete_files(job: Job, **arguments: list[str]) -> None:
@@ -91,6 +99,7 @@ def delete_files(job: Job, **arguments: list[str]) -> None:
 
 
 def register_all() -> None:
-    """Take part in erasures."""
+    """Take part in handing over and in erasures."""
+    personal_data.use_files(hand_over)
     personal_data.register("files", redact=redact, places=PLACES, locked_before=files_of)
     queue.register(DELETE, delete_files)

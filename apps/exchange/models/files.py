@@ -20,6 +20,11 @@ class Format(models.TextChoices):
 
     CSV = "csv", "CSV, for spreadsheets"
     JSON_LINES = "jsonl", "JSON lines, complete"
+    JSON = "json", "JSON, one document"
+
+
+# What a file of many objects can be.
+OF_MANY = (Format.CSV, Format.JSON_LINES)
 
 
 def new_key() -> str:

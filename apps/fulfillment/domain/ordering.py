@@ -3,7 +3,7 @@
 Rule: decisions, Fulfillment; ``docs/fulfillment.md`` has a sentence for each case.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -157,13 +157,13 @@ def edited(order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at
         enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk)
 
 
-def erase(order: Order, *, at: datetime) -> None:
-    """Forget what an order's fulfillment tells of the person: numbers and ways of parcels, and what was noted."""
-    holds = FulfillmentHold.objects.filter(fulfillment_order__order=order)
-    requests = MerchantRequest.objects.filter(fulfillment_order__order=order)
-    sent = Fulfillment.objects.filter(order=order)
-    events = FulfillmentEvent.objects.filter(fulfillment__order=order)
-    rows: tuple[QuerySet[Any], ...] = (FulfillmentOrder.objects.filter(order=order), holds, requests, sent, events)
+def erase(ids: Sequence[int], *, at: datetime) -> None:
+    """Forget what the fulfillment of orders tells of the person: numbers and ways of parcels, and what was noted."""
+    holds = FulfillmentHold.objects.filter(fulfillment_order__order__in=ids)
+    requests = MerchantRequest.objects.filter(fulfillment_order__order__in=ids)
+    sent = Fulfillment.objects.filter(order__in=ids)
+    events = FulfillmentEvent.objects.filter(fulfillment__order__in=ids)
+    rows: tuple[QuerySet[Any], ...] = (FulfillmentOrder.objects.filter(order__in=ids), holds, requests, sent, events)
     for each in rows:
         forget(each.model, list(each.order_by("pk").values_list("pk", flat=True)))
     # What was said when work was closed stands nowhere but in the event of it.

@@ -29,6 +29,7 @@ from apps.jobs.models import Job
 from apps.outgoing.client import Answer, Limits, request
 from apps.outgoing.errors import FetchFailed
 from apps.shops.domain.app_secrets import secrets_of
+from apps.shops.domain.read_only import writable
 from apps.shops.models import Installation
 from apps.webhooks.domain.engine.envelopes import signed_headers
 from apps.webhooks.domain.engine.schedule import Verdict, judge_answer, judge_failure
@@ -89,7 +90,7 @@ def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:
 def begin_due(at: datetime) -> int:
     """Begin the rounds that are due, in every shop; returns how many. A duty of each minute."""
     installed = Installation.objects.filter(shop=OuterRef("shop"), app=OuterRef("service__app"), uninstalled_at=None)
-    due = Pull.objects.filter(Exists(installed), next_at__lte=at).select_related("shop")
+    due = Pull.objects.filter(Exists(installed), writable(), next_at__lte=at).select_related("shop")
     with transaction.atomic():
         found = list(due.select_for_update(skip_locked=True, of=("self",)).order_by("pk")[:_AT_ONCE])
         for pull in found:

@@ -26,6 +26,7 @@ from apps.inventory.models import InventoryLevel, Location
 from apps.jobs.domain.queue import enqueue
 from apps.orders.domain.loading import lines_of, lock
 from apps.orders.models import LineItem, Order, ShippingLine
+from apps.shops.domain.read_only import writable
 
 ROUTE_TASK = "fulfillment.route"
 MANUAL = "manual"
@@ -75,7 +76,7 @@ def begin_missing(at: datetime) -> int:
     """
     routed = FulfillmentOrder.objects.filter(order=OuterRef("pk"))
     sendable = LineItem.objects.filter(order=OuterRef("pk"), fulfillable_quantity__gt=0)
-    waiting = Order.objects.filter(status=Order.Status.OPEN, created_at__lt=at - _PATIENCE)
+    waiting = Order.objects.filter(writable(), status=Order.Status.OPEN, created_at__lt=at - _PATIENCE)
     missing = waiting.filter(~Exists(routed), Exists(sendable)).select_related("shop").order_by("pk")
     found = list(missing[:_AT_ONCE])
     for order in found:

@@ -24,6 +24,7 @@ from django.db.models.functions import Now
 from apps.ground.rows import TimestampedQuerySet
 from apps.ground.tenancy import every_shop
 from apps.jobs.models import Job
+from apps.shops.domain.read_only import writable
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +48,10 @@ def take(key: uuid.UUID) -> "Lease | None":
     lease = Lease(key, uuid6.uuid7())
     taken = (
         Job.objects.filter(key=key)
-        .filter(Q(state=Job.State.WAITING, due_at__lte=Now()) | Q(state=Job.State.RUNNING, lease_until__lt=Now()))
+        .filter(
+            Q(state=Job.State.WAITING, due_at__lte=Now()) | Q(state=Job.State.RUNNING, lease_until__lt=Now()),
+            writable(),
+        )
         .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_end())
     )
     return lease if taken else None

@@ -26,6 +26,7 @@ from apps.ground.tenancy import current_shop, every_shop, shop_scope
 from apps.jobs.domain import leases
 from apps.jobs.domain.leases import LeaseLost, hold, report_progress
 from apps.jobs.models import Job
+from apps.shops.domain.read_only import writable
 
 __all__ = [
     "GiveUp",
@@ -152,7 +153,8 @@ def _unrung() -> list[tuple[int, uuid.UUID]]:
     unheard = Q(rung_at=None) | Q(rung_at__lt=Now() - RING_AGAIN)
     found = list(
         Job.objects.filter(
-            (waits & (unheard | Q(rung_at__lt=F("due_at")))) | (lapsed & (unheard | Q(rung_at__lt=F("lease_until"))))
+            (waits & (unheard | Q(rung_at__lt=F("due_at")))) | (lapsed & (unheard | Q(rung_at__lt=F("lease_until")))),
+            writable(),
         )
         .select_for_update(skip_locked=True)
         .order_by("due_at", "id")

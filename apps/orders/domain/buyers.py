@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, Sum
 
 from apps.customers.domain.addresses import COLUMNS
+from apps.customers.domain.aggregate import refuse_while_erased
 from apps.customers.domain.customers import create_customer
 from apps.customers.domain.known import KeysDisagree, known_by
 from apps.customers.domain.validation import CustomerRefused
@@ -36,8 +37,16 @@ def buyer_of(order: Order, given: Given | None, *, actor: str, at: datetime) -> 
         at: When.
 
     Raises:
+        BeingErased: The customer's personal data is being erased, and the order's would outlive that.
         BuyerRefused: The id is no customer's, or the details make no customer.
     """
+    customer = _named_or_made(order, given, actor=actor, at=at)
+    if customer is not None:
+        refuse_while_erased(customer)
+    return customer
+
+
+def _named_or_made(order: Order, given: Given | None, *, actor: str, at: datetime) -> Customer | None:
     if given and given.get("id"):
         customer = locked(given["id"])
         if customer is None:

@@ -10,6 +10,8 @@ from typing import Final
 
 from django.db import transaction
 
+from apps.customers.domain.aggregate import refuse_while_erased
+from apps.customers.models import Customer
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Given
@@ -77,6 +79,7 @@ def update_order(
 
     Raises:
         ChangeRefused: ``{field: [messages]}`` of all values that do not fit.
+        BeingErased: The personal data of the order, or of its customer, is being erased.
         BuyerRefused: The id is no customer's.
     """
     cleaned, errors = clean(attrs)
@@ -84,6 +87,9 @@ def update_order(
         raise ChangeRefused(errors)
     order = lock(order)
     before = order.customer_id
+    if before is not None and order.redacted_at is not None:
+        # What came after the order's turn, and before the end, would stay.
+        refuse_while_erased(Customer.objects.get(pk=before))
     changes = assign(order, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
     changed = list(changes)
     if customer is not UNSET and customer != before:
@@ -101,8 +107,10 @@ def update_order(
 
 def _give_to(order: Order, customer_id: int | None) -> None:
     for known in _known(order.customer_id, customer_id):
-        if buyers.locked(known) is None:
+        customer = buyers.locked(known)
+        if customer is None:
             raise buyers.BuyerRefused(INVALID)
+        refuse_while_erased(customer)
     order.customer_id = customer_id
 
 

@@ -48,9 +48,9 @@ class Edit(Protocol):
 
 
 class Erasure(Protocol):
-    """Told that an order's personal data is being erased."""
+    """Told that the personal data of orders with these ids is being erased; some hundred at once."""
 
-    def __call__(self, order: Order, *, at: datetime) -> None:
+    def __call__(self, ids: Sequence[int], *, at: datetime) -> None:
         """Take part."""
 
 

@@ -3,13 +3,15 @@
 The order itself stays, for book-keeping needs it: its number, its lines and its amounts.
 """
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Case, Field, Q, QuerySet, Value, When, prefetch_related_objects
 
 from apps.customers.models import Customer
 from apps.events.domain.forgetting import forget
-from apps.events.domain.recording import record_event
+from apps.events.domain.recording import Happening, record_events
 from apps.ground.attrs import Attrs
 from apps.ground.personal import Places
 from apps.metafields.models import Metafield
@@ -26,13 +28,21 @@ PLACES: Places = {
     "orders.Transaction": (*_NOTED, "receipt"),
 }
 # Where a person's taxes were due stays, since book-keeping needs it.
-_KEPT_OF_ADDRESSES = ("country", "country_code", "province", "province_code")
+_PLACES_KEPT = ("country", "country_code", "province", "province_code")
+# So many orders at once.
+BATCH = 250
 
 
 def orders_of(customer: Customer) -> QuerySet[Order]:
-    """A customer's orders, which are locked before the customer."""
+    """A customer's orders."""
     rows: QuerySet[Order] = Order.objects.filter(customer=customer)
     return rows
+
+
+def left_of(customer: Customer) -> QuerySet[Order]:
+    """The orders that an erasure is to come to, which are locked before the customer."""
+    rows, begun = orders_of(customer), customer.erasing_at
+    return rows if begun is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=begun))
 
 
 def ids_of(customer: Customer) -> list[int]:
@@ -40,10 +50,13 @@ def ids_of(customer: Customer) -> list[int]:
     return list(orders_of(customer).order_by("pk").values_list("pk", flat=True))
 
 
-def export(customer: Customer) -> list[Attrs]:
-    """A customer's orders, oldest first, as JSON values."""
-    orders = orders_of(customer).order_by("pk").prefetch_related("line_items", "comments")
-    return [_exported(order) for order in orders]
+def export(customer: Customer) -> Iterator[Attrs]:
+    """A customer's orders, oldest first, as JSON values; some hundred are read at once."""
+    last = 0
+    while orders := list(orders_of(customer).filter(pk__gt=last).order_by("pk")[:BATCH]):
+        prefetch_related_objects(orders, "line_items", "comments")
+        yield from map(_exported, orders)
+        last = orders[-1].pk
 
 
 def _exported(order: Order) -> Attrs:
@@ -62,31 +75,54 @@ def _exported(order: Order) -> Attrs:
 
 
 def redact(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase what a customer's orders say of the person; the caller holds them all."""
+    """Erase what is left of what a customer's orders say of the person; the caller holds them all."""
+    last = 0
+    while ids := redact_some(customer, last, actor, at):
+        last = ids[-1]
+
+
+def redact_some(customer: Customer, after: int, actor: str, at: datetime) -> list[int]:
+    """Erase what the next orders after an id say of the person, in a fixed number of statements; gives their ids."""
+    rows = left_of(customer).filter(pk__gt=after).select_for_update(of=("self",)).order_by("pk")
+    orders = list(rows[:BATCH])
+    if not orders:
+        return []
+    ids = [order.pk for order in orders]
     fresh = Order()
-    blank = {name: getattr(fresh, name) for name in PERSONAL}
-    for order in orders_of(customer).order_by("pk"):
-        kept = {name: _country_of(getattr(order, name)) for name in ("billing_address", "shipping_address")}
-        Order.objects.filter(pk=order.pk).update(**{**blank, **kept, "redacted_at": at})
-        LineItem.objects.filter(order=order).update(properties=[])
-        ShippingLine.objects.filter(order=order).update(phone="")
-        _erase_records(order)
-        Comment.objects.filter(order=order).delete()
-        for erase in hooks.erasures:
-            erase(order, at=at)
-        record_event("orders/redact", order, actor=actor, at=at)
+    blank: dict[str, Any] = {name: getattr(fresh, name) for name in PERSONAL}
+    kept = {name: _places(orders, name) for name in ("billing_address", "shipping_address")}
+    Order.objects.filter(pk__in=ids).update(**{**blank, **kept, "redacted_at": at})
+    LineItem.objects.filter(order__in=ids).update(properties=[])
+    ShippingLine.objects.filter(order__in=ids).update(phone="")
+    _erase_records(ids)
+    Comment.objects.filter(order__in=ids).delete()
+    for erase in hooks.erasures:
+        erase(ids, at=at)
+    record_events([Happening("orders/redact", order) for order in orders], actor=actor, at=at)
+    return ids
 
 
-def _erase_records(order: Order) -> None:
+def _erase_records(ids: Sequence[int]) -> None:
     """Empty what gateways and apps noted, and what was told to subscribers; that it was told stays on record."""
-    movements = Transaction.objects.filter(order=order)
+    movements = Transaction.objects.filter(order__in=ids)
     movements.update(receipt={}, **dict.fromkeys(_NOTED, ""))
-    owned = Metafield.objects.filter(owner_resource="order", owner_id=order.pk)
-    forget(Order, [order.pk])
-    for rows in (movements, Comment.objects.filter(order=order), owned):
+    owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)
+    forget(Order, ids)
+    for rows in (movements, Comment.objects.filter(order__in=ids), owned):
         forget(rows.model, list(rows.values_list("pk", flat=True)))
     owned.delete()
 
 
-def _country_of(address: Attrs | None) -> Attrs | None:
-    return None if address is None else {name: address.get(name, "") for name in _KEPT_OF_ADDRESSES}
+def _places(orders: Sequence[Order], name: str) -> Case:
+    """What stays of each order's address, as one expression for them all: few places are all that a person has."""
+    by_place: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    for order in orders:
+        if (address := getattr(order, name)) is not None:
+            by_place.setdefault(tuple(_country_of(address).items()), []).append(order.pk)
+    column: Field[Any, Any] = next(field for field in Order._meta.concrete_fields if field.name == name)
+    stays = [When(pk__in=ids, then=Value(dict(place), output_field=column)) for place, ids in by_place.items()]
+    return Case(*stays, default=None, output_field=column)
+
+
+def _country_of(address: Attrs) -> Attrs:
+    return {name: address.get(name, "") for name in _PLACES_KEPT}

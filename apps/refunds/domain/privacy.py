@@ -1,19 +1,20 @@
 """What refunds keep of a person: the notes of staff, which go when the order's personal data is erased."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from apps.customers.models import Customer
 from apps.events.domain.forgetting import forget
 from apps.ground.personal import Places
-from apps.orders.models import Order
 from apps.refunds.models import Refund
 
+_BATCH = 500
 PLACES: Places = {"refunds.Refund": ("note",)}
 
 
-def erase(order: Order, *, at: datetime) -> None:
-    """Erase what the refunds of an order say in words; what they gave back stays, for book-keeping needs it."""
-    rows = Refund.objects.filter(order=order)
+def erase(ids: Sequence[int], *, at: datetime) -> None:
+    """Erase what the refunds of orders say in words; what they gave back stays, for book-keeping needs it."""
+    rows = Refund.objects.filter(order__in=ids)
     rows.update(note="")
     forget(Refund, list(rows.values_list("pk", flat=True)))
 
@@ -22,7 +23,10 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
     """Notes go with the orders that they stand on (``erase``)."""
 
 
-def export(customer: Customer) -> list[dict[str, object]]:
+def export(customer: Customer) -> Iterator[dict[str, str]]:
     """The notes on a customer's refunds, oldest first, as JSON values."""
     rows = Refund.objects.filter(order__customer=customer).exclude(note="").select_related("order").order_by("pk")
-    return [{"order": row.order.name, "note": row.note} for row in rows]
+    last = 0
+    while some := list(rows.filter(pk__gt=last)[:_BATCH]):
+        yield from ({"order": row.order.name, "note": row.note} for row in some)
+        last = some[-1].pk

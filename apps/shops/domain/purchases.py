@@ -14,6 +14,7 @@ from apps.ground.money import MAX_AMOUNT, fits, is_currency
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, at_least, too_long
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.installing import NotInstalled
+from apps.shops.domain.read_only import writable
 from apps.shops.domain.records import record
 from apps.shops.models import AppPurchase, Installation
 
@@ -98,7 +99,7 @@ def decide(purchase: AppPurchase, *, approve: bool, actor: str, at: datetime) ->
 
 def expire(at: datetime) -> int:
     """Let what waited too long expire, in every shop; returns how many that were."""
-    late = AppPurchase.objects.filter(status=Status.PENDING, created_at__lte=at - WAITS)
+    late = AppPurchase.objects.filter(writable(), status=Status.PENDING, created_at__lte=at - WAITS)
     expired = 0
     for purchase in late.select_related("shop").order_by("pk"):
         try:

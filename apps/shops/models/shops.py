@@ -13,7 +13,11 @@ DOMAIN = RegexValidator(
 
 
 class Shop(Timestamped):
-    """A store: the owner of every row that a token or a staff member can reach."""
+    """A store: the owner of every row that a token or a staff member can reach.
+
+    Attributes:
+        read_only_at: Since when nothing of it can be written here, see ``read_only``; it does not move with the shop.
+    """
 
     class Plan(models.TextChoices):
         DEVELOPMENT = "development", "Development"
@@ -66,6 +70,7 @@ class Shop(Timestamped):
     )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
     listening_version = models.BigIntegerField(db_default=0, default=0, editable=False)
+    read_only_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
     # When ``listening_version`` was read, in seconds of the monotonic clock.

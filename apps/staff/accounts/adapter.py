@@ -18,6 +18,7 @@ from apps.events.domain.recording import record_event
 from apps.ground.caching import is_first
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.panel.addresses import outside_url
+from apps.shops.domain.read_only import writable
 from apps.shops.models import secrets
 from apps.staff.models import Membership, User
 
@@ -95,7 +96,7 @@ def note_login(request: HttpRequest, email: str, topic: str) -> None:
     if user is None:
         return
     with every_shop():
-        places = list(Membership.objects.filter(user=user).select_related("shop", "user"))
+        places = list(Membership.objects.filter(writable(), user=user).select_related("shop", "user"))
     address = request.META.get("REMOTE_ADDR") or None
     with cause(request_id=getattr(request, "request_id", ""), address=address):
         for place in places:

@@ -7,10 +7,11 @@ rendered for subscribers together with the deliveries.
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from apps.events.models import Event
 from apps.ground.rows import TimestampedQuerySet
+from apps.shops.domain.read_only import writable
 from apps.shops.models import RetiringSecret
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 
@@ -68,7 +69,8 @@ def _clear_payloads(at: datetime) -> int:
 def _empty_events(at: datetime) -> int:
     """What was rendered of events for subscribers; nothing of what waits for its fan-out."""
     waiting = Pending.objects.filter(event=OuterRef("pk"))
-    old = Event.objects.filter(created_at__lt=at - KEEP_DELIVERIES, payload__isnull=False).exclude(Exists(waiting))
+    old = Event.objects.filter(writable(), created_at__lt=at - KEEP_DELIVERIES, payload__isnull=False)
+    old = old.exclude(Exists(waiting))
     return _in_steps(old, lambda pks: Event.objects.filter(pk__in=pks).update(payload=None))
 
 
@@ -76,6 +78,7 @@ def _clear_subscriptions(at: datetime) -> int:
     """Deleted subscriptions whose last delivery is gone; and secrets that no longer sign."""
     RetiringSecret.objects.filter(until__lt=at - KEEP_ATTEMPTS).delete()
     left = Delivery.objects.filter(subscription=OuterRef("pk"))
-    ended = Subscription.objects.filter(deleted_at__lt=at - KEEP_DELIVERIES).exclude(Exists(left))
+    ended = Subscription.objects.filter(Q(shop=None) | writable(), deleted_at__lt=at - KEEP_DELIVERIES)
+    ended = ended.exclude(Exists(left))
     Health.objects.filter(subscription__in=ended).delete()
     return _in_steps(ended, lambda pks: Subscription.objects.filter(pk__in=pks).delete()[0])

@@ -16,6 +16,7 @@ Invariants:
 * One moment. All rows are read in one snapshot (repeatable read on PostgreSQL, a read transaction on SQLite), which
   keeps no writer waiting. Files have names that are used once: they are copied before, and those that came meanwhile
   after it, so no row lacks its file. Memory stays flat: rows and files are streamed.
+* The last export of a shop in use (``final``) makes it read-only before that moment, and waits for what was begun.
 * Export goes on where it was killed: a file that is there already is not copied again. Rows are read anew, as a
   snapshot ends with its connection.
 * Import goes on where it was killed: files that lie there already are kept. Rows are written in one transaction,

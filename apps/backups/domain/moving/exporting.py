@@ -1,6 +1,7 @@
 """A shop into an archive, while everything runs."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.backups.domain.manifests import BackupRefused, Part
@@ -18,22 +20,33 @@ from apps.backups.domain.moving.files import Copying
 from apps.backups.domain.moving.tables import Table, tables
 from apps.backups.domain.moving.values import Row, line_of
 from apps.ground.tenancy import every_shop
+from apps.jobs.models import Job
+from apps.shops.domain import read_only
 from apps.shops.models import Shop
 from apps.shops.models.secrets import encrypt
+from apps.webhooks.models import Delivery
 
 SEALED = "a shop of ours"
 
 
-def export(domain: str, folder: Path, *, refresh: bool = False) -> Manifest:
+# As long as a delivery or a job that was begun may hold its lease without renewing it.
+_PATIENCE_SECONDS = 60
+_LOOK_SECONDS = 0.1
+
+
+def export(domain: str, folder: Path, *, refresh: bool = False, final: bool = False) -> Manifest:
     """Write a shop into an archive, or go on where an export of it broke off.
 
     Args:
         domain: The shop's.
         folder: The archive.
         refresh: Whether a finished archive is brought up to date; its files are not copied again.
+        final: Whether it is the last export before the shop moves: from the copy of its files on it can only be read
+            here, also where this fails, and nothing that was acknowledged is missing in the archive.
 
     Raises:
-        BackupRefused: There is no such shop, or something else is in the folder.
+        BackupRefused: There is no such shop, something else is in the folder, or what was begun does not end.
+        StillInUse: The shop could not be made read-only.
     """
     shop = Shop.objects.filter(domain=domain).first()
     if shop is None:
@@ -41,9 +54,12 @@ def export(domain: str, folder: Path, *, refresh: bool = False) -> Manifest:
     archive = Archive(folder)
     old = os.umask(0o077)
     try:
-        archive.begin(shop.pk, shop.domain, refresh=refresh)
+        archive.begin(shop.pk, shop.domain, refresh=refresh or final)
         files = Copying(archive, shop.pk)
         files.copy()
+        if final:
+            read_only.switch_on(shop, at=timezone.now())
+            _await_what_was_begun(shop)
         with every_shop(), snapshot():
             manifest = _rows(archive, shop.pk)
         files.copy()
@@ -54,6 +70,21 @@ def export(domain: str, folder: Path, *, refresh: bool = False) -> Manifest:
         return manifest
     finally:
         os.umask(old)
+
+
+def _await_what_was_begun(shop: Shop) -> None:
+    """Until no job of the shop runs and no webhook is under way; new ones are not begun."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    with every_shop():
+        jobs = Job.objects.filter(shop=shop, state=Job.State.RUNNING, lease_until__gt=Now())
+        deliveries = Delivery.objects.filter(shop=shop, state=Delivery.State.LEASED, lease_until__gt=Now())
+        while jobs.exists() or deliveries.exists():
+            if time.monotonic() > deadline:
+                raise BackupRefused(
+                    f"{shop.domain} can only be read now, but a job or a webhook of it that had begun does not end."
+                    " Export again, or let it be written again with read_only_shop --off."
+                )
+            time.sleep(_LOOK_SECONDS)
 
 
 def _rows(archive: Archive, shop_id: int) -> Manifest:

@@ -15,6 +15,9 @@ from apps.webhooks.models import Health
 # Tables without a shop of their own, and the lookup that leads from a row to its shop.
 ALSO: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
 
+# Columns that say how a shop stands in this installation; it begins anew in another.
+STAY: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
+
 # Tables of which no row moves, by the label of their model.
 LEFT_OUT: Mapping[str, str] = {
     "staff.User": "Known again by e-mail address, see callers; passwords stay.",
@@ -55,8 +58,9 @@ class Table:
 
     @property
     def fields(self) -> list[Any]:
-        """Its columns, in order."""
-        return list(self.model._meta.concrete_fields)
+        """Its columns, in order, but for those that stay."""
+        staying = STAY.get(self.model._meta.label, frozenset())
+        return [field for field in self.model._meta.concrete_fields if field.name not in staying]
 
     def rows(self, shop_id: int) -> QuerySet[Any, Any]:
         """The rows of a shop as tuples, by ascending primary key; call it with every shop in sight."""

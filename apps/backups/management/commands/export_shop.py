@@ -21,13 +21,21 @@ class Command(BaseCommand):
         parser.add_argument("archive", type=Path, help="a folder; one that an export broke off in is gone on with")
         parser.add_argument("--refresh", action="store_true", help="bring a finished archive up to date")
 
+        parser.add_argument(
+            "--final", action="store_true", help="the last one before the shop moves: from now on it is read-only here"
+        )
+
     def handle(self, *args: object, **options: Any) -> None:
         """Export it, and say what the archive holds."""
         try:
-            made = exporting.export(options["domain"], options["archive"], refresh=options["refresh"])
+            made = exporting.export(
+                options["domain"], options["archive"], refresh=options["refresh"], final=options["final"]
+            )
         except DomainError as refusal:
             raise CommandError(refusal.sentence) from None
         self.stdout.write(
             f"{made.domain} of {made.made_at} is exported: {made.rows} rows,"
             f" {made.files} files, {made.bytes / 1024 / 1024:.1f} MiB of files."
         )
+        if options["final"]:
+            self.stdout.write(f"It can only be read here from now on; read_only_shop {made.domain} --off undoes that.")

@@ -97,6 +97,9 @@ LEFT JOIN webhooks_subscription s ON s.id = d.subscription_id
 LEFT JOIN events_event v ON v.id = d.event_id
 """
 
+# Nothing of a shop that can only be read: it is sent where the shop moves to.
+_WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
+
 # In order: nothing of the same resource is under way or waits from an earlier event, not even for its fan-out.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
@@ -121,7 +124,7 @@ WITH room AS (
   SELECT one.id, one.next_at FROM room CROSS JOIN LATERAL (
     SELECT w.id, w.next_at FROM webhooks_delivery w
     WHERE w.endpoint_id = room.endpoint_id AND w.state = %s AND w.state IN ('due', 'retry') AND w.next_at <= now()
-      AND {_IN_ORDER}
+      AND {_WRITABLE} AND {_IN_ORDER}
     ORDER BY w.next_at, w.id LIMIT room.free FOR UPDATE OF w SKIP LOCKED
   ) one
 ), taken AS (
@@ -201,7 +204,8 @@ def _claim_one_by_one(room: Mapping[int, int], turn: Turn, lease: UUID) -> list[
     found: list[int] = []
     waiting = (
         "SELECT w.id FROM webhooks_delivery w WHERE w.endpoint_id = %s AND w.state = %s"  # noqa: S608
-        f" AND w.state IN ('due', 'retry') AND w.next_at <= %s AND {_IN_ORDER} ORDER BY w.next_at, w.id LIMIT %s"
+        f" AND w.state IN ('due', 'retry') AND w.next_at <= %s AND {_WRITABLE} AND {_IN_ORDER}"
+        " ORDER BY w.next_at, w.id LIMIT %s"
     )
     with transaction.atomic(), every_shop(), connection.cursor() as cursor:
         for endpoint, free in room.items():

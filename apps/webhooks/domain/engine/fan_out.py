@@ -24,6 +24,7 @@ from django.utils import timezone
 from apps.events.models import Event
 from apps.ground.sql import execute
 from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.domain.read_only import writable
 from apps.shops.models import Shop
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine import matching
@@ -104,7 +105,7 @@ def _do_not_wait_for_the_disk() -> None:
 def _take(limit: int) -> list[Pending]:
     """Pending events, oldest first within a shop, with a share for every shop that has some."""
     if connection.vendor != "postgresql":
-        return list(Pending.objects.select_related("event").order_by("pk")[:limit])
+        return list(Pending.objects.filter(writable()).select_related("event").order_by("pk")[:limit])
     shops = _shops_that_wait()
     if not shops:
         return []
@@ -128,6 +129,7 @@ WITH RECURSIVE shop (id) AS (
   SELECT (SELECT min(p.shop_id) FROM webhooks_pending p WHERE p.shop_id > shop.id) FROM shop WHERE shop.id IS NOT NULL
 )
 SELECT id FROM shop WHERE id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = shop.id AND h.read_only_at IS NOT NULL)
 """
 
 

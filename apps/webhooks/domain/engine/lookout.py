@@ -42,7 +42,8 @@ SELECT lane.endpoint_id,
   (SELECT min(w.next_at) FROM webhooks_delivery w
     WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'retry' AND w.state IN ('due', 'retry')),
   {now}
-FROM lane WHERE lane.endpoint_id IS NOT NULL
+FROM lane JOIN webhooks_endpoint e ON e.id = lane.endpoint_id JOIN shops_shop h ON h.id = e.shop_id
+WHERE h.read_only_at IS NULL
 """
 
 

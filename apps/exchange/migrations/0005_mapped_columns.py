@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """What people said that the columns of a table mean."""
 
     dependencies = [
-        ('exchange', '0003_claims_unknown_columns_and_previews'),
+        ('exchange', '0004_json_documents'),
     ]
 
     operations = [

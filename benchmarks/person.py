@@ -1,0 +1,112 @@
+"""How long one person's data takes who ordered often: handed out, and erased; with the most memory it took.
+
+Works in a migrated database of its own: ``python -m benchmarks.person --orders 20000``.
+"""
+
+import argparse
+import io
+import os
+import resource
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import django
+
+
+def main() -> None:
+    """Fill, hand out, erase, and print the seconds of each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--orders", type=int, default=20_000)
+    number: int = parser.parse_args().orders
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    from apps.ground.tenancy import shop_scope
+    from apps.shops.models import Shop
+
+    domain = f"person-{time.time_ns()}.example"
+    call_command("create_shop", domain)
+    with shop_scope(Shop.objects.get(domain=domain)):
+        _measure(number)
+
+
+def _measure(number: int) -> None:
+    from django.utils import timezone
+
+    from apps.customers.domain import erasing
+    from apps.customers.models import Customer
+    from apps.exchange.kinds.person import PERSON
+    from apps.exchange.models import Export
+    from apps.jobs.domain import queue
+    from apps.jobs.models import Job
+    from apps.shops.models import Shop
+
+    _fill(number)
+    customer = Customer.objects.get()
+    assert PERSON.exporter is not None
+    assert PERSON.exporter.document is not None
+    export = Export(shop=Shop.objects.get(pk=customer.shop_id), kind=PERSON.name, filters={"ids": [customer.pk]})
+    before = _memory()
+    began = time.monotonic()
+    with io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8") as file:
+        for _ in PERSON.exporter.document.write(export, file):
+            pass
+    _tell("handed out", number, began, before)
+    before = _memory()
+    began = time.monotonic()
+    assert not erasing.erase(customer, actor="system", at=timezone.now())
+    job = Job.objects.get(task=erasing.ERASE)
+    queue.run(job.key)
+    _tell("erased", number, began, before)
+    customer.refresh_from_db()
+    assert customer.redacted_at is not None
+
+
+def _fill(number: int) -> None:
+    """One order that was placed, and so many like it with their lines and events."""
+    from decimal import Decimal
+
+    from django.utils import timezone
+
+    from apps.events.models import Event
+    from apps.orders.domain import placing
+    from apps.orders.domain.placing import Parts
+    from apps.orders.models import LineItem, Order
+
+    place = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
+    values = {"email": "ada@example.com", "shipping_address": place, "billing_address": place}
+    parts = Parts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}] * 2)
+    made = placing.create_order(values, parts, actor="system", at=timezone.now())
+    orders = [_copy(made, name=f"#C{n}", number=1000 + n, order_number=2000 + n) for n in range(2, number + 1)]
+    stored: list[Any] = Order.objects.bulk_create(orders, batch_size=500)
+    lines, events = list(LineItem.objects.filter(order=made)), list(Event.objects.filter(subject_id=made.pk))
+    for start in range(0, len(stored), 500):
+        some = stored[start : start + 500]
+        LineItem.objects.bulk_create([_copy(line, order_id=order.pk) for order in some for line in lines])
+        Event.objects.bulk_create([_copy(event, subject_id=order.pk) for order in some for event in events])
+
+
+def _copy(row: Any, **values: object) -> Any:
+    from apps.ground.rows import values_of
+
+    made = values_of(row) | values
+    names: Iterable[str] = {field.attname for field in row._meta.concrete_fields}
+    unique = {field.attname: field.get_default() for field in row._meta.concrete_fields if field.unique}
+    kept = {name: value for name, value in (made | unique).items() if name in names}
+    kept.pop(row._meta.pk.attname)
+    return type(row)(**kept)
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def _tell(what: str, number: int, began: float, before: int) -> None:
+    seconds = time.monotonic() - began
+    print(f"{what}: {number} orders in {seconds:.1f} s, memory {before} MB before, {_memory()} MB at most")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""A shop moves while it is written: what was acknowledged is in the new place, what was refused was told so."""
+
+import gzip
+import json
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError
+from django.db import DatabaseError, connection, connections, transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from apps.ground.outages import MOVING, is_outage, is_read_only
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import housekeeping, queue
+from apps.jobs.domain.duties import each_minute
+from apps.shops.domain import read_only
+from apps.shops.models import Shop
+from apps.webhooks.domain.engine.claims import claim
+from apps.webhooks.domain.engine.fan_out import fan_out
+from apps.webhooks.domain.engine.lookout import scan
+from apps.webhooks.domain.engine.loop.lanes import Turn
+from apps.webhooks.models import Endpoint, Pending
+from backoffice.storages import file_storages
+from tests import factories
+from tests.backups.test_moving import TAG, empty, fill, said_by
+from tests.conftest import ApiClient
+from tests.panel.conftest import Panel
+from tests.panel.test_content import NO_METAFIELDS
+from tests.webhooks.worlds import happen, subscribe
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECONDS = 120
+MUTATION = """mutation {
+  webhookSubscriptionCreate(topic: SHOP_UPDATE, webhookSubscription: {uri: "https://app.example/"}) {
+    webhookSubscription { id }
+  }
+}"""
+
+
+class Writer(threading.Thread):
+    """Writes script tags until it is refused; keeps the ids of those that were acknowledged, and the refusal."""
+
+    def __init__(self, api: ApiClient) -> None:
+        super().__init__(daemon=True)
+        self.api, self.ids, self.written = api, list[int](), threading.Condition()
+        self.refusal: Any = None
+
+    def run(self) -> None:
+        try:
+            while self.refusal is None:
+                answer = self.api.post("script_tags.json", TAG)
+                with self.written:
+                    if answer.status_code == 201:
+                        self.ids.append(answer.json()["script_tag"]["id"])
+                    else:
+                        self.refusal = answer
+                    self.written.notify_all()
+        finally:
+            connections.close_all()
+
+    def await_more(self, number: int = 3) -> None:
+        with self.written:
+            wanted = len(self.ids) + number
+            assert self.written.wait_for(lambda: len(self.ids) >= wanted or self.refusal is not None, SECONDS)
+
+
+def tags_in(archive: Path) -> set[int]:
+    place = archive / "tables" / "content_scripttag.jsonl.gz"
+    return {json.loads(line)[0] for line in gzip.decompress(place.read_bytes()).splitlines()}
+
+
+def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
+    files: Path, tmp_path: Path, settings: Any
+) -> None:
+    settings.RATE_LIMIT = False
+    shop, other = factories.make_shop(), factories.make_shop()
+    api = fill(shop, "mine")
+    owner = Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
+    apart = factories.make_installation(other)
+    writers = [Writer(api) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+        writer.await_more()
+
+    # The control: beside an export that is not the last one the shop goes on, and the archive lacks what came.
+    said_by("export_shop", shop.domain, tmp_path / "archive")
+    for writer in writers:
+        writer.await_more()
+    assert {pk for writer in writers for pk in writer.ids} - tags_in(tmp_path / "archive")
+
+    assert "can only be read here" in said_by("export_shop", shop.domain, tmp_path / "archive", "--final")
+    for writer in writers:
+        writer.join(SECONDS)
+        assert (writer.refusal.status_code, writer.refusal.json()) == (503, {"errors": MOVING})
+        assert float(writer.refusal.headers["Retry-After"]) > 0
+    acknowledged = {pk for writer in writers for pk in writer.ids}
+    assert acknowledged <= tags_in(tmp_path / "archive")
+
+    refused = api.post("graphql.json", {"query": MUTATION})
+    page = owner.forge("content_blog_add", title="News", commentable="no", **NO_METAFIELDS)
+    assert (refused.status_code, refused.json()) == (503, {"errors": MOVING})
+    assert (page.status_code, MOVING in page.content.decode()) == (503, True)
+    assert owner.get().status_code == 200
+    assert ApiClient(factories.make_token(apart), apart).post("script_tags.json", TAG).status_code == 201
+
+    said_by("read_only_shop", shop.domain, "--off")
+    assert api.post("script_tags.json", TAG).status_code == 201
+    empty()
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "elsewhere")}):
+        said_by("import_shop", tmp_path / "archive")
+        here = {row["id"] for row in api.get("script_tags.json", limit=250).json()["script_tags"]}
+        assert acknowledged <= here
+        assert api.post("script_tags.json", TAG).status_code == 201
+
+
+def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
+    files: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
+    done: list[int] = []
+    queue.register("test.work", lambda job, **_: done.append(job.shop_id))
+    moving, other = factories.make_shop(), factories.make_shop()
+    jobs = {}
+    for shop in (moving, other):
+        subscribe(fill(shop, shop.handle).installation, "http://127.0.0.1:9/")
+        happen(shop)
+        with shop_scope(shop), transaction.atomic():
+            jobs[shop.pk] = queue.enqueue("test.work").key
+    fan_out()
+    for shop in (moving, other):
+        happen(shop)
+
+    said_by("read_only_shop", moving.domain)
+
+    assert [queue.run(jobs[shop.pk]) for shop in (moving, other)] == [False, True]
+    fan_out()
+    with every_shop():
+        assert set(Pending.objects.values_list("shop_id", flat=True)) == {moving.pk}
+        lanes = {shop.pk: Endpoint.objects.get(shop=shop).pk for shop in (moving, other)}
+    assert {waiting.endpoint for waiting in scan()} == {lanes[other.pk]}
+    assert {each.shop for each in claim(dict.fromkeys(lanes.values(), 10), Turn.DUE)} == {other.pk}
+    queue.sweep()
+    for at in (timezone.now(), timezone.now() + timedelta(days=100)):
+        housekeeping.run_all(at)
+        each_minute.run_all(at)
+    assert [record.message for record in caplog.records if "failed" in record.message] == []
+
+    # Whatever table: the database itself refuses, and only this shop's rows.
+    refused: set[str] = set()
+    for model in read_only._models():
+        table, column = model._meta.db_table, "id" if model is Shop else "shop_id"
+        for shop in (moving, other):
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} = {shop.pk}")
+                if not cursor.fetchone()[0] or "UPDATE" in read_only._GOES_ON.get(model._meta.label, {}):
+                    continue
+                statement = f"UPDATE {table} SET {column} = {column} WHERE {column} = {shop.pk}"
+                if shop == other:
+                    cursor.execute(statement)
+                    continue
+                with pytest.raises(DatabaseError) as refusal:
+                    cursor.execute(statement)
+                assert (is_read_only(refusal.value), is_outage(refusal.value)) == (True, True), table
+                refused.add(table)
+    assert len(refused) > 20
+    assert {apps.get_model(label)._meta.label for label in read_only._GOES_ON} == set(read_only._GOES_ON)
+
+    said_by("read_only_shop", moving.domain, "--off")
+    assert queue.run(jobs[moving.pk])
+    assert done == [other.pk, moving.pk]
+    assert fan_out().events > 0
+    with pytest.raises(CommandError, match="no shop"):
+        said_by("read_only_shop", "nowhere.example")

@@ -1,0 +1,218 @@
+"""A person of whom there is much: handed out and erased by a worker, in batches, and once."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.customers.domain import compliance, customers, erasing, personal_data
+from apps.customers.domain.aggregate import BeingErased
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.exchange.domain import exports
+from apps.exchange.models import Export
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.domain import editing, hooks, privacy
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel
+from tests.races import meanwhile, unguarded
+
+EMAIL = "ada@example.com"
+ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    # The test's transaction hides the job from the thread that renews the lease.
+    settings.JOB_LEASE_SECONDS = 3600
+    monkeypatch.setattr(erasing, "AT_ONCE", 2)
+    monkeypatch.setattr(privacy, "BATCH", 2)
+
+
+@pytest.fixture
+def killed_once() -> Iterator[None]:
+    """The worker fails once, in the second batch, after it has written."""
+    calls = []
+
+    def fail(ids: Sequence[int], *, at: datetime) -> None:
+        calls.append(ids)
+        if len(calls) == 2:
+            raise RuntimeError("The worker is gone")
+
+    hooks.on_erase(fail)
+    yield
+    hooks.erasures.remove(fail)
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "staff:17", "at": timezone.now()}
+
+
+def ordered(shop: Shop, times: int) -> Customer:
+    for number in range(times):
+        make_order(shop, email=EMAIL, note=f"note {number}", shipping_address=ADDRESS)
+    return Customer.objects.get()
+
+
+def run(task: str) -> Job:
+    job: Job = Job.objects.get(task=task)
+    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    assert queue.run(job.key)
+    job.refresh_from_db()
+    return job
+
+
+def emails() -> list[str]:
+    return list(Order.objects.order_by("pk").values_list("email", flat=True))
+
+
+def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, panel_with: Any, killed_once: None) -> None:
+    panel: Panel = panel_with("customers")
+    with shop_scope(shop):
+        customer = ordered(shop, 5)
+        first = Order.objects.order_by("pk")[0]
+
+        asked = panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
+        panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
+        assert asked.status_code == 302
+        assert "is being erased since" in panel.get("customers_customer_data", customer.pk).content.decode()
+        with pytest.raises(BeingErased, match="being erased"):
+            make_order(shop, email=EMAIL)
+        with pytest.raises(BeingErased):
+            customers.update_customer(customer, {"note": "new"}, **by())
+
+        assert run(erasing.ERASE).state == Job.State.WAITING
+        assert emails() == ["", "", EMAIL, EMAIL, EMAIL]
+        assert Customer.objects.get().email == EMAIL
+        assert "2 of 6" in panel.get("customers_customer_data", customer.pk).content.decode()
+        with pytest.raises(BeingErased):
+            editing.update_order(first, {"email": EMAIL}, **by())
+
+        job = run(erasing.ERASE)
+        assert (job.error, job.state, job.progress_done, job.progress_total) == ("", Job.State.DONE, 6, 6)
+        assert emails() == [""] * 5
+        (place,) = {str(place) for place in Order.objects.values_list("shipping_address", flat=True)}
+        assert "'country_code': 'CA'" in place
+        assert "Main Street" not in repr(list(Order.objects.values_list("shipping_address", "note")))
+        customer.refresh_from_db()
+        assert (customer.email, customer.erasing_at, customer.redacted_at is None) == ("", None, False)
+        topics = list(Event.objects.values_list("topic", flat=True))
+        assert (topics.count("orders/redact"), topics.count("customers/erase")) == (5, 1)
+        assert Job.objects.filter(task=compliance.TELL).count() == 1
+        # Who was a customer may be one again.
+        assert make_order(shop, email=EMAIL).customer_id != customer.pk
+
+
+def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, panel_with: Any) -> None:
+    panel: Panel = panel_with("customers")
+    with shop_scope(shop):
+        customer = ordered(shop, 3)
+        erasing.erase(customer, **by())
+        assert queue.cancel(Job.objects.get(task=erasing.ERASE))
+
+        assert "and stopped" in panel.get("customers_customer_data", customer.pk).content.decode()
+        Job.objects.filter(task=erasing.ERASE).delete()
+        panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
+        run(erasing.ERASE)
+
+        assert emails() == ["", "", ""]
+
+
+def test_a_batch_costs_the_same_statements_whatever_is_in_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(privacy, "BATCH", 100)
+    with shop_scope(shop):
+        counts = []
+        # One row by itself is inserted by another statement than many.
+        for more in (2, 1, 3):
+            customer = ordered(shop, more)
+            with CaptureQueriesContext(connection) as captured:
+                privacy.redact_some(customer, 0, "system", timezone.now())
+            counts.append([_named(query["sql"]) for query in captured])
+
+    assert counts[1] == counts[2]
+
+
+def _named(statement: str) -> str:
+    """What a statement does, to which table; without what differs from one to the next."""
+    return re.sub(r"curs_\w+|save\w*", "", statement)[:60]
+
+
+def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: Any) -> None:
+    panel: Panel = panel_with("customers")
+    other: Panel = panel_with("customers")
+    with shop_scope(shop):
+        customer = ordered(shop, 5)
+        expected = json.loads(json.dumps(personal_data.export(customer)))
+
+        asked = panel.post("customers_customer_data_export", customer.pk)
+        export = Export.objects.get()
+        assert asked["Location"] == panel.url("exchange_export_change", export.pk)
+        assert "being made" in panel.get("exchange_export_change", export.pk).content.decode()
+        job = run(exports.EXPORT)
+
+        assert (job.state, len(expected["orders"])) == (Job.State.DONE, 5)
+        export.refresh_from_db()
+        fetched = panel.http.get(panel.url("exchange_export_file", export.pk, export.key))
+        assert json.loads(b"".join(fetched)) == expected
+        assert other.get("exchange_export_file", export.pk, export.key).status_code == 404
+        topics = list(Event.objects.values_list("topic", flat=True))
+        assert (topics.count("customers/export"), topics.count("customers/data_request")) == (1, 1)
+
+
+def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
+    with shop_scope(shop):
+        rows = privacy.export(ordered(shop, 5))
+        read = []
+        for _ in range(5):
+            with CaptureQueriesContext(connection) as captured:
+                next(rows)
+            read.append(len(captured))
+
+    assert [count > 0 for count in read] == [True, False, True, False, True]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    @pytest.mark.race(control="test_without_the_customers_lock_an_order_comes_in_beside_an_erasure")
+    def test_an_order_that_comes_as_an_erasure_begins_is_refused(self, shop: Shop) -> None:
+        with shop_scope(shop):
+            customer = ordered(shop, 3)
+
+        refused: list[bool] = []
+
+        def order() -> None:
+            with pytest.raises(BeingErased):
+                make_order(shop, email=EMAIL)
+            refused.append(True)
+
+        meanwhile(shop, lambda: erasing.erase(customer, **by()), order)
+
+        with shop_scope(shop):
+            run(erasing.ERASE)
+            assert (refused, emails()) == ([True], ["", "", ""])
+
+    def test_without_the_customers_lock_an_order_comes_in_beside_an_erasure(self, shop: Shop) -> None:
+        """The control: the order does not see that the erasure has begun."""
+        with shop_scope(shop):
+            customer = ordered(shop, 3)
+
+        unguarded(
+            shop,
+            lambda: erasing.erase(customer, **by()),
+            lambda: make_order(shop, email=EMAIL),
+            locks={"customers_customer"},
+        )
+
+        with shop_scope(shop):
+            assert emails().count(EMAIL) == 4

@@ -1,0 +1,70 @@
+"""What stands in the way of an engine that parts rows over servers is what docs/scaling.md says, and no more."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+pytestmark = pytest.mark.postgres
+
+PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## One shop too large")[2]
+# The rows of shops: tables with their column.
+OF_SHOPS = """WITH of_shops AS (
+    SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
+)"""
+FIGURES = {
+    "tables with the rows of shops": f"{OF_SHOPS} SELECT count(*) FROM of_shops",
+    "foreign keys between such tables": f"""{OF_SHOPS}
+        SELECT count(*) FROM pg_constraint k JOIN of_shops a ON a.id = k.conrelid JOIN of_shops b ON b.id = k.confrelid
+        WHERE k.contype = 'f' AND NOT a.shop = ANY(k.conkey)""",
+    "foreign keys checked at the end": """SELECT count(*) FROM pg_constraint
+        WHERE contype = 'f' AND condeferrable AND connamespace = 'public'::regnamespace""",
+    "triggers": "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal",
+    "indexes over trigrams": """SELECT count(*) FROM pg_class c JOIN pg_am m ON m.oid = c.relam
+        WHERE c.relkind = 'i' AND m.amname = 'gin' AND c.relnamespace = 'public'::regnamespace""",
+    "indexes with an operator class": """SELECT count(DISTINCT i.indexrelid)
+        FROM pg_index i CROSS JOIN unnest(i.indclass::oid[]) AS used JOIN pg_opclass o ON o.oid = used
+        WHERE o.opcname LIKE '%_pattern_ops'""",
+}
+UNIQUE_WITHOUT_SHOP = f"""{OF_SHOPS}
+    SELECT c.relname FROM pg_index i JOIN of_shops t ON t.id = i.indrelid JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indisunique AND NOT i.indisprimary AND NOT t.shop = ANY(i.indkey::int2[])"""
+
+
+def told(beginning: str) -> int:
+    """The number that the page's table has in the row that begins so."""
+    found = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
+    assert found, beginning
+    return int(found[1])
+
+
+def test_what_stands_in_the_way_is_what_the_page_counts(db: None) -> None:
+    counted = {}
+    with connection.cursor() as cursor:
+        for name, query in FIGURES.items():
+            cursor.execute(query)
+            (counted[name],) = cursor.fetchone()
+
+    assert counted == {name: told(name) for name in FIGURES}
+
+
+def test_unique_constraints_without_their_shop_are_those_of_the_page(db: None) -> None:
+    named = PAGE.partition("```text\n")[2].partition("```")[0].split()
+
+    with connection.cursor() as cursor:
+        cursor.execute(UNIQUE_WITHOUT_SHOP)
+        there = {name for (name,) in cursor.fetchall()}
+
+    assert there == set(named)
+    assert len(named) == told("unique constraints without")
+
+
+def test_statements_of_the_server_stand_where_the_page_counts_them() -> None:
+    written = "".join(path.read_text() for path in Path(settings.BASE_DIR, "apps").rglob("*.py"))
+
+    assert len(re.findall(r"SKIP LOCKED|skip_locked=True", written)) == told("rows taken with")
+    assert len(re.findall(r"NOTIFY \{", written)) == told("`LISTEN`")
+    assert written.count("pg_export_snapshot()") == told("`pg_export_snapshot`")
