@@ -58,7 +58,7 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
     )
     api.get(f"orders/{order.pk}.json")
     erased: list[Any] = []
-    hook = lambda order, *, at: erased.append(order.pk)  # noqa: E731 - a hook is any callable
+    hook = lambda ids, *, at: erased.extend(ids)  # noqa: E731 - a hook is any callable
 
     monkeypatch.setattr(hooks, "erasures", [*hooks.erasures, hook])
     with shop_scope(shop):
