@@ -58,7 +58,9 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
     )
     api.get(f"orders/{order.pk}.json")
     erased: list[Any] = []
-    hook = lambda order, *, at: erased.append(order.pk)  # noqa: E731 - a hook is any callable
+
+    def hook(ids: Any, *, at: Any) -> None:
+        erased.extend(ids)
 
     monkeypatch.setattr(hooks, "erasures", [*hooks.erasures, hook])
     with shop_scope(shop):
