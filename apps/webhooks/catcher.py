@@ -60,6 +60,13 @@ class Behaviour:
         return self.status if self.failing >= 0 else 200
 
 
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection, and room for as many that come at once as a dispatcher opens."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+
 class Catcher:
     """A receiver on loopback; a context manager that listens while it is open.
 
@@ -86,8 +93,7 @@ class Catcher:
         """
         self.secrets, self.behaviour, self.heard = secrets, behaviour or Behaviour(), heard
         self.caught: list[Caught] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), _handler(self))
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/"
 

@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOOR = ROOT / "apps" / "outgoing"
-# Those that listen, and the one that asks our own server whether it lives.
-LISTENING = {f"backoffice/{name}.py" for name in ("alive", "run", "server/process", "server/supervisor")}
+# Those that listen, the one that asks our own server whether it lives, and writers that ring for who is next.
+LISTENING = {f"backoffice/{name}.py" for name in ("alive", "run", "server/process", "server/supervisor", "sqlite/gate")}
 FORBIDDEN = (
     *["aiohttp", "ftplib", "http.client", "httpcore", "httplib2", "httpx", "pycurl", "requests", "socket"],
     *["telnetlib", "urllib.request", "urllib3", "websockets"],

@@ -243,6 +243,7 @@ TABLE: dict[str, Row] = {
     "webhooks_subscription_history": Row(("applications",), "subscription"),
     "webhooks_subscription_delete": Row((), "subscription"),
     "webhooks_subscription_pause": Row(("applications",), "subscription", 405),
+    "webhooks_subscription_pace": Row(("applications",), "subscription", 405),
     "webhooks_subscription_resume": Row(("applications",), "subscription", 405),
     "webhooks_subscription_test": Row(("applications",), "subscription", 405),
     "webhooks_subscription_recover": Row(("applications",), "subscription", 405),

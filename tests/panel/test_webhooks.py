@@ -219,6 +219,22 @@ def test_the_log_is_filtered_by_subscription_and_app(panel: Panel, installation:
     assert [row.pk for row in of_app] == [two.pk, one.pk]
 
 
+def test_the_pace_of_one_is_set_and_said(panel: Panel, subscription: Subscription, installation: Installation) -> None:
+    make_delivery(installation, subscription, state=State.DUE)
+    wrong = panel.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="51", max_per_second="0")
+    subscription.refresh_from_db()
+    before = (subscription.ordered, subscription.max_in_flight, subscription.max_per_second)
+    panel.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="3", max_per_second="5")
+    subscription.refresh_from_db()
+    page = panel.get(f"{LIST}_change", subscription.pk).content.decode()
+
+    assert "Ensure this value is less than or equal to 50." in wrong.content.decode()
+    assert "Ensure this value is greater than or equal to 1." in wrong.content.decode()
+    assert before == (False, 10, None)
+    assert (subscription.ordered, subscription.max_in_flight, subscription.max_per_second) == (True, 3, 5)
+    assert "goes out at no more than 5 a second" in " ".join(page.split())
+
+
 def test_the_live_view_asks_for_rows_alone(panel: Panel, installation: Installation) -> None:
     make_delivery(installation)
 

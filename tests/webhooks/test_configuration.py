@@ -72,6 +72,21 @@ def configured(app: App) -> dict[str, tuple[str, str, str | None]]:
         return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.configured_for(app)}
 
 
+def test_a_file_says_how_fast_and_in_which_order(app: App, apply: Any) -> None:
+    def paces() -> set[tuple[bool, int, int | None]]:
+        with every_shop():
+            rows = subscriptions.configured_for(app)
+            return set(rows.values_list("ordered", "max_in_flight", "max_per_second"))
+
+    pace = 'name = "cheap-products"\nordered = true\nmax_in_flight = 2\nmax_per_second = 5\n'
+    apply(FILE.replace('name = "cheap-products"\n', pace))
+    given = paces()
+    apply(FILE)
+
+    assert given == {(True, 2, 5), (False, 10, None)}
+    assert paces() == {(False, 10, None)}
+
+
 def test_a_file_is_the_whole_truth(app: App, apply: Any, api: ApiClient) -> None:
     before = configured(app)
     shown = apply(FILE, "--dry-run")
@@ -126,6 +141,10 @@ WRONG = {
     ENTRY + 'topics = ["products/update"]': "webhooks.subscriptions[0] (line 3).uri is required.",
     ENTRY + 'topics = "products/update"': "webhooks.subscriptions[0] (line 3).topics must be a list.",
     ENTRY + GOOD + "nonsense = 1": "webhooks.subscriptions[0] (line 3).nonsense is not known.",
+    ENTRY + GOOD + "max_per_second = 5000": (
+        "webhooks.subscriptions[0] (line 3): Max per second must be between 1 and 1000"
+    ),
+    ENTRY + GOOD + "ordered = 1": "webhooks.subscriptions[0] (line 3): Ordered must be true or false",
     ENTRY + GOOD + "filter = 1": "webhooks.subscriptions[0] (line 3).filter must be a text.",
     ENTRY + 'topics = ["products/update"]\nuri = "/a"': (
         "webhooks.subscriptions[0] (line 3).uri: a path needs application_url, to which it is joined."

@@ -58,6 +58,23 @@ class RecoverForm(forms.Form):
     since = forms.DateTimeField(widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
 
 
+class PaceForm(forms.ModelForm[Subscription]):
+    """How its deliveries go out."""
+
+    class Meta:
+        model = Subscription
+        fields = ("ordered", "max_in_flight", "max_per_second")
+        labels = {
+            "ordered": "One resource's events go out one after another",
+            "max_in_flight": "Calls at once",
+            "max_per_second": "Calls a second",
+        }
+        help_texts = {
+            "ordered": "",
+            "max_per_second": "Empty: as many as come. What waits for its turn is sent later; nothing is lost.",
+        }
+
+
 @admin.register(Subscription)
 class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     """Apps make and change subscriptions; staff watch, pause, test, and have sent once more."""
@@ -133,6 +150,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         return [
             self.action_url("<path:object_id>/pause/", self.pause_view, "pause"),
             self.action_url("<path:object_id>/resume/", self.resume_view, "resume"),
+            self.action_url("<path:object_id>/pace/", self.pace_view, "pace"),
             self.action_url("<path:object_id>/test/", self.test_view, "test"),
             self.action_url("<path:object_id>/recover/", self.recover_view, "recover"),
             self.action_url("topics/", self.topics_view, "topics"),
@@ -164,6 +182,8 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
             refusal=refusal,
             may_change=may(request, CHANGE),
             is_own=subscription.shop_id is not None,
+            pace=(extra_context or {}).get("pace") or PaceForm(instance=subscription),
+            is_waiting=sent.filter(state=Delivery.State.DUE).exists(),
         )
 
     def topics_view(self, request: HttpRequest) -> HttpResponse:
@@ -191,6 +211,17 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
 
         said = "It is told again. What was held meanwhile is sent once you ask for it."
         return self._move(request, object_id, resume, said)
+
+    def pace_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Say how fast it is called."""
+
+        def pace(subscription: Subscription) -> bool:
+            return bool(service.update_subscription(subscription, form.cleaned_data, **self.by(request)))
+
+        form = PaceForm(request.POST)
+        if request.method == "POST" and not form.is_valid():
+            return self.change_view(request, object_id, extra_context={"pace": form})
+        return self._move(request, object_id, pace, "Saved; it holds for what waits, too.")
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send it an example now."""

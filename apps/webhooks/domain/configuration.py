@@ -21,6 +21,7 @@ from apps.shops.domain import registering
 from apps.shops.domain.installing import ScopeUnknown
 from apps.shops.models import App
 from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain.engine.pacing import AT_ONCE
 from apps.webhooks.domain.refusals import SubscriptionRefused
 from apps.webhooks.domain.topics import COMPLIANCE
 from apps.webhooks.models import Subscription
@@ -29,7 +30,9 @@ MAX_BYTES = 256 * 1024
 DUPLICATE = "You can’t have duplicate subscriptions with the exact same `topic` and `uri`"
 DUPLICATE_COMPLIANCE = "You can’t have duplicate privacy compliance subscriptions with the exact same `uri`"
 _ENTRY = re.compile(r"\s*\[\[\s*webhooks\s*\.\s*subscriptions\s*\]\]")
-_ENTRY_KEYS = {"topics", "compliance_topics", "uri", "filter", "include_fields", "name"}
+# How it is delivered, which the file may say beside what the reference platform knows; what holds where it does not.
+_PACE: dict[str, bool | int | None] = {"ordered": False, "max_in_flight": AT_ONCE, "max_per_second": None}
+_ENTRY_KEYS = {"topics", "compliance_topics", "uri", "filter", "include_fields", "name", *_PACE}
 _WEBHOOKS_KEYS = {"api_version", "subscriptions", "privacy_compliance"}
 # Where in the file what the app itself keeps stands.
 _PLACES = {"redirect_urls": "auth.redirect_urls", "scopes": "access_scopes.scopes"}
@@ -252,14 +255,15 @@ def _wanted(entry: Mapping[str, Any], place: str, base: str) -> Iterator[Wanted]
         "include_fields": _texts(entry, "include_fields", f"{place}.include_fields"),
         "name": _typed(entry, "name", str, f"{place}.name", None),
     }
+    pace = {name: entry.get(name, missing) for name, missing in _PACE.items()}
     for topic in topics:
-        yield Wanted(place, {**_values(topic, uri), **chosen})
+        yield Wanted(place, {**_values(topic, uri), **chosen, **pace})
     for topic in compliance:
-        yield Wanted(place, _values(topic, uri))
+        yield Wanted(place, {**_values(topic, uri), **pace})
 
 
 def _values(topic: str, uri: str) -> Attrs:
-    return {"topic": topic, "uri": uri, "filter": "", "include_fields": [], "name": None}
+    return {"topic": topic, "uri": uri, "filter": "", "include_fields": [], "name": None, **_PACE}
 
 
 def _uri(text: str, base: str, place: str) -> str:

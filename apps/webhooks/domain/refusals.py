@@ -19,6 +19,7 @@ LABELS = {
     "api_version": "Api version",
     "ordered": "Ordered",
     "max_in_flight": "Max in flight",
+    "max_per_second": "Max per second",
     "id": "Webhook subscription",
 }
 NO_SUCH_SUBSCRIPTION = "Webhook subscription does not exist"

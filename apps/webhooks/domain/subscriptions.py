@@ -21,6 +21,7 @@ from apps.shops.domain.listening import listeners_changed, listeners_of_app_chan
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import App, Installation, Shop
 from apps.webhooks.domain import topics
+from apps.webhooks.domain.engine import pacing
 from apps.webhooks.domain.refusals import ScopeNeeded, SubscriptionRefused
 from apps.webhooks.domain.values import GIVEN, fill
 from apps.webhooks.models import Subscription
@@ -73,6 +74,7 @@ def create_subscription(installation: Installation, values: Given, *, actor: str
     require_scope(installation, made.topic)
     listeners_changed(shop)
     _save(made)
+    pacing.follow(made.uri, made.shop_id)
     record_event("webhooks/create", made, actor=actor, at=at)
     return made
 
@@ -89,6 +91,7 @@ def create_configured(app: App, values: Given, *, at: datetime) -> Subscription:
     listeners_of_app_changed(app)
     with every_shop():
         _save(made)
+    pacing.follow(made.uri, None)
     return made
 
 
@@ -124,6 +127,8 @@ def update_subscription(subscription: Subscription, values: Given, *, actor: str
         setattr(subscription, name, after[name])
     _changed(subscription)
     _save(subscription, *changes)
+    for uri in {before["uri"], subscription.uri}:
+        pacing.follow(uri, subscription.shop_id)
     told = {name: change for name, change in changes.items() if name != "key_digest"}
     _record("webhooks/update", subscription, actor=actor, at=at, changes=told)
     return told
@@ -140,6 +145,7 @@ def delete_subscription(subscription: Subscription, *, actor: str, at: datetime)
     _changed(subscription)
     subscription.deleted_at = at
     subscription.save(update_fields=["deleted_at"])
+    pacing.follow(subscription.uri, subscription.shop_id)
     _record("webhooks/delete", subscription, actor=actor, at=at)
 
 

@@ -68,7 +68,7 @@ def send_test(subscription: Subscription, *, shop_id: int, at: datetime) -> Deli
         kind=Delivery.Kind.TEST,
         app_id=subscription.app_id,
         subscription=subscription,
-        endpoint=endpoint_for(shop_id, subscription.uri, subscription.max_in_flight),
+        endpoint=endpoint_for(shop_id, subscription.uri),
         payload=kept,
         topic=subscription.topic,
         api_version=subscription.api_version,

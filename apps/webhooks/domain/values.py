@@ -13,7 +13,7 @@ from apps.query.predicate import FIELDLESS, compile_predicate, fields_of
 from apps.webhooks.domain import destinations, foresight, topics
 from apps.webhooks.domain.refusals import SubscriptionRefused
 from apps.webhooks.models import Subscription
-from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME
+from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME, MAX_PER_SECOND
 
 # What a face may give; the topic only when the subscription is made.
 GIVEN = (
@@ -29,6 +29,7 @@ GIVEN = (
     "api_version",
     "ordered",
     "max_in_flight",
+    "max_per_second",
 )
 MAX_LISTED = 250
 MAX_PATH = 255
@@ -164,10 +165,18 @@ def _truth(value: object) -> bool:
 
 
 def _slots(value: object) -> int:
+    return _whole(value, MAX_IN_FLIGHT)
+
+
+def _rate(value: object) -> int | None:
+    return None if value is None else _whole(value, MAX_PER_SECOND)
+
+
+def _whole(value: object, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _Wrong(NOT_WHOLE)
-    if not 1 <= value <= MAX_IN_FLIGHT:
-        raise _Wrong(between(1, MAX_IN_FLIGHT))
+    if not 1 <= value <= most:
+        raise _Wrong(between(1, most))
     return value
 
 
@@ -216,4 +225,5 @@ _READERS = {
     "api_version": _text,
     "ordered": _truth,
     "max_in_flight": _slots,
+    "max_per_second": _rate,
 }

@@ -47,13 +47,17 @@ class Host(Timestamped):
 class Endpoint(ShopOwned):
     """A URI that deliveries of one shop go to: the lane in which they wait.
 
-    ``uri_digest`` is its SHA-256, which an index can hold.
+    ``uri_digest`` is its SHA-256, which an index can hold. The limits are those of ``domain.engine.pacing``, whose
+    bucket held ``tokens`` at ``tokens_at``.
     """
 
     uri = models.TextField("URI")
     uri_digest = models.CharField(max_length=64)
     host = models.CharField(max_length=255)
     max_in_flight = models.PositiveSmallIntegerField(default=10)
+    max_per_second = models.PositiveSmallIntegerField(null=True)
+    tokens = models.FloatField(default=0.0, db_default=0.0)
+    tokens_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("shop", "uri_digest"), name="webhooks_endpoint_once_per_shop"),)

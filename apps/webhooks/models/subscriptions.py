@@ -11,6 +11,7 @@ from apps.shops.models import App, Shop
 MAX_URI = 4096
 MAX_NAME = 50
 MAX_IN_FLIGHT = 50
+MAX_PER_SECOND = 1000
 
 ADDRESS_TAKEN = "for this topic has already been taken"
 NAME_TAKEN = "already exists, no duplicate allowed"
@@ -25,6 +26,8 @@ class Subscription(ShopOwned):
     A deleted one stays as a row for as long as its deliveries do.
 
     Attributes:
+        max_in_flight: How many calls may be under way at once.
+        max_per_second: How many calls may begin in a second; None: as many as come.
         key_digest: SHA-256 of URI, format and filter, which together with the topic may stand once; see
             ``domain.subscriptions``.
         warnings: What was noticed when it was saved: ``[{field, message}]``.
@@ -64,6 +67,9 @@ class Subscription(ShopOwned):
     max_in_flight = models.PositiveSmallIntegerField(
         default=10, validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT))
     )
+    max_per_second = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=(MinValueValidator(1), MaxValueValidator(MAX_PER_SECOND))
+    )
     state = models.CharField(max_length=10, choices=State, default=State.LIVE, editable=False)
     reason = models.TextField(blank=True, editable=False)
     state_changed_at = models.DateTimeField(null=True, editable=False)
@@ -85,6 +91,11 @@ class Subscription(ShopOwned):
             models.CheckConstraint(
                 condition=Q(max_in_flight__range=(1, MAX_IN_FLIGHT)),
                 name="webhooks_subscription_in_flight_1_to_50",
+                violation_error_message=INVALID,
+            ),
+            models.CheckConstraint(
+                condition=Q(max_per_second=None) | Q(max_per_second__range=(1, MAX_PER_SECOND)),
+                name="webhooks_subscription_1_to_1000_per_second",
                 violation_error_message=INVALID,
             ),
             models.UniqueConstraint(

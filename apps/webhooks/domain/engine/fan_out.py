@@ -235,7 +235,7 @@ class _Run:
 
     def _endpoint(self, shop: int, match: Match) -> int:
         if match.endpoint is None:
-            match.endpoint = endpoint_for(shop, match.subscription.uri, match.subscription.max_in_flight).pk
+            match.endpoint = endpoint_for(shop, match.subscription.uri).pk
         return match.endpoint
 
     def _was_told(self, subscription: Subscription, event: Event, digest: str) -> bool:

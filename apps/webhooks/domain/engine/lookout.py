@@ -19,9 +19,11 @@ _REAPED_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An endpoint at which something waits: seconds until the first, by turn; None where nothing does."""
+    """An endpoint at which something waits: seconds until the first, by turn, None where nothing does; its limits."""
 
     endpoint: int
+    max_in_flight: int
+    max_per_second: int | None
     due: float | None
     retry: float | None
 
@@ -36,7 +38,7 @@ WITH RECURSIVE lane (endpoint_id) AS (
     WHERE w.state IN ('due', 'retry') AND w.endpoint_id > lane.endpoint_id
   ) FROM lane WHERE lane.endpoint_id IS NOT NULL
 )
-SELECT lane.endpoint_id,
+SELECT lane.endpoint_id, e.max_in_flight, e.max_per_second,
   (SELECT min(w.next_at) FROM webhooks_delivery w
     WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'due' AND w.state IN ('due', 'retry')),
   (SELECT min(w.next_at) FROM webhooks_delivery w
@@ -58,7 +60,10 @@ def scan() -> list[Waiting]:
     def until(moment: datetime | str | None, now: datetime | None) -> float | None:
         return None if moment is None else (moment_of(moment) - (now or here)).total_seconds()
 
-    return [Waiting(endpoint, until(due, now), until(retry, now)) for endpoint, due, retry, now in rows]
+    return [
+        Waiting(endpoint, at_once, a_second, until(due, now), until(retry, now))
+        for endpoint, at_once, a_second, due, retry, now in rows
+    ]
 
 
 def endpoints(pks: Iterable[int]) -> list[Endpoint]:

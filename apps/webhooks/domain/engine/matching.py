@@ -1,6 +1,5 @@
 """Who wants an event: the subscriptions of a shop by topic, with filters compiled, kept while its listeners stay."""
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from apps.query.predicate import Predicate, filter_of
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.destinations import host_of
+from apps.webhooks.domain.engine.pacing import digest_of, limits_of
 from apps.webhooks.domain.listening import hears
 from apps.webhooks.domain.subscriptions import told_in
 from apps.webhooks.models import Endpoint, Subscription
@@ -81,11 +81,11 @@ def _of_the_app(event: Event) -> Iterable[Subscription]:
     return rows.distinct()
 
 
-def endpoint_for(shop: int, uri: str, max_in_flight: int = 10) -> Endpoint:
-    """The lane of a URI in a shop; made where there is none."""
-    digest = hashlib.sha256(uri.encode()).hexdigest()
-    values = {"uri": uri, "host": host_of(uri), "max_in_flight": max_in_flight}
-    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=digest, defaults=values)
-    if endpoint.max_in_flight != max_in_flight:
-        Endpoint.objects.filter(pk=endpoint.pk).update(max_in_flight=max_in_flight)
+def endpoint_for(shop: int, uri: str) -> Endpoint:
+    """The lane of a URI in a shop, with the limits of its subscriptions; made where there is none."""
+    limits = limits_of(shop, uri)
+    values = {"uri": uri, "host": host_of(uri), **limits}
+    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=digest_of(uri), defaults=values)
+    if any(getattr(endpoint, name) != value for name, value in limits.items()):
+        Endpoint.objects.filter(pk=endpoint.pk).update(**limits)
     return endpoint

@@ -38,9 +38,12 @@ class Lane:
     """An endpoint, as one process sees it.
 
     Attributes:
+        max_per_second: How many calls may begin in a second, of all processes; None: as many as come.
         limit: How many calls may be under way; halved by 429, and raised again by successes.
         due_at: By turn, when something is waiting there, in seconds of the monotonic clock.
         seconds: How long its calls took lately.
+        rests_until: Before this moment no call may begin, because of ``max_per_second``.
+        last: The turn that had the latest calls.
     """
 
     endpoint: int
@@ -48,10 +51,13 @@ class Lane:
     host: str
     max_in_flight: int
     breaker: Breaker
+    max_per_second: int | None = None
     limit: float = 0.0
     in_flight: int = 0
     seconds: float = 0.0
     is_proven: bool = False
+    rests_until: float = 0.0
+    last: Turn | None = None
     due_at: dict[Turn, float] = field(default_factory=dict)
     _noted_at: float = 0.0
 
@@ -65,10 +71,17 @@ class Lane:
 
     def room(self, now: float) -> int:
         """How many calls may begin."""
+        if now < self.rests_until:
+            return 0
         allowed = int(min(self.limit, self.max_in_flight)) if self.is_proven else UNPROVEN_SLOTS
         free = max(0, allowed - self.in_flight)
         by_breaker = self.breaker.room(now)
         return free if by_breaker is None else min(free, by_breaker)
+
+    def yields(self, turn: Turn, now: float) -> bool:
+        """Whether the other turn is next: where calls are rationed, neither gets all of them."""
+        others = (moment for other, moment in self.due_at.items() if other is not turn)
+        return self.max_per_second is not None and self.last is turn and any(moment <= now for moment in others)
 
     def expect(self, turn: Turn, moment: float, *, noted: float | None = None) -> None:
         """Something waits from a moment on; ``noted`` is when that was learnt, where it is news."""
@@ -138,7 +151,11 @@ class Lanes:
         free = self.slots - self.in_flight
         if turn is Turn.RETRY:
             free = min(free, int(self.slots * RETRY_SHARE) - self.retrying)
-        waiting = [lane for lane in self.lanes.values() if lane.due_at.get(turn, now + 1) <= now and lane.room(now)]
+        waiting = [
+            lane
+            for lane in self.lanes.values()
+            if lane.due_at.get(turn, now + 1) <= now and lane.room(now) and not lane.yields(turn, now)
+        ]
         if free <= 0 or not waiting:
             return {}
         allowances = _Allowances(self, free)

@@ -1,0 +1,197 @@
+"""How fast receivers are called: as their subscriptions ask, together in all processes, and no others wait for it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import DateTimeField, Value
+from django.utils import timezone
+
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import Installation, Shop
+from apps.webhooks.catcher import Catcher
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain.engine import pacing
+from apps.webhooks.domain.engine.loop.breakers import Breaker
+from apps.webhooks.domain.engine.loop.lanes import Lane, Lanes, Turn
+from apps.webhooks.domain.engine.matching import endpoint_for
+from apps.webhooks.domain.engine.pacing import Grant
+from apps.webhooks.domain.refusals import SubscriptionRefused
+from apps.webhooks.models import Delivery, Endpoint, Subscription
+from tests import factories, races
+from tests.machine import until
+from tests.webhooks.worlds import dispatching, happen, settled, subscribe
+
+URI = "http://127.0.0.1:9/"
+
+
+@pytest.fixture(autouse=True)
+def loopback(settings: Any) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    return factories.make_installation(shop, scopes=["read_content"])
+
+
+class Clock:
+    """The database's, as far as buckets look at it; it stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = timezone.now()
+
+    def __call__(self) -> Value:
+        return Value(self.now, output_field=DateTimeField())
+
+    def move(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(pacing, "Now", made)
+    return made
+
+
+def endpoint(shop: Shop, uri: str = URI, **values: Any) -> Endpoint:
+    """The endpoint of a URI; its bucket is full, unless said otherwise."""
+    with shop_scope(shop):
+        found = endpoint_for(shop.pk, uri)
+        if values:
+            Endpoint.objects.filter(pk=found.pk).update(**values)
+    return found
+
+
+def take(row: Endpoint, wanted: int = 1) -> int:
+    return pacing.take({row.pk: wanted})[row.pk].count
+
+
+def change(shop: Shop, subscription: Subscription, **values: Any) -> None:
+    with shop_scope(Shop.objects.get(pk=shop.pk)):
+        subscriptions.update_subscription(subscription, values, actor="staff:1", at=timezone.now())
+
+
+@pytest.mark.django_db
+def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
+    shop: Shop, installation: Installation, clock: Clock
+) -> None:
+    made = subscribe(installation, URI, max_per_second=50)
+    row = endpoint(shop)
+
+    assert take(row, 20) == 5
+    assert pacing.take({row.pk: 20})[row.pk] == Grant(0, 1 / 50)
+    clock.move(0.05)
+    assert pacing.take({row.pk: 1})[row.pk] == Grant(1, 0.0)
+    clock.move(3600)
+    assert take(row, 3) == 3
+    clock.move(-7200)
+    assert (take(row, 20), take(row, 20)) == (2, 0)
+    change(shop, made, max_per_second=None)
+    assert pacing.take({row.pk: 20}) == {}
+
+
+@pytest.mark.django_db
+def test_what_was_not_used_is_given_back(shop: Shop, installation: Installation, clock: Clock) -> None:
+    subscribe(installation, URI, max_per_second=1)
+    row = endpoint(shop)
+
+    assert (take(row), take(row)) == (1, 0)
+    pacing.give_back({row.pk: 1})
+    assert take(row) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_its_row_held_two_take_the_same_token")
+def test_of_two_who_take_at_once_one_gets_the_token(shop: Shop, installation: Installation, clock: Clock) -> None:
+    subscribe(installation, URI, max_per_second=1)
+    row = endpoint(shop)
+    taken: list[int] = []
+
+    second = races.meanwhile(shop, lambda: taken.append(take(row)), lambda: take(row))
+
+    assert (taken, second) == ([1], 0)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_its_row_held_two_take_the_same_token(shop: Shop, installation: Installation, clock: Clock) -> None:
+    """The control: both read that there is one."""
+    subscribe(installation, URI, max_per_second=1)
+    row = endpoint(shop)
+    taken: list[int] = []
+
+    second = races.unguarded(shop, lambda: taken.append(take(row)), lambda: take(row), locks=[Endpoint._meta.db_table])
+
+    assert (taken, second) == ([1], 1)
+
+
+@pytest.mark.django_db
+def test_an_endpoint_has_the_strictest_of_what_is_asked_for(shop: Shop, installation: Installation) -> None:
+    def limits() -> tuple[int, int | None]:
+        with every_shop():
+            row = Endpoint.objects.get(shop=shop)
+        return row.max_in_flight, row.max_per_second
+
+    first = subscribe(installation, URI, max_per_second=50, max_in_flight=2)
+    endpoint(shop)
+    assert limits() == (2, 50)
+    with every_shop():
+        values = {"topic": "blogs/update", "uri": URI, "api_version": "2026-07", "max_per_second": 5}
+        of_all_shops = subscriptions.create_configured(installation.app, values, at=timezone.now())
+    assert limits() == (2, 5)
+    change(shop, first, max_in_flight=20)
+    assert limits() == (10, 5)
+    with shop_scope(shop):
+        subscriptions.delete_subscription(of_all_shops, actor="system", at=timezone.now())
+    assert limits() == (20, 50)
+    change(shop, first, uri=f"{URI}elsewhere")
+    assert limits() == (10, None)
+
+
+@pytest.mark.django_db
+def test_what_is_no_pace_is_refused(shop: Shop, installation: Installation) -> None:
+    for value in (0, 1001, -1, True, "5", 2.5):
+        with pytest.raises(SubscriptionRefused) as refused:
+            subscribe(installation, URI, max_per_second=value)
+        assert list(refused.value.errors) == ["max_per_second"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_waits_for_its_turn_holds_up_nobody_and_goes_once_it_may(
+    shop: Shop, installation: Installation, clock: Clock
+) -> None:
+    with Catcher() as slow, Catcher() as quick:
+        capped = subscribe(installation, slow.url, max_per_second=5)
+        endpoint(shop, slow.url, tokens=0.0, tokens_at=clock.now)
+        subscribe(installation, quick.url)
+        with dispatching(count=2):
+            happen(shop, 12)
+            until(lambda: len(quick.caught), (12).__eq__)
+            assert slow.caught == []
+            with shop_scope(shop):
+                assert Delivery.objects.filter(subscription=capped, state="due", attempts=0).count() == 12
+            clock.move(60)
+            until(lambda: len(slow.caught), bool)
+            change(shop, capped, max_per_second=None)
+            assert settled(shop) == {"done": 24}
+    assert len(slow.caught) == 12
+
+
+def test_where_calls_are_rationed_first_and_further_attempts_take_turns() -> None:
+    lanes, lane = Lanes(), Lane(1, 1, "a.example", 10, Breaker(), max_per_second=1, is_proven=True)
+    lanes.add(lane)
+    for turn in Turn:
+        lane.expect(turn, 0.0)
+    assert lanes.share(Turn.DUE, 1.0)
+
+    lane.last = Turn.DUE
+    assert not lanes.share(Turn.DUE, 1.0)
+    assert lanes.share(Turn.RETRY, 1.0)
+    lane.rests_until = 2.0
+    assert not lanes.share(Turn.RETRY, 1.0)
+    assert lanes.share(Turn.RETRY, 2.0)
+    lane.expect_nothing(Turn.RETRY, since=1.0)
+    assert lanes.share(Turn.DUE, 2.0)
