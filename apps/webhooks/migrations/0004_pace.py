@@ -32,8 +32,4 @@ class Migration(migrations.Migration):
             name='max_per_second',
             field=models.PositiveSmallIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)]),
         ),
-        migrations.AddConstraint(
-            model_name='subscription',
-            constraint=models.CheckConstraint(condition=models.Q(('max_per_second', None), ('max_per_second__range', (1, 1000)), _connector='OR'), name='webhooks_subscription_1_to_1000_per_second', violation_error_message='is invalid'),
-        ),
     ]

@@ -93,11 +93,6 @@ class Subscription(ShopOwned):
                 name="webhooks_subscription_in_flight_1_to_50",
                 violation_error_message=INVALID,
             ),
-            models.CheckConstraint(
-                condition=Q(max_per_second=None) | Q(max_per_second__range=(1, MAX_PER_SECOND)),
-                name="webhooks_subscription_1_to_1000_per_second",
-                violation_error_message=INVALID,
-            ),
             models.UniqueConstraint(
                 fields=("shop", "app", "topic", "key_digest"),
                 condition=Q(deleted_at=None, origin="api"),
