@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.catalog.models import Product, ProductImage, Variant
 from apps.events.models import Event
 from apps.exchange.domain import imports, running
-from apps.exchange.kinds.product_reading import read_products
+from apps.exchange.kinds.products.reading import read_products
 from apps.exchange.models import Import
 from apps.ground.tenancy import shop_scope
 from apps.inventory.domain.ledger import differences

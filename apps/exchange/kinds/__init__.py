@@ -5,7 +5,7 @@ from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.customers import CUSTOMERS
 from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.kinds.person import PERSON
-from apps.exchange.kinds.products import PRODUCTS
+from apps.exchange.kinds.products.kind import PRODUCTS
 from apps.staff.domain.permissions import grant, grant_custom
 
 # In the order in which people are offered them.

@@ -10,7 +10,7 @@ from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Shown
 from apps.exchange.domain.rows import Body, Cells, Unreadable
 from apps.exchange.kinds.lists import column, joined, parted
-from apps.exchange.kinds.product_columns import (
+from apps.exchange.kinds.products.columns import (
     CLEARED,
     HANDLE,
     KEPT,

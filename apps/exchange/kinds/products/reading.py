@@ -9,7 +9,7 @@ from apps.catalog.api.resources import ProductSerializer
 from apps.catalog.models import Collect
 from apps.exchange.domain.kinds import Shown
 from apps.exchange.kinds.interface import file_context
-from apps.exchange.kinds.product_known import texts_of
+from apps.exchange.kinds.products.known import texts_of
 from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import stock

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from apps.catalog.models import Variant
 from apps.exchange.domain.rows import RowRefused
-from apps.exchange.kinds.product_known import Places
+from apps.exchange.kinds.products.known import Places
 from apps.ground.attrs import Attrs
 from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import Move

@@ -12,9 +12,9 @@ from apps.catalog.domain.price_tags import merged
 from apps.catalog.models import Variant
 from apps.exchange.domain.rows import Body, RowRefused
 from apps.exchange.kinds.interface import file_version, rows_refused
-from apps.exchange.kinds.product_known import Known, Places, differing, same
-from apps.exchange.kinds.product_reading import ITEM
-from apps.exchange.kinds.product_stock import Wanted, levels_wanted
+from apps.exchange.kinds.products.known import Known, Places, differing, same
+from apps.exchange.kinds.products.reading import ITEM
+from apps.exchange.kinds.products.stock import Wanted, levels_wanted
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK

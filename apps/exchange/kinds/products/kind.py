@@ -22,13 +22,13 @@ from apps.exchange.domain.kinds import Exporter, Importer, Kind
 from apps.exchange.domain.rows import Body, Fate, Outcome, RawRow, failed
 from apps.exchange.domain.taking import by_itself
 from apps.exchange.kinds.interface import members_of
-from apps.exchange.kinds.product_columns import ALIASES, COLUMNS, HANDLE
-from apps.exchange.kinds.product_drafts import Drafted, Drafting
-from apps.exchange.kinds.product_known import Known, known_by_handle, places_named
-from apps.exchange.kinds.product_pictures import prepared
-from apps.exchange.kinds.product_reading import read_products
-from apps.exchange.kinds.product_stock import count, moves_of
-from apps.exchange.kinds.product_tables import product_body, product_cells
+from apps.exchange.kinds.products.columns import ALIASES, COLUMNS, HANDLE
+from apps.exchange.kinds.products.drafts import Drafted, Drafting
+from apps.exchange.kinds.products.known import Known, known_by_handle, places_named
+from apps.exchange.kinds.products.pictures import prepared
+from apps.exchange.kinds.products.reading import read_products
+from apps.exchange.kinds.products.stock import count, moves_of
+from apps.exchange.kinds.products.tables import product_body, product_cells
 from apps.exchange.kinds.samples import SAMPLE_PRODUCTS
 from apps.ground.errors import DomainError
 from apps.ground.handles import as_handle

@@ -11,7 +11,7 @@ from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import ProductImage
 from apps.exchange.domain.rows import Body, RawRow
-from apps.exchange.kinds.product_known import image_at
+from apps.exchange.kinds.products.known import image_at
 from apps.ground.errors import DomainError
 from apps.ground.handles import as_handle
 from apps.ground.tenancy import current_shop
