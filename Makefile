@@ -5,7 +5,7 @@ RUN := .venv/bin/python
 export PORT ?= 8000
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: run test environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
+.PHONY: run test test-pooled environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 
 ## run: the whole product on 127.0.0.1:$(PORT): web, worker, scheduler and webhooks; Ctrl-C stops all
 run: .venv/runs
@@ -14,6 +14,10 @@ run: .venv/runs
 ## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
 test: environment
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
+
+## test-pooled: the tests that use the database, through a PgBouncer before the PostgreSQL of DATABASE_URL
+test-pooled: environment
+	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document
 check: environment

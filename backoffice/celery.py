@@ -20,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 CLOCKS_APART = 7200
 
 TRANSPORT_ALIASES["filesystem"] = "backoffice.broker:FolderTransport"
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.redis_broker:ImpatientTransport"
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
@@ -92,10 +93,10 @@ app.conf.update(
 
 @app.task(name="backoffice.run_job")
 def run_job(key: str) -> None:
-    """Do one job."""
-    from apps.jobs.domain.queue import run
+    """Do a job: the one whose turn it is."""
+    from apps.jobs.domain.queue import answer
 
-    run(uuid.UUID(key))
+    answer(uuid.UUID(key))
 
 
 @app.task(name="backoffice.sweep")

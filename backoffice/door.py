@@ -1,5 +1,6 @@
-"""What the product says at the server's door: how large bodies may be, how refusals look, and that it lives."""
+"""What the product says at the server's door: how large bodies may be, whose requests are, how refusals look."""
 
+from collections.abc import Hashable
 from http import HTTPStatus
 from uuid import uuid4
 
@@ -7,6 +8,7 @@ import orjson
 from django.conf import settings
 from django.db import connections
 
+from apps.ground.tenancy import SHOP_IN_ENVIRON
 from backoffice.metrics.requests import refused
 from backoffice.server import Door
 from backoffice.server.door import Environ, Headers
@@ -16,6 +18,7 @@ ANONYMOUS_BODY_LIMIT = 64 * 1024
 
 _INTERFACE = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/")
 _PANEL = ("/admin/", "/s/")
+_REMEMBERED = 10_000
 
 
 class ProductDoor(Door):
@@ -25,6 +28,8 @@ class ProductDoor(Door):
         brand = settings.BRAND.upper()
         self._token = f"HTTP_X_{brand}_ACCESS_TOKEN"
         self._session = f"{settings.SESSION_COOKIE_NAME}="
+        # By what requests show of it, the shop that they were found to be in.
+        self._shops: dict[int, tuple[str, int]] = {}
 
     def body_limit(self, environ: Environ) -> int:
         """Large bodies only come from who shows a token or a session, to where they are taken."""
@@ -45,6 +50,27 @@ class ProductDoor(Door):
         if environ["PATH_INFO"] != "/healthz" or environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
             return None
         return HTTPStatus.OK, [("Content-Type", "application/json"), _request_id()], b'{"status": "ok"}'
+
+    def whose(self, environ: Environ) -> Hashable:
+        """The shop's that its token or path led to before; until then, that of whoever shows the same."""
+        shown = self._shown(environ)
+        return None if shown is None else self._shops.get(shown, shown)
+
+    def _shown(self, environ: Environ) -> int | None:
+        """Stands for what tells shops apart, the token or the shop in the path; None where there is neither."""
+        if token := environ.get(self._token):
+            return hash(("token", token))
+        path: str = environ["PATH_INFO"]
+        return hash(("path", path.split("/", 3)[2])) if path.startswith("/s/") else None
+
+    def answered(self, environ: Environ) -> None:
+        """Remember the shop that the request was in."""
+        shop, shown = environ.get(SHOP_IN_ENVIRON), self._shown(environ)
+        if shop is None or shown is None:
+            return
+        if len(self._shops) >= _REMEMBERED:
+            self._shops.clear()
+        self._shops[shown] = ("shop", shop)
 
     def leave(self) -> None:
         """Hang up the thread's database connection."""

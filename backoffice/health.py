@@ -16,6 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 
+from apps.ground import replica
 from apps.ground.tenancy import every_shop
 from apps.jobs.domain.figures import figures
 from backoffice.server import supervisor
@@ -133,7 +134,8 @@ def beside() -> Readiness:
 
 
 def _look_beside() -> dict[str, bool]:
-    return {"cache": _cache(), "storage": _storage(), "jobs": _jobs()}
+    found = {"cache": _cache(), "storage": _storage(), "jobs": _jobs()}
+    return found | {"replica": replica.standing.answers()} if replica.is_there() else found
 
 
 def _cache() -> bool:

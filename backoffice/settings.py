@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http.request import split_domain_port
 
 from backoffice import variables
-from backoffice.databases import database_of
+from backoffice.databases import database_of, replica
 from backoffice.incidents import report_to
 from backoffice.logs import FORMATS, LEVELS, logging_to_console
 from backoffice.panel import (  # noqa: F401 - settings too
@@ -85,12 +85,19 @@ DISCOVERY_PATH = variables.text("BACKOFFICE_DISCOVERY_PATH", "/.well-known/ucp")
 OUTGOING_ALLOW = variables.words("BACKOFFICE_OUTGOING_ALLOW")
 # Our own parts are no targets for an address that somebody gave us, wherever they stand.
 OUTGOING_REFUSED_HOSTS = sorted(
-    {host for name in ("DATABASE_URL", "BROKER_URL", "CACHE_URL") if (host := urlsplit(variables.text(name)).hostname)}
+    {
+        place.hostname
+        for name in ("DATABASE_URL", "BACKOFFICE_REPLICA_URL", "BROKER_URL", "CACHE_URL")
+        for place in variables.hosts(variables.text(name))
+        if place.hostname
+    }
 )
 OUTGOING_REFUSED_HOST_CHECK = "apps.shops.domain.hosts.is_shop_domain"
 
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
+# How many jobs of a shop are in work at a time, on all machines together; 0 where it may have all workers.
+JOBS_PER_SHOP = variables.whole("BACKOFFICE_JOBS_PER_SHOP", 0, most=1000)
 
 # An extract of a payload that repeats what its subscription got within so many seconds is not sent; 0 sends all.
 WEBHOOK_DEBOUNCE_SECONDS = variables.whole("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
@@ -207,7 +214,9 @@ TEMPLATES = [
 ]
 
 
-DATABASES = {"default": database_of(DATA_DIR)}
+DATABASES = {"default": database_of(DATA_DIR), **replica()}
+# By how many seconds the replica may lag and still be read.
+REPLICA_LAG_SECONDS = variables.whole("BACKOFFICE_REPLICA_LAG_SECONDS", 10, least=1, most=3600)
 # After so many seconds PostgreSQL ends a statement; 0: never.
 STATEMENT_SECONDS = variables.whole("BACKOFFICE_STATEMENT_TIMEOUT_MS", 60_000) / 1000
 # Which range of ids this installation gives (apps/ground/ids.py).

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NoReturn
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -83,7 +83,16 @@ def choice(name: str, default: str, among: Collection[str]) -> str:
     return value.upper()
 
 
-def url(name: str, default: str, schemes: Collection[str], *, bare: Collection[str] = ()) -> str:
+def hosts(url: str) -> list[SplitResult]:
+    """The hosts of an address, each with its port if it has one: it may name several, with commas between them.
+
+    Raises:
+        ValueError: It is no address.
+    """
+    return [urlsplit(f"//{place}") for place in urlsplit(url).netloc.rpartition("@")[2].split(",")]
+
+
+def url(name: str, default: str, schemes: Collection[str], *, bare: Collection[str] = (), several: bool = False) -> str:
     """An address.
 
     Args:
@@ -91,15 +100,17 @@ def url(name: str, default: str, schemes: Collection[str], *, bare: Collection[s
         default: What it is without one.
         schemes: Those that are taken.
         bare: Those of them that need no host.
+        several: Whether it may have several hosts, with commas between them.
     """
     given = text(name, default)
     scheme = given.partition(":")[0]
     try:
-        host = urlsplit(given).hostname
-        _ = urlsplit(given).port
+        parts = urlsplit(given)
+        found = [(place.hostname, place.port) for place in (hosts(given) if several else [parts])]
     except ValueError:
         _refuse(name, "an address such as " + _example(schemes), secret=True)
-    if "://" not in given or scheme not in schemes or not (host or scheme in bare):
+    is_bare = scheme in bare and len(found) == 1
+    if "://" not in given or scheme not in schemes or not (all(host for host, _ in found) or is_bare):
         _refuse(name, "an address such as " + _example(schemes), secret=True)
     return given
 

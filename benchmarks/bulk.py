@@ -12,7 +12,6 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
-from apps.ground.folding import folded_copies
 from apps.ground.ids import LAST_UNUSED
 
 
@@ -51,6 +50,8 @@ class Rows:
 
     def insert(self, model: type[Model], **expressions: str) -> None:
         """One row of ``model`` per number; ``expressions`` are SQL by column name."""
+        from apps.ground.folding import folded_copies
+
         fields = {field.column: field for field in model._meta.concrete_fields if field.column}
         if unknown := expressions.keys() - fields.keys():
             raise ValueError(f"{model._meta.label} has no {', '.join(sorted(unknown))}")
@@ -77,11 +78,11 @@ class Rows:
         )
 
 
-def is_generated(field: Field[Any, Any]) -> bool:
+def is_generated(field: "Field[Any, Any]") -> bool:
     return bool(getattr(field, "generated", False))
 
 
-def default(field: Field[Any, Any]) -> str:
+def default(field: "Field[Any, Any]") -> str:
     """A field's default as an SQL literal.
 
     Raises:
@@ -139,7 +140,12 @@ def loading(*models: type[Model]) -> Iterator[None]:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE" if on_postgres() else "ANALYZE")
+        if on_postgres():
+            cursor.execute("SET statement_timeout = 0")
+            cursor.execute("VACUUM ANALYZE")
+            cursor.execute("RESET statement_timeout")
+        else:
+            cursor.execute("ANALYZE")
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:

@@ -81,6 +81,10 @@ const enhance = (area) => {
       keymap.of([{ key: "Escape", run: leave }]),
     ],
   });
+  // The visual editor beside it wrote.
+  area.addEventListener("rewritten", () => {
+    if (area.value !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } });
+  });
   area.after(view.dom);
   area.hidden = true;
   area.style.display = "none";

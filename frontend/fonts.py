@@ -27,7 +27,7 @@ LETTERS = (
 # Where an icon's name may stand; any word of these files that is one counts.
 SOURCES = (
     *(ROOT / name for name in ("templates", "apps", "backoffice")),
-    *(THEME / name for name in ("templates", "static/unfold/js/app.js")),
+    *(THEME / name for name in ("templates", "static/unfold/js/app.js", "static/unfold/css/styles.css")),
 )
 _WORD = re.compile(r"[a-z0-9_]{3,}")
 
@@ -54,7 +54,7 @@ def _texts() -> Iterator[str]:
     for source in SOURCES:
         files = [source] if source.is_file() else sorted(source.rglob("*"))
         for file in files:
-            if file.suffix in {".html", ".py", ".js"} and "migrations" not in file.parts:
+            if file.suffix in {".html", ".py", ".js", ".css"} and "migrations" not in file.parts:
                 yield file.read_text()
 
 

@@ -1,9 +1,9 @@
-// Prints the licences of everything that is bundled into the editor.
+// Prints the licences of everything that is bundled into the editors.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const { metafile } = await build({
-  entryPoints: ["frontend/editor.js", "frontend/liquid.js"],
+  entryPoints: ["frontend/editor.js", "frontend/liquid.js", "frontend/visual.js"],
   outdir: "static/panel",
   bundle: true,
   write: false,
@@ -15,7 +15,7 @@ const packages = new Set(
     .map((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1])
     .filter(Boolean),
 );
-console.log("static/panel/editor.js and static/panel/liquid.js contain the following packages.\n");
+console.log("static/panel/editor.js, static/panel/liquid.js and static/panel/visual.js contain the following packages.\n");
 for (const name of [...packages].sort()) {
   const folder = `node_modules/${name}`;
   const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));

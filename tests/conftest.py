@@ -1,6 +1,7 @@
 """Fixtures that every part of the suite shares: a shop, and clients that hold a token."""
 
 import json
+import os
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,13 +156,25 @@ def _fresh_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def django_db_setup(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, pytestconfig: pytest.Config
 ) -> Iterator[None]:
-    """pytest-django's test database; on PostgreSQL, before it goes, its deadlocks are those that tests announced."""
+    """pytest-django's test database, behind a pooler where the run is for that.
+
+    On PostgreSQL, before it goes, its deadlocks are those that tests announced.
+    """
     if not parts.on_postgres():
         yield
         return
     with django_db_blocker.unblock():
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
-    yield
+    if os.environ.get("TEST_POOLER") == "on":
+        # Imported here, as it loads what only tests with a server need.
+        from tests.pooler import SESSIONS, behind_a_pooler, tell_timeouts
+
+        with django_db_blocker.unblock():
+            tell_timeouts()
+        with behind_a_pooler(SESSIONS):
+            yield
+    else:
+        yield
     with django_db_blocker.unblock():
         deadlocks.check()
 
@@ -285,6 +298,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         again = [item for item in items if asks_for_database(item) and not says_the_same(item)]
         config.hook.pytest_deselected(items=list({*items} - {*again}))
         items[:] = again
+    if os.environ.get("TEST_POOLER") == "on":
+        apart = [item for item in items if item.get_closest_marker("own_sessions")]
+        config.hook.pytest_deselected(items=apart)
+        items[:] = [item for item in items if item not in set(apart)]
     for item in items:
         if item.get_closest_marker("postgres") and not parts.on_postgres():
             # Never a failure: each run has one database, and CI runs the suite on both.

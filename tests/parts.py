@@ -34,12 +34,12 @@ def on_postgres() -> bool:
 
 def redis_url() -> str | None:
     """Redis on the loopback interface."""
-    return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if _listens(6379) else None)
+    return os.environ.get("TEST_REDIS_URL") or ("redis://127.0.0.1:6379/15" if listens(6379) else None)
 
 
 def rabbitmq_url() -> str | None:
     """RabbitMQ on the loopback interface."""
-    return os.environ.get("TEST_RABBITMQ_URL") or ("amqp://guest:guest@127.0.0.1:5672//" if _listens(5672) else None)
+    return os.environ.get("TEST_RABBITMQ_URL") or ("amqp://guest:guest@127.0.0.1:5672//" if listens(5672) else None)
 
 
 def chromium() -> str | None:
@@ -53,7 +53,8 @@ def pgbouncer() -> str | None:
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Whether somebody listens on a port of this machine."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -25,7 +25,7 @@ from apps.api.rows import paging
 from apps.api.rows.narrowed import Narrowed
 from apps.api.rows.pages import Fitting, page_keys, read_page_rows, single_key, tag_of
 from apps.api.rows.plans import Plan, Values, plan_for
-from apps.api.rows.rendering import render_many
+from apps.api.rows.rendering import refuse_too_large, render_many
 from apps.api.shapes import Attrs, Schema
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
@@ -138,6 +138,7 @@ class ShopViewSet(ApiView, Generic[M]):
             etag = ""
             built, places, has_more = read_page_rows(self.plan(), fitting, order, page, self.context)
             objects = [orjson.dumps(item) for item in built]
+        refuse_too_large(objects)
         body = b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
         response = self.bytes(body)
         if etag:

@@ -23,6 +23,7 @@ IMPERSONAL: Places = {
     "content.ArticleTag": ("name", "key"),
     "content.MobilePlatformApplication": ("application_id", "sha256_cert_fingerprints", "app_clip_application_id"),
     "content.ScriptTag": ("src",),
+    "content.StoreFile": ("name",),
     "content.ScriptCopy": ("src", "error"),
     "content.Theme": ("name", "src", "failure"),
     "content.Asset": ("key", "actor"),

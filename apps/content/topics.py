@@ -1,11 +1,22 @@
 """The topics that content publishes."""
 
+from typing import Any
+
+from django.db.models import Model
+
 from apps.api.topics import PLAIN, register_resource
 from apps.content.api.articles import ArticleSerializer
 from apps.content.api.blogs import BlogSerializer
 from apps.content.api.mobile_platform_applications import MobilePlatformApplicationSerializer
 from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.api.themes import ThemeSerializer
+from apps.content.models import StoreFile
+from apps.events.domain import topics
+
+
+def _file(instance: Model, version: str) -> dict[str, Any]:
+    assert isinstance(instance, StoreFile)
+    return {"id": instance.pk, "name": instance.name, "width": instance.width, "height": instance.height}
 
 
 def register_all() -> None:
@@ -14,6 +25,8 @@ def register_all() -> None:
     register_resource("blogs", "Blog", BlogSerializer, scope="read_content")
     register_resource("articles", "Article", ArticleSerializer, scope="read_content")
     register_resource("themes", "Theme", ThemeSerializer, scope="read_themes", verbs={**PLAIN, "publish": "published"})
+    for verb, said in (("create", "File stored"), ("delete", "File deleted")):
+        topics.register(f"files/{verb}", scope="read_content", render=_file, label=said, offered=False)
     register_resource(
         "mobile_platform_applications",
         "Mobile app",

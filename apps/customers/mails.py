@@ -7,6 +7,7 @@ from django.utils import timezone
 from apps.customers.domain.accounts import activation_url
 from apps.customers.models import Customer, Invitation
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 
@@ -22,13 +23,15 @@ def send_invite(job: Job, **arguments: int) -> None:
         "customers/invite.txt",
         {"shop": shop, "invitation": invitation, "url": activation_url(invitation.customer, invitation.nonce)},
     )
-    EmailMessage(
-        subject=invitation.subject,
-        body=text,
-        from_email=invitation.from_address,
-        to=[invitation.to_address],
-        bcc=invitation.bcc,
-    ).send()
+    letters.send(
+        EmailMessage(
+            subject=invitation.subject,
+            body=text,
+            from_email=invitation.from_address,
+            to=[invitation.to_address],
+            bcc=invitation.bcc,
+        )
+    )
     Invitation.objects.filter(pk=invitation.pk).update(sent_at=timezone.now())
 
 
@@ -39,8 +42,7 @@ def send_welcome(job: Job, **arguments: int) -> None:
         return
     shop = current_shop()
     text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
-    subject = " ".join(f"Welcome to {shop.name}".split())
-    EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[customer.email]).send()
+    letters.write(customer.email, f"Welcome to {shop.name}", text)
 
 
 def register_all() -> None:

@@ -1,7 +1,7 @@
 """The background work of customers."""
 
 from apps.customers import mails
-from apps.customers.domain import compliance, erasing, full_text
+from apps.customers.domain import compliance, erasing, full_text, merging
 from apps.jobs.domain import queue
 
 
@@ -10,4 +10,5 @@ def register_all() -> None:
     mails.register_all()
     queue.register(compliance.TELL, compliance.tell)
     queue.register(erasing.ERASE, erasing.run)
+    queue.register(merging.MERGE, merging.run)
     queue.register(full_text.SHRED, full_text.clear_traces)

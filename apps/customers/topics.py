@@ -14,6 +14,7 @@ from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import personal_data
 from apps.customers.domain.compliance import DATA_REQUEST, REDACT
 from apps.customers.domain.customers import TAGS_ADDED, TAGS_REMOVED
+from apps.customers.domain.merging import TOPIC as MERGED
 from apps.customers.models import Customer
 from apps.events.domain import topics
 from apps.events.models import Event
@@ -76,6 +77,38 @@ def _tags_shape(version: str) -> Schema:
     return _object({"customerId": text, "tags": {"type": "array", "items": text}, "occurredAt": moment})
 
 
+def _merged(instance: Model, version: str) -> Attrs:
+    assert isinstance(instance, Customer)
+    kept, deleted = (f"gid://{settings.BRAND}/Customer/{pk}" for pk in (instance.pk, instance.merged_id))
+    return {
+        "admin_graphql_api_customer_kept_id": kept,
+        "admin_graphql_api_customer_deleted_id": deleted,
+        "admin_graphql_api_job_id": None,
+        "status": "completed",
+        "errors": [],
+    }
+
+
+def _merged_shape(version: str) -> Schema:
+    text: Schema = {"type": "string"}
+    return _object(
+        {
+            "admin_graphql_api_customer_kept_id": text,
+            "admin_graphql_api_customer_deleted_id": text,
+            "admin_graphql_api_job_id": {"type": ["string", "null"]},
+            "status": text,
+            "errors": {"type": "array", "items": {"type": "object"}},
+        }
+    )
+
+
+def _one_merged() -> Customer | None:
+    customer = Customer.objects.order_by("pk").first()
+    if customer is not None:
+        customer.merged_id = customer.pk + 1
+    return customer
+
+
 def _one_tagged() -> Customer | None:
     customer = Customer.objects.exclude(tags="").order_by("pk").first()
     if customer is not None:
@@ -132,6 +165,10 @@ def register_all() -> None:
         topics.register(name, scope=SCOPE, render=render, shape=shape, label=label, example=Customer)
     for name, label in ((TAGS_ADDED, "Tags added to a customer"), (TAGS_REMOVED, "Tags taken off a customer")):
         topics.register(name, scope=SCOPE, render=_tags, shape=_tags_shape, label=label, example=_one_tagged, each=True)
+    label = "Another customer merged into this one"
+    topics.register(
+        MERGED, scope=SCOPE, render=_merged, shape=_merged_shape, label=label, example=_one_merged, each=True
+    )
     for name, label in (
         ("customers/invite", "Invitation sent"),
         ("customers/activation_url", "Activation link made"),

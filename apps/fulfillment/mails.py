@@ -1,11 +1,11 @@
 """The mail that tells a buyer that something was sent: asked for with the change, sent by a worker."""
 
-from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.orders.domain.order_status import url_of
@@ -28,8 +28,7 @@ def send(job: Job, **arguments: int) -> None:
             "status_url": url_of(order.shop_id, order.token),
         },
     )
-    subject = " ".join(f"Your order {order.name} at {shop.name} is on its way".split())
-    EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email]).send()
+    letters.write(order.email, f"Your order {order.name} at {shop.name} is on its way", text)
 
 
 def register_all() -> None:

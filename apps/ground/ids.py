@@ -27,6 +27,11 @@ def own_range() -> tuple[int, int]:
     return first + LAST_UNUSED, first + RANGE - 1
 
 
+def last_beside(pk: int) -> int:
+    """The last id of the range that an id is of: rows of one range were made in the order of their ids."""
+    return pk - pk % RANGE + RANGE - 1
+
+
 def start_high(*, using: str, **_: Any) -> None:
     """Move the sequence of each table of ours into its range where it is not; a receiver of ``post_migrate``."""
     here = connections[using]

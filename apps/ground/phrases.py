@@ -71,6 +71,11 @@ def larger_than(limit: int) -> str:
     return f"larger than {size_of(limit)}"
 
 
+def answer_larger_than(limit: int) -> str:
+    """The page has more bytes than the limit."""
+    return f"makes an answer larger than {size_of(limit)}; ask for fewer rows or fields"
+
+
 def size_of(count: int, *, unit: str = "iB") -> str:
     """A number of bytes in the largest unit of which it is a multiple: ``20 MiB`` for 20 · 2²⁰."""
     return next(

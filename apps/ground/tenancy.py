@@ -14,6 +14,9 @@ from django_scopes.exceptions import ScopeError
 if TYPE_CHECKING:
     from apps.shops.models import Shop
 
+# Where a request's environ says, to the server before us, the id of the shop that it was found to be in.
+SHOP_IN_ENVIRON = "backoffice.shop"
+
 
 def shop_scope(shop: "Shop") -> AbstractContextManager[None]:
     """Within it, store-owned queries see the rows of ``shop`` and no others."""

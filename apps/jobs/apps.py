@@ -16,7 +16,7 @@ class JobsConfig(AppConfig):
         from apps.jobs.impersonal import IMPERSONAL
 
         impersonal(IMPERSONAL)
-        from apps.jobs.domain import housekeeping, queue, reconciliation, strangers
+        from apps.jobs.domain import bells, housekeeping, queue, reconciliation, strangers
 
         def doorbell(key: uuid.UUID) -> None:
             # Celery takes half a second to import, which a web process need not spend before its first answer.
@@ -24,6 +24,6 @@ class JobsConfig(AppConfig):
 
             run_job.apply_async(args=(str(key),), ignore_result=True)
 
-        queue.use_doorbell(doorbell)
+        queue.use_doorbell(bells.PatientBell(doorbell))
         housekeeping.register("finished jobs", housekeeping.clear_finished_jobs)
         reconciliation.register("rows of other shops", strangers.strangers)

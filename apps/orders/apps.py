@@ -10,13 +10,14 @@ class OrdersConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect orders with the registries."""
+        from apps.customers.domain import merging as merging_customers
         from apps.customers.domain import personal_data
         from apps.events.domain import timelines
         from apps.ground.personal import impersonal
         from apps.jobs.domain import reconciliation as nightly
         from apps.metafields.domain.owners import register_owner
         from apps.orders import demo, tasks, topics
-        from apps.orders.domain import books, privacy, reconciliation
+        from apps.orders.domain import books, merging, privacy, reconciliation
         from apps.orders.impersonal import IMPERSONAL
         from apps.orders.models import Order
         from apps.shops.domain.currency import on_currency_change
@@ -34,6 +35,7 @@ class OrdersConfig(AppConfig):
             ids=privacy.ids_of,
             redact_some=privacy.redact_some,
         )
+        merging_customers.register("orders", rows=merging.rows, move=merging.move)
         on_currency_change(books.object_to_currency)
         register("orders", demo.make)
         nightly.register("totals of orders", reconciliation.totals)

@@ -11,6 +11,7 @@ from apps.customers.domain.addresses import COLUMNS
 from apps.customers.models import Customer
 from apps.ground.attrs import Attrs
 from apps.ground.money import quantum_of, rounded
+from apps.metafields.domain.setting import Draft
 from apps.orders.domain import editing, placing, transitions
 from apps.orders.domain.payments import create_transaction
 from apps.orders.domain.placing import Parts
@@ -66,6 +67,8 @@ def _make_one(chance: random.Random, stage: Stage, number: int, moment: datetime
     parts.financial_status = status
     # What is older than a month was sent, as far as it was paid.
     parts.fulfillment_status = "fulfilled" if payment == "paid" and (age.days > 30 or number % 4 == 0) else None
+    if number % 10 == 0:
+        parts.metafields = [Draft("packing", "ribbon", "boolean", "true", "Whether the parcel gets a ribbon")]
     order = placing.create_order(attrs, parts, actor=SYSTEM, at=moment)
     later = min(moment + timedelta(hours=chance.randrange(1, 48)), stage.now)
     if payment == "captured":

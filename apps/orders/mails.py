@@ -1,9 +1,9 @@
 """The mails that buyers get of their orders: asked for in the transaction of the change, sent by a worker."""
 
-from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.orders.domain.order_status import story_of
@@ -21,8 +21,7 @@ def send(job: Job, **arguments: int) -> None:
         return
     shop = current_shop()
     text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **story_of(order)})
-    subject = " ".join(_SUBJECTS[job.task].format(name=order.name, shop=shop.name).split())
-    EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email]).send()
+    letters.write(order.email, _SUBJECTS[job.task].format(name=order.name, shop=shop.name), text)
 
 
 def register_all() -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.events.domain.context import cause
 from apps.ground.errors import Gone
 from apps.ground.locks import unless_busy
-from apps.ground.tenancy import shop_scope
+from apps.ground.tenancy import SHOP_IN_ENVIRON, shop_scope
 from apps.panel.access import lacks_second_factor, note_visit
 from apps.panel.addresses import PANEL_URLS, inside
 from apps.panel.error_pages import second_factor_required
@@ -61,6 +61,7 @@ class ShopMiddleware:
         note_visit(request)
         request = in_shop(request)
         request.shop, request.panel_refusal = shop, None
+        request.META[SHOP_IN_ENVIRON] = shop.pk
         request.urlconf, request.path_info = PANEL_URLS, rest
         request_id = getattr(request, "request_id", "")
         address = request.META.get("REMOTE_ADDR") or None

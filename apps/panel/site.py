@@ -56,6 +56,7 @@ class StaffSite(ThemedSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
         return [
+            path("links/", self.admin_view(self.links), name="links"),
             path("session/", self.admin_view(self.session), name="session"),
             path("views/", self.admin_view(saved_views.save), name="save_view"),
             path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
@@ -81,6 +82,11 @@ class StaffSite(ThemedSite):
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Context | None = None) -> HttpResponse:
         """There is no page per app; the home page has the menu."""
         return HttpResponseRedirect(reverse("admin:index"))
+
+    def links(self, request: HttpRequest) -> HttpResponse:
+        """What a text can point at, by its name (``q``)."""
+        found = search.find_linked(request, request.GET.get("q", ""))
+        return JsonResponse({"links": [linked._asdict() for linked in found]})
 
     def search(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """What the search field shows while somebody types."""

@@ -7,6 +7,7 @@ from django.template.loader import render_to_string
 
 from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain import letters
 from apps.jobs.models import Job
 from apps.orders.domain.order_status import url_of
 from apps.orders.models import Order, Transaction
@@ -22,7 +23,7 @@ def send(job: Job, **arguments: int) -> None:
     lines = refund.refund_line_items.select_related("line_item").order_by("pk")
     units = [(row.quantity, row.line_item.name) for row in lines]
     shipping, duties = refund.refund_shipping_lines.exists(), refund.duties.exists()
-    letter(refund.order, units, rows, shipping=shipping, duties=duties).send()
+    letters.send(letter(refund.order, units, rows, shipping=shipping, duties=duties))
 
 
 def letter(

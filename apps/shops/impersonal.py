@@ -31,5 +31,6 @@ IMPERSONAL: Places = {
         "presentment_currencies",
         "timezone",
         "primary_locale",
+        "copied_from",
     ),
 }

@@ -6,6 +6,7 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
 from apps.ground.tenancy import current_shop, every_shop
+from apps.jobs.domain import letters
 from apps.jobs.models import Job
 from apps.webhooks.domain.engine.outcomes import STAGES
 from apps.webhooks.models import Health, Subscription
@@ -35,4 +36,4 @@ def send_warning(job: Job, **arguments: Any) -> None:
     )
     what = "were stopped" if is_disabled or is_deleted else "fail"
     subject = " ".join(f"Webhooks of {subscription.app.name} for {shop.name} {what}".split())
-    EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]).send()
+    letters.send(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))

@@ -7,6 +7,7 @@ from django.db import Error, connection, transaction
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from apps.ground import replica
 from apps.ground.tenancy import every_shop
 from apps.jobs.domain import figures as jobs
 from apps.webhooks.domain import figures as webhooks
@@ -31,6 +32,8 @@ class Waiting(Collector):
             yield GaugeMetricFamily("backoffice_up", "Whether the database answers.", 0)
             return
         yield GaugeMetricFamily("backoffice_up", "Whether the database answers.", 1)
+        if replica.is_there():
+            yield from _replica()
         yield from found
 
 
@@ -79,6 +82,15 @@ def _stored() -> Iterator[Metric]:
         "From what happened to the first attempt to tell of it, of the attempts of the last five minutes.",
         deliveries.lags,
     )
+
+
+def _replica() -> Iterator[Metric]:
+    is_read = replica.standing.answers()
+    yield GaugeMetricFamily(
+        "backoffice_replica_up", "Whether the replica answers and lags no longer than it may.", is_read
+    )
+    if (lag := replica.standing.lag) is not None and lag != float("inf"):
+        yield GaugeMetricFamily("backoffice_replica_lag_seconds", "By how much the replica lags at most.", lag)
 
 
 def _by(label: str, name: str, text: str, values: Mapping[Any, float]) -> GaugeMetricFamily:

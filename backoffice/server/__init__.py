@@ -8,7 +8,8 @@ loop libuv's (``uvloop``).
 * ``process``: what one of them does: accept, watch deadlines, stop in order.
 * ``connection``: one socket: requests in, answers out, what is refused at the door.
 * ``reception``: one request on its way in: the environ, its body, its limits.
-* ``threads``: the threads, the queue before them, and what they make of an answer.
+* ``threads``: the threads, and what they make of an answer.
+* ``turns``: the queue before them, in which nobody's many requests hold up everybody else's.
 
 The package knows HTTP and WSGI and nothing of the product; ``Door`` is what the product tells it.
 """

@@ -225,14 +225,14 @@ class Connection(asyncio.Protocol):
             status, headers, body = quick
             self._release(reception)
             self._send(complete(status, headers, body, environ, keep_alive=keep_alive))
-        elif process.threads.full:
+        elif not process.threads.take(whose := process.door.whose(environ)):
             self._release(reception)
             self._send(refusal(process.door, HTTPStatus.SERVICE_UNAVAILABLE, environ, keep_alive=keep_alive))
         else:
             self._working = reception
             self.deadline = inf
             process.threads.busy += 1
-            process.threads.submit(Job(environ, self._answered_in_thread, keep_alive=keep_alive))
+            process.threads.submit(Job(environ, self._answered_in_thread, whose=whose, keep_alive=keep_alive))
 
     def _answered_in_thread(self, answer: Answer | None) -> None:
         self._process.loop.call_soon_threadsafe(self._answered, answer)

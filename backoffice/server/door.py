@@ -1,6 +1,7 @@
 """What the application behind the server decides about requests that are not yet in its hands."""
 
 import logging
+from collections.abc import Hashable
 from http import HTTPStatus
 from typing import Any
 
@@ -24,6 +25,16 @@ class Door:
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         """An answer that needs no thread, or None; made in the event loop, so it must not wait for anything."""
         return None
+
+    def whose(self, environ: Environ) -> Hashable:
+        """Equal for requests of the same owner, among whom threads are shared alike; None for nobody's in particular.
+
+        Asked in the event loop.
+        """
+        return None
+
+    def answered(self, environ: Environ) -> None:
+        """Called in a thread once the application has answered; it may have left something in the environ."""
 
     def leave(self) -> None:
         """Called in each thread when it ends."""

@@ -1,4 +1,4 @@
-"""The threads that run the application, the queue before them, and what they make of an answer.
+"""The threads that run the application, and what they make of an answer.
 
 An answer is computed whole before it is sent, so its length is always known and no thread waits for a reader. What is
 long goes to a temporary file.
@@ -9,14 +9,14 @@ import logging
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
-from queue import SimpleQueue
 from typing import IO, Any
 
 from backoffice.server.door import Door, Environ, Headers
+from backoffice.server.turns import FairQueue
 
 logger = logging.getLogger("backoffice.server")
 
@@ -45,10 +45,13 @@ class Answer:
 class Job:
     """A request that waits for a thread."""
 
-    __slots__ = ("answered", "environ", "keep_alive", "since")
+    __slots__ = ("answered", "environ", "keep_alive", "since", "whose")
 
-    def __init__(self, environ: Environ, answered: Callable[[Answer | None], None], *, keep_alive: bool) -> None:
+    def __init__(
+        self, environ: Environ, answered: Callable[[Answer | None], None], *, whose: Hashable, keep_alive: bool
+    ) -> None:
         self.environ = environ
+        self.whose = whose
         self.keep_alive = keep_alive
         self.answered = answered
         self.since = time.monotonic()
@@ -60,11 +63,11 @@ class Threads:
     def __init__(self, application: Application, door: Door, number: int) -> None:
         self._application = application
         self._door = door
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._threads = [
             threading.Thread(target=self._work, name=f"web-{index}", daemon=True) for index in range(number)
         ]
         self._most = number + number * WAITING_PER_THREAD
+        self._queue: FairQueue[Job] = FairQueue(number, self._most)
         # Requests in the queue or in work; counted by the event loop alone.
         self.busy = 0
         self.stopping = False
@@ -74,10 +77,9 @@ class Threads:
         for thread in self._threads:
             thread.start()
 
-    @property
-    def full(self) -> bool:
-        """Whether another request would wait too long."""
-        return self.busy >= self._most
+    def take(self, whose: Hashable) -> bool:
+        """Whether there is a place for another request of theirs; it would wait too long otherwise."""
+        return self.busy < self._most and self._queue.takes(whose)
 
     def submit(self, job: Job) -> None:
         """Queue a request; its ``answered`` is called once, in a thread."""
@@ -85,8 +87,7 @@ class Threads:
 
     def stop(self, seconds: float) -> None:
         """End the threads; one that hangs is left behind."""
-        for _ in self._threads:
-            self._queue.put(None)
+        self._queue.end(len(self._threads))
         until = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -99,6 +100,8 @@ class Threads:
                 )
             else:
                 answer = self._run(job)
+                self._door.answered(job.environ)
+            self._queue.done(job)
             job.answered(answer)
         self._door.leave()
 

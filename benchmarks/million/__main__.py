@@ -46,7 +46,7 @@ def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
 
     interface, browser = clients(shop_id, token)
     shop = filling.shop_of(shop_id)
-    ids.make_the_rest(interface)
+    ids.make_the_rest(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
     found: dict[str, Cost] = {}
     walked = rest.Walk(description, ids.of_rows(shop_id), rows)
@@ -60,6 +60,15 @@ def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
     for pattern in walked.unreached:
         progress(f"not walked: {pattern}")
     return found
+
+
+def measure_writes(size: int) -> writes.Shares:
+    """Fill, and write a little."""
+    shop_id, token = filling.begin()
+    filling.grow(shop_id, None, filling.Size(size))
+    progress(f"{size:,} rows")
+    interface, _ = clients(shop_id, token)
+    return writes.measure(interface, ids.of_rows(shop_id))
 
 
 def measure(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
@@ -93,6 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="customers and orders of the big shop")
     parser.add_argument("--only", default="", help="cases whose name holds this text")
+    parser.add_argument("--writes", action="store_true", help="fill and write, and walk nothing")
     parser.add_argument("--here", action="store_true", help="in the database of DATABASE_URL, empty and migrated")
     options = parser.parse_args()
     if options.here:
@@ -109,6 +119,8 @@ def _run(options: argparse.Namespace) -> int:
     import django
 
     django.setup()
+    if options.writes:
+        return int(writes.print_shares(measure_writes(options.rows)))
     rows, shares, seconds = measure(options.rows, options.only)
     from django.db import connection
 

@@ -66,11 +66,15 @@
     root.querySelectorAll("[data-simplebar] .simplebar-content-wrapper").forEach((box) => box.removeAttribute("aria-label"));
   };
 
-  // The theme takes the first cell of a row for its checkbox, also where there is none.
-  const labelFirstCells = () => {
+  // The theme takes the first cell of a row for its checkbox, also where there is none. What is empty takes no room on
+  // a phone.
+  const labelCells = () => {
     const head = document.querySelector("#result_list thead th .text")?.textContent.trim();
     document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
+    });
+    document.querySelectorAll("#result_list td.bo-cell").forEach((cell) => {
+      if (!cell.firstElementChild && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });
   };
 
@@ -162,9 +166,13 @@
   document.addEventListener("input", (event) => {
     if (event.target.matches?.("[data-narrow]")) narrow(event.target);
   });
+  // After a refused save one goes on at the first field that is wrong.
+  const focusWrong = () => [...document.querySelectorAll("[aria-invalid=true]")].find((field) => field.checkVisibility())?.focus();
+
   document.addEventListener("DOMContentLoaded", () => {
+    focusWrong();
     landmarks();
-    labelFirstCells();
+    labelCells();
     enhance(document);
     new MutationObserver((changes) => {
       for (const { addedNodes } of changes) addedNodes.forEach((node) => node.nodeType === 1 && enhance(node.parentElement ?? node));

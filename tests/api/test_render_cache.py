@@ -1,11 +1,16 @@
-"""The cache of rendered objects takes no more memory than its budget says."""
+"""Rendered objects take no more memory than is said: those that are kept, and those of one answer."""
 
 import gc
 import tracemalloc
 
 import orjson
+import pytest
 
+from apps.api.rows import rendering
 from apps.api.rows.rendering import RenderCache
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.factories import ScriptTagFactory
 
 ENTRIES = 1000
 
@@ -35,3 +40,18 @@ def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
     assert cache.get(0) == b"x" * 1000
     assert cache.get(1) is None
     assert cache.spent <= 10_000
+
+
+def test_a_page_beyond_a_bound_is_refused(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = [ScriptTagFactory.create(shop=shop, app=api.installation.app) for _ in range(5)]
+    assert api.get("script_tags.json").status_code == 200
+
+    monkeypatch.setattr(rendering, "MOST_BYTES", 2**9)
+    kept = api.get("script_tags.json")
+    rendering.cache.clear()
+    anew = api.get("script_tags.json")
+
+    message = "makes an answer larger than 512 bytes; ask for fewer rows or fields"
+    assert [(each.status_code, each.json()) for each in (kept, anew)] == [(400, {"errors": {"limit": message}})] * 2
+    assert api.get("script_tags.json?limit=2").status_code == 200
+    assert len(api.get("script_tags.json?fields=id").json()["script_tags"]) == len(tags)

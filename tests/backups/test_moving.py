@@ -14,18 +14,30 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
+from django.utils import timezone
 
 from apps.api.rows import rendering
 from apps.backups.domain.moving import tables
 from apps.backups.domain.moving.exporting import streamed
+from apps.catalog.domain import products
+from apps.catalog.domain.inputs import Parts
+from apps.catalog.models import Product
 from apps.content.domain import contents
 from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
+from apps.webhooks.domain.engine.fan_out import fan_out
+from apps.webhooks.models import Delivery
 from backoffice.storages import file_storages
 from tests import factories
 from tests.conftest import ApiClient, delete_all
+from tests.fulfillment.factories import make_service
+from tests.payments.factories import make_handler
+from tests.webhooks.worlds import subscribe
 
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
@@ -174,3 +186,58 @@ def _taken(location: int) -> None:
     other = Shop.objects.create(id=5, domain="other.example", handle="other", name="Other", email="o@other.example")
     with shop_scope(other):
         Location.objects.create(id=location, shop=other, name="Elsewhere")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.slow
+def test_a_staging_copy_holds_the_shop_and_reaches_nobody(files: Path, tmp_path: Path, mailoutbox: list[Any]) -> None:
+    shop = factories.make_shop()
+    api = fill(shop, "mine")
+    subscribe(api.installation, "https://a.example/hook", topic="products/update")
+    with shop_scope(shop):
+        make_handler(config={"shop_id": f"s{shop.pk}"})
+        make_service(api.installation.app, inventory_management=True)
+        queue.enqueue("orders.receipt", order_id=Order.objects.get().pk)
+    before, archive = rows_of(shop.pk), tmp_path / "archive"
+    said_by("export_shop", shop.domain, archive)
+    with pytest.raises(CommandError, match="The shop is here already"):
+        call_command("import_shop", archive, "--as-copy", "staging.example")
+    empty()
+
+    for domain, refusal in (("no domain", "is no domain"), (shop.domain.upper(), "a domain of its own")):
+        with pytest.raises(CommandError, match=refusal):
+            call_command("import_shop", archive, "--as-copy", domain)
+    assert "is a copy of" in said_by("import_shop", archive, "--as-copy", "staging.example")
+
+    assert "agree with the archive" in said_by("import_shop", archive, "--verify", "--as-copy", "staging.example")
+    copy, after = Shop.objects.get(), rows_of(shop.pk)
+    assert (copy.pk, copy.domain, copy.handle, copy.copied_from) == (
+        shop.pk,
+        "staging.example",
+        "staging",
+        shop.domain,
+    )
+    assert {name for name, rows in before.items() if rows and not after[name]} == {
+        "api_idempotencykey",
+        "content_scripttag",
+        "fulfillment_pull",
+        "jobs_job",
+        "webhooks_subscription",
+    }
+    changed = {name for name, rows in after.items() if rows and rows != before[name]}
+    assert changed == {"shops_shop", "shops_accesstoken", "shops_installation", "payments_paymenthandlerconfig"}
+    assert api.get("shop.json").status_code == 401
+    # What staff do in the copy tells nobody either, and says so.
+    with shop_scope(copy):
+        order = Order.objects.get()
+        job = queue.enqueue("orders.receipt", order_id=order.pk)
+        assert queue.run(job.key)
+        job.refresh_from_db()
+        assert (job.state, job.attempts) == (Job.State.FAILED, 1)
+        assert f"this shop is a copy of {shop.domain}" in job.error
+        products.update_product(Product.objects.get(), {"title": "Changed"}, Parts(), actor="system", at=timezone.now())
+    with every_shop():
+        while fan_out().events:
+            pass
+        assert not Delivery.objects.exists()
+    assert mailoutbox == []

@@ -46,6 +46,20 @@ def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop
     assert window.problems == []
 
 
+def test_typing_begins_where_it_is_wanted(open_window: Open, live_shop: Shop, owner: User) -> None:
+    """At the first field of the login, and after a refused save at the first field that is wrong."""
+    focused = "() => document.activeElement.name"
+    assert open_window(None, live_shop).open("/accounts/login/").evaluate(focused) == "login"
+
+    page = open_window(owner, live_shop).go("content_blog_add")
+    page.get_by_label("Title").fill("News")
+    page.get_by_label("Handle").fill("no handle!")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("[aria-invalid=true]")).to_be_visible()
+
+    assert page.evaluate(focused) == "handle"
+
+
 def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, live_shop: Shop, owner: User) -> None:
     window = open_window(owner, live_shop)
 

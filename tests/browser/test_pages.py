@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from apps.content.domain import assets, contents
 from apps.content.models import ScriptCopy, Theme
@@ -21,7 +21,8 @@ from tests.orders.factories import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-SIZES = [pytest.param({}, id="desk"), pytest.param({"viewport": {"width": 390, "height": 844}}, id="phone")]
+DESK: ViewportSize = {"width": 1280, "height": 720}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 SPY = b"""
   const told = document.body.dataset;
   told.origin = self.origin;
@@ -34,20 +35,22 @@ OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", 
 ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_pages_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, axe: None, size: dict[str, Any]
-) -> None:
+def test_pages_of_the_panel_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+    """At a desk and, the window made smaller, on a phone; the next page is opened on the phone and made larger."""
     installation = furnish(live_shop)
-    window = open_window(owner, live_shop, **size)
+    window = open_window(owner, live_shop, viewport=DESK)
 
     found: list[tuple[str, ...]] = []
+    sizes = [DESK, PHONE]
     for name, args in pages(live_shop, installation):
         page = window.go(name, *args)
-        expect(page.get_by_role("main")).to_be_visible()
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        found += [(name, problem) for problem in window.unreachable()]
-        found += [(name, *problem) for problem in window.barriers()]
+        for size in sizes:
+            page.set_viewport_size(size)
+            expect(page.get_by_role("main")).to_be_visible()
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            found += [(name, f"{size['width']} px", problem) for problem in window.unreachable()]
+            found += [(name, f"{size['width']} px", *problem) for problem in window.barriers()]
+        sizes.reverse()
 
     assert found == []
     assert window.problems == []
@@ -64,11 +67,11 @@ def send_one(shop: Shop, order: Order) -> None:
             make_event(sent, status=status, city="Ottawa", country="Canada")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_pages_outside_of_the_panel_are_open_to_everybody(
-    open_window: Open, live_shop: Shop, owner: User, axe: None, size: dict[str, Any]
+    open_window: Open, live_shop: Shop, owner: User, axe: None, size: ViewportSize
 ) -> None:
-    known, stranger = open_window(owner, live_shop, **size), open_window(None, live_shop, **size)
+    known, stranger = open_window(owner, live_shop, viewport=size), open_window(None, live_shop, viewport=size)
     order = make_order(live_shop, shipping_address={"city": "Ottawa", "country": "Canada"}, test=True)
     send_one(live_shop, order)
     status = f"/orders/{live_shop.pk}/{order.token}"

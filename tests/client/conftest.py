@@ -60,10 +60,16 @@ class Server:
             **({"BACKOFFICE_LOCK_TIMEOUT_MS": "20000"} if database_url.startswith("sqlite:") else {}),
             **env,
         }
+        self._started: list[subprocess.Popen[bytes]] = []
         self.process = self.start("backoffice.serve")
 
     def start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
         """Another process of the same installation."""
+        self._started.append(self.spawn(module, *arguments))
+        return self._started[-1]
+
+    def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a process; a kind of server says where its output goes."""
         return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env)
 
     def wait(self) -> None:
@@ -79,8 +85,10 @@ class Server:
         raise AssertionError("the server did not start")
 
     def stop(self) -> None:
-        """End it as an operator would."""
-        end(self.process)
+        """End it as an operator would, and what a broken test left running beside it."""
+        for process in self._started:
+            if process.poll() is None:
+                end(process)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

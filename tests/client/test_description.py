@@ -9,6 +9,7 @@ nothing, so the test wants most operations to succeed at least once, and a row t
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
@@ -32,7 +33,9 @@ REVOKES = r"/api_permissions/current\.json"
 SHORT = r"2026-07/(blogs|collects|custom_collections|metafields|products|script_tags)(/\{id\})?\.json"
 SHORT_OPTIONS = ("--phases", "fuzzing", "--max-examples", "12", "--seed", "1", "--include-path-regex", SHORT)
 EXAMPLES = os.environ.get("SOAK_EXAMPLES") or str(soaked(500))
-LONG_OPTIONS = ("--max-examples", EXAMPLES, "--exclude-path-regex", REVOKES)
+# ``SOAK_OPTIONS`` are further ones of the generator's, such as ``--include-path-regex``, to do it in parts.
+FURTHER = shlex.split(os.environ.get("SOAK_OPTIONS", ""))
+LONG_OPTIONS = ("--max-examples", EXAMPLES, "--exclude-path-regex", REVOKES, *FURTHER)
 
 
 @pytest.fixture
@@ -48,12 +51,13 @@ def answers(document: Path, report: Path) -> dict[str, set[int]]:
     """The statuses that each operation of the document answered, from the generator's report."""
     paths = json.loads(document.read_text())["paths"]
     seen: dict[str, set[int]] = defaultdict(set)
-    for line in report.read_text().splitlines():
-        recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
-        for key, interaction in recorder.get("interactions", {}).items():
-            case = recorder["cases"][key]["value"]
-            if interaction["response"] and case["method"].lower() in paths[case["path"]]:
-                seen[f"{case['method']} {case['path']}"].add(interaction["response"]["status_code"])
+    with report.open() as lines:
+        for line in lines:
+            recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
+            for key, interaction in recorder.get("interactions", {}).items():
+                case = recorder["cases"][key]["value"]
+                if interaction["response"] and case["method"].lower() in paths[case["path"]]:
+                    seen[f"{case['method']} {case['path']}"].add(interaction["response"]["status_code"])
     return seen
 
 
@@ -81,6 +85,9 @@ def test_operations_answer_as_the_document_says(own_server: Server, tmp_path: Pa
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
     seen = answers(document, report)
     refused = [operation for operation, statuses in seen.items() if not statuses & {200, 201}]
-    assert len(refused) * 4 <= len(seen), f"the requests reach the handlers, but not those of {refused}"
+    # Those of one part may all need what no made-up request has: a warehouse that asks, a plan, a picture.
+    assert FURTHER or len(refused) * 4 <= len(seen), f"the requests reach the handlers, but not those of {refused}"
+    if "POST /admin/api/2026-07/products.json" not in seen:
+        return  # a part of the routes, without the one that makes products
     with shop_scope(shop):
         assert Product.objects.filter(pk__gt=max(ids["products"])).exists(), "a product was made"

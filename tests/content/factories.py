@@ -2,8 +2,9 @@
 
 from django.utils import timezone
 
-from apps.content.domain import articles, assets, blogs, contents, themes
-from apps.content.models import Article, AssetVersion, Blog, Theme
+from apps.content.domain import articles, assets, blogs, contents, store_files, themes
+from apps.content.models import Article, AssetVersion, Blog, StoreFile, Theme
+from tests.media.pictures import plain
 
 
 def make_blog() -> Blog:
@@ -29,3 +30,8 @@ def make_draft() -> tuple[Theme, AssetVersion]:
     for value in (b"a { color: red }", b"a { color: blue }"):
         assets.save_asset(draft, "assets/colours.css", contents.store(value), actor="system", at=timezone.now())
     return draft, AssetVersion.objects.get(theme=draft)
+
+
+def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
+    """A picture for texts, of the current shop."""
+    return store_files.keep(plain("PNG", (4, 3), color=color), name, actor="system", at=timezone.now())

@@ -8,7 +8,7 @@ from apps.content.demo import store
 from apps.content.domain import assets, contents
 from apps.content.domain.archive import DIRECTORIES
 from apps.content.domain.scripts import is_vintage
-from apps.content.models import Article, Asset, Blog, MobilePlatformApplication, Theme
+from apps.content.models import Article, Asset, Blog, MobilePlatformApplication, ScriptTag, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 
@@ -33,3 +33,4 @@ def test_the_demo_store_has_a_complete_theme_and_a_journal(shop: Shop) -> None:
         assert Article.objects.filter(published_at__gt=now + timedelta(days=1)).count() == 1
         assert Article.objects.exclude(image=None).count() == 5
         assert MobilePlatformApplication.objects.count() == 2
+        assert ScriptTag.objects.get().app.name == "Size guide"

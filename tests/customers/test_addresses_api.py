@@ -346,3 +346,26 @@ def test_an_order_shows_its_address_with_blank_lines_as_they_were_sent(api: ApiC
 
     assert shown[field] == ""
     assert shown["city"] is None
+
+
+def test_the_longest_names_are_shown_whole_and_taken_back(api: ApiClient, customer: Customer) -> None:
+    longest = "x" * 255
+    made = create(api, customer, first_name=longest, last_name=longest)
+    path = f"customers/{customer.pk}/addresses/{made['id']}.json"
+
+    assert made["name"] == f"{longest} {longest}"
+    assert api.put(path, {"address": made}).json()["customer_address"]["name"] == made["name"]
+    again = api.put(path, {"address": {"name": f"{longest} y"}}).json()["customer_address"]
+    assert (again["first_name"], again["last_name"]) == (longest, "y")
+
+
+@pytest.mark.parametrize("name", ["x" * 256, f"{'x' * 256} y", f"y {'x' * 256}"])
+def test_a_part_of_a_name_that_is_too_long_is_refused(api: ApiClient, customer: Customer, name: str) -> None:
+    made = create(api, customer)
+
+    answer = api.put(f"customers/{customer.pk}/addresses/{made['id']}.json", {"address": {"name": name}})
+
+    assert (answer.status_code, answer.json()) == (
+        422,
+        {"errors": {"name": ["is too long (maximum is 255 characters)"]}},
+    )

@@ -21,9 +21,9 @@ def programs() -> Path | None:
 
 
 class Cluster:
-    """An empty one below ``folder``, on a port of its own."""
+    """An empty one below ``folder``, on a port of its own; or a replica ``of`` another, which streams from it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, of: "Cluster | None" = None) -> None:
         self._bin = Path(parts.need("the programs of a PostgreSQL server", str(programs() or "") or None))
         self._data = folder / "data"
         self.port = free_port()
@@ -36,6 +36,22 @@ class Cluster:
             )
             shutil.chown(folder, "postgres", "postgres")
             self._as = {"user": "postgres", "group": "postgres"}
+        if of is not None:
+            self._run(
+                "pg_basebackup",
+                "--no-sync",
+                "-R",
+                "-c",
+                "fast",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(of.port),
+                "-U",
+                "postgres",
+            )
+            self.start()
+            return
         self._run("initdb", "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8")
         self.start()
         self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "restored", data=False)
@@ -60,10 +76,10 @@ class Cluster:
 
 
 @contextmanager
-def own_cluster() -> Iterator[Cluster]:
+def own_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
     """A running one, which is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="cluster") as folder:
-        cluster = Cluster(Path(folder))
+        cluster = Cluster(Path(folder), of)
         try:
             yield cluster
         finally:

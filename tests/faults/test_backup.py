@@ -34,7 +34,7 @@ from tests.conftest import ApiClient
 from tests.faults.conftest import another_connection
 from tests.media.pictures import plain
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.own_sessions]
 
 PAGE = (Path(settings.BASE_DIR) / "docs" / "operators.md").read_text()
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}

@@ -95,7 +95,7 @@ def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
 class Mute(Server):
     """Web processes whose log goes to a disk without room."""
 
-    def start(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
+    def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with Path("/dev/full").open("w") as full:
             return subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],

@@ -6,7 +6,6 @@ Rule: reliability, F4, M5.
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,9 +22,10 @@ from django.db import connection
 from apps.content.models import ScriptTag
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from tests import factories, parts
-from tests.client.conftest import Server, database_url, free_port
+from tests import factories
+from tests.client.conftest import Server, database_url
 from tests.faults.conftest import Sql, another_connection
+from tests.pooler import pooler
 
 pytestmark = pytest.mark.slow
 
@@ -185,40 +185,19 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start: Start, 
 
 
 @pytest.fixture
-def pooled(tmp_path: Path) -> Iterator[str]:
+def pooled() -> Iterator[str]:
     """The URL of the test's database behind PgBouncer in transaction mode, with two sessions for everybody."""
-    program = parts.need("PgBouncer", parts.pgbouncer())
-    values, port = connection.settings_dict, free_port()
-    login = f"user={values['USER']}" + (f" password={values['PASSWORD']}" if values["PASSWORD"] else "")
-    (tmp_path / "pgbouncer.ini").write_text(
-        f"""
-        [databases]
-        pooled = host={values["HOST"]} port={values["PORT"] or 5432} dbname={values["NAME"]} {login}
-        [pgbouncer]
-        listen_addr = 127.0.0.1
-        listen_port = {port}
-        unix_socket_dir =
-        auth_type = any
-        pool_mode = transaction
-        default_pool_size = 2
-        """
-    )
-    # It does not run as root.
-    user = ["-u", "nobody"] if os.getuid() == 0 else []
-    process = subprocess.Popen([program, "-q", *user, str(tmp_path / "pgbouncer.ini")])
-    time.sleep(1)
-    yield f"postgres://x@127.0.0.1:{port}/pooled"
-    process.terminate()
-    process.wait(30)
+    with pooler(sessions=2) as port:
+        yield f"postgres://x@127.0.0.1:{port}/{connection.settings_dict['NAME']}"
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("pooler", [False, True], ids=["direct", "pooled"])
+@pytest.mark.parametrize("behind", [False, True], ids=["direct", "pooled"])
 def test_requests_survive_a_changed_column_with_and_without_a_pooler(
-    start: Start, shop: Shop, retype: Callable[[str], None], request: pytest.FixtureRequest, pooler: bool
+    start: Start, shop: Shop, retype: Callable[[str], None], request: pytest.FixtureRequest, behind: bool
 ) -> None:
-    url = request.getfixturevalue("pooled") if pooler else ""
-    call = Caller(start(url, BACKOFFICE_DATABASE_POOLER="on" if pooler else "off"), shop)
+    url = request.getfixturevalue("pooled") if behind else ""
+    call = Caller(start(url, BACKOFFICE_DATABASE_POOLER="on" if behind else "off"), shop)
 
     def many() -> set[int]:
         works = [("script_tags.json", None), ("script_tags.json", TAG), ("script_tags/count.json", None)] * 8

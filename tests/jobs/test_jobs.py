@@ -16,14 +16,6 @@ from apps.shops.models import Shop
 
 
 @pytest.fixture
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
-    """The keys for which the bell was rung."""
-    heard: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_doorbells", [heard.append])
-    return heard
-
-
-@pytest.fixture
 def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A task called ``test.task`` that notes its calls and fails while ``calls[0]`` says so."""
     calls: list[Any] = []

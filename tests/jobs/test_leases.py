@@ -66,6 +66,7 @@ def steal(job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(lease=uuid.uuid4(), lease_until=timezone.now())
 
 
+@pytest.mark.own_sessions
 def test_renewal_goes_on_after_an_error_of_the_database(
     shop: Shop, does: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -30,7 +30,7 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.api.conftest import everything_stored
 from tests.catalog.factories import make_custom, make_product, make_smart
-from tests.content.factories import make_article, make_blog, make_draft, make_rewritten
+from tests.content.factories import make_article, make_blog, make_draft, make_rewritten, make_store_file
 from tests.customers.factories import make_customer
 from tests.each import Each
 from tests.fulfillment.factories import make_event, make_fulfillment_order, make_service
@@ -110,6 +110,7 @@ def things_of() -> Things:
                 "blog": (make_blog().pk,),
                 "article": (make_article().pk,),
                 "article_version": make_rewritten(),
+                "store_file": (make_store_file().pk,),
                 "theme": (draft.pk,),
                 "version": (draft.pk, version.pk),
                 "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),

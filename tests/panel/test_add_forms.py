@@ -46,7 +46,14 @@ COMPLETED = {"handle", "author", "vendor", "addresses-0-is_default"} | {
     f"options-0-{part}" for part in ("id", "name", "values")
 }
 # Screens with an add page of their own, and how what they store is read.
-OWN = {"shops_app", "shops_installation", "content_theme", "staff_membership", "fulfillment_fulfillmentservice"}
+OWN = {
+    "shops_app",
+    "shops_installation",
+    "content_storefile",
+    "content_theme",
+    "staff_membership",
+    "fulfillment_fulfillmentservice",
+}
 
 
 def adding() -> list[str]:

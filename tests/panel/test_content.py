@@ -1,6 +1,7 @@
 """Blogs, articles, themes, their code and mobile apps in the panel."""
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
                 local = timezone.localtime(value, panel.shop.tzinfo)
                 sent["published_at_0"], sent["published_at_1"] = f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}"
         elif value is not None and bound.name not in {"picture", "remove_picture"}:
-            sent[bound.name] = str(value).replace("\n", "\r\n") if isinstance(value, str) else value
+            sent[bound.name] = re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value
     return sent | NO_METAFIELDS | changed
 
 

@@ -358,3 +358,31 @@ def test_what_a_customer_spent_has_the_decimals_of_the_shops_currency(
         Customer.objects.filter(pk=customer.pk).update(total_spent=140)
 
     assert "140 JPY spent" in panel.get(CHANGE, customer.pk).content.decode()
+
+
+def test_two_customers_are_compared_and_merged(panel: Panel, shop: Shop, customer: Customer) -> None:
+    with shop_scope(shop):
+        other = make_customer(first_name="Anna", last_name="Lindqvist", email="anna@example.org", tags="wholesale")
+        for each in (customer, other):
+            make_address(each)
+
+    found = panel.get("customers_customer_merge", customer.pk).content.decode()
+    assert "anna@example.org" in found
+    chosen = panel.post(LIST, action="merge_chosen", _selected_action=[str(customer.pk), str(other.pk)])
+    assert chosen["Location"].endswith(f"/{customer.pk}/merge/with/?other={other.pk}")
+    preview = panel.http.get(chosen["Location"])
+    page = preview.content.decode()
+    assert "anna@example.com" in page
+    assert 'name="choose-email"' in page
+    assert 'name="choose-name"' not in page
+    sent = {"form_key": preview.context["form_key"], "choose-email": "neither"}
+    wrong = panel.http.post(chosen["Location"], sent)
+    assert "must be one of" in wrong.content.decode()
+    done = panel.http.post(chosen["Location"], {**sent, "choose-email": "other"})
+
+    assert done.status_code == 302
+    row = reload(customer)
+    assert (row.email, row.tags) == ("anna@example.org", "vip, wholesale")
+    with shop_scope(shop):
+        assert Customer.objects.count() == 1
+    assert f"Customer {other.pk} was merged" in panel.get("customers_customer_history", customer.pk).content.decode()

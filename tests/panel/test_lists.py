@@ -20,6 +20,7 @@ from tests.inventory.factories import make_location
 from tests.panel.conftest import Panel, PanelWith
 
 NASTY = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{7*7}}'
+MOST_OF_A_ROW = 3_000  # characters
 LISTS = [
     "shops_installation_changelist",
     "content_scripttag_changelist",
@@ -52,6 +53,17 @@ def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner: Panel
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
+    """A row is its words and links, not the classes that the theme writes into each cell (700 characters of them)."""
+    add_rows(owner.shop, 3)
+
+    rows = owner.get(name).content.decode().split('id="result_list"')[1].split("</table>")[0].split("data-row")[1:]
+
+    assert rows
+    assert max(map(len, rows)) < MOST_OF_A_ROW
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -167,7 +179,7 @@ def test_the_menu_holds_what_may_be_opened_and_no_more(panel_with: PanelWith) ->
     page = panel_with("themes").get()
 
     titles = [item["title"] for group in page.context["sidebar_navigation"] for item in group["items"]]
-    assert titles == ["Home", "Themes", "Script tags"]
+    assert titles == ["Home", "Themes", "Files", "Script tags"]
 
 
 def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner: Panel, shop: Shop) -> None:

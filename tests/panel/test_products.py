@@ -173,7 +173,7 @@ def test_what_the_service_refuses_comes_back_on_the_form(panel: Panel, shop: Sho
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("body_html", "<" * 10_001, "Has too many tags"),
+        ("body_html", "<" * 10_001, "has too many tags"),
         ("tags", "x" * 256, "Is too long"),
         ("options-1-name", "colour", "two options of one name"),
         ("options-1-name", "x" * 256, "A name is too long."),

@@ -81,7 +81,12 @@ class Caller:
     def _is_given_up(self) -> bool:
         """Whether the server has closed the idle connection, as it may; the pools of clients look before they send."""
         socket = self._connection.sock
-        return socket is not None and bool(select.select([socket], [], [], 0)[0])
+        if socket is None:
+            return False
+        # ``select`` itself knows no descriptor above 1,023, and callers have more connections than that.
+        watched = select.poll()
+        watched.register(socket, select.POLLIN)
+        return bool(watched.poll(0))
 
     def close(self) -> None:
         self._connection.close()

@@ -32,7 +32,7 @@ SAMPLES = Path(settings.BASE_DIR, "docs", "samples")
 class Watched(Server):
     """A server whose log can be read."""
 
-    def start(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
+    def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         with (self.data_dir / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env, stderr=log
@@ -127,6 +127,8 @@ def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(server: 
     call(server, "/accounts/login/")
     said = scrape(server)
     there = {name for name, _, _ in SERIES.findall(said)} | set(re.findall(r"^# TYPE (\w+) ", said, re.MULTILINE))
+    # Told where the installation has a replica (``faults/test_replica.py``).
+    there |= {"backoffice_replica_up", "backoffice_replica_lag_seconds"}
     dashboard = json.loads((SAMPLES / "grafana.json").read_text())
     expressions = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ()))
     alarms = (SAMPLES / "alarms.yml").read_text()

@@ -9,10 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.content.domain.blogs import create_blog, update_blog
 from apps.events.models import Event
+from apps.ground import statistics
+from apps.ground.ids import RANGE
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
@@ -22,9 +26,10 @@ from apps.webhooks.catcher import Behaviour, Catcher
 from apps.webhooks.domain import recovery, retention, subscriptions, trying
 from apps.webhooks.domain.engine import outcomes
 from apps.webhooks.domain.engine.fan_out import fan_out
+from apps.webhooks.domain.engine.loop import doorbell
 from apps.webhooks.domain.engine.schedule import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
-from tests import factories
+from tests import factories, parts
 from tests.machine import until
 from tests.webhooks.worlds import dispatching, happen, settled, subscribe
 
@@ -449,6 +454,82 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
     with every_shop():
         assert Subscription.objects.get(pk=made.pk).state == "live"
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
+
+
+def test_what_nobody_rang_for_is_found_by_looking(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doorbell, "ring", lambda: None)
+    with Catcher() as catcher, dispatching():
+        subscribe(installation, catcher.url)
+        happen(shop)
+        catcher.wait_for(1)
+
+    assert settled(shop) == {"done": 1}
+
+
+def test_retention_of_attempts_ends_where_all_are_young(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "STEP", 2)
+    subscribe(installation, "http://127.0.0.1:9/")
+    happen(shop, 1)
+    fan_out()
+    (delivery,) = delivered(shop)
+    now = timezone.now()
+    with every_shop():
+        for number, days in enumerate((9, 9, 9, 6, 6, 6, 8), start=1):
+            attempt = Attempt.objects.create(shop=shop, delivery=delivery, number=number, outcome="ok")
+            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
+        retention.clear(now)
+        assert {*Attempt.objects.values_list("number", flat=True)} == {4, 5, 6, 7}
+        retention.clear(now + timedelta(days=2))
+        assert not Attempt.objects.exists()
+
+
+def test_retention_finds_what_a_shop_brought_from_another_cell(shop: Shop, installation: Installation) -> None:
+    subscribe(installation, "http://127.0.0.1:9/")
+    happen(shop, 1)
+    fan_out()
+    (delivery,) = delivered(shop)
+    now = timezone.now()
+    with every_shop():
+        for number, (cell, days) in enumerate(((0, 1), (2, 9), (2, 1), (3, 1), (5, 9)), start=1):
+            values = {"shop": shop, "delivery": delivery, "number": number, "outcome": "ok"}
+            attempt = Attempt.objects.create(pk=cell * RANGE + 2_000_000 + number, **values)
+            Attempt.objects.filter(pk=attempt.pk).update(created_at=now - timedelta(days=days))
+        retention.clear(now)
+        assert {*Attempt.objects.values_list("number", flat=True)} == {1, 3, 4}
+
+
+def test_retention_empties_old_events_without_reading_all(
+    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "STEP", 2)
+    now = timezone.now()
+    old, young = now - timedelta(days=31), now - timedelta(days=29)
+    seen: dict[str, Any] = {"2026-07": {}}
+    shown = [(old, seen), (old, seen), (old, seen), (young, seen), (young, seen), (young, seen), (old, seen)]
+    common = {"shop": shop, "topic": "x/y", "subject_type": "x", "subject_id": 1, "actor": "system"}
+    with every_shop():
+        events = [
+            Event(**common, group=uuid.uuid4(), created_at=at, payload=payload)
+            for at, payload in [(old, None)] * 3000 + shown
+        ]
+        rendered = Event.objects.bulk_create(events)[-len(shown) :]
+        Pending.objects.create(shop=shop, event=rendered[1])
+        statistics.count()
+        with CaptureQueriesContext(connection) as queries:
+            retention.clear(now)
+        holding = {*Event.objects.filter(payload__isnull=False).values_list("pk", flat=True)}
+        walk = next(each["sql"] for each in queries if 'FROM "events_event" WHERE' in each["sql"])
+        with connection.cursor() as cursor:
+            cursor.execute(("EXPLAIN " if parts.on_postgres() else "EXPLAIN QUERY PLAN ") + walk)
+            told = str(cursor.fetchall())
+
+    # The last one is behind a whole step of young ones.
+    assert [row.pk in holding for row in rendered] == [False, True, False, True, True, True, True]
+    assert "events_event_rendered" in told, told
 
 
 def test_retention_takes_what_is_old_and_over(shop: Shop, installation: Installation) -> None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from apps.api.errors import ApiError
 from apps.ground.locks import unless_busy
 from apps.ground.sql import execute
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import SHOP_IN_ENVIRON, every_shop
 from apps.shops.domain.authorizing import narrow, shortest
 from apps.shops.domain.listening import note_listening_version
 from apps.shops.domain.members import member_of
@@ -107,6 +107,7 @@ def open_door(request: HttpRequest) -> Access:
     if last_used_at is None or _moment(last_used_at) < now - _NOTE_USE_EVERY:
         _note_use(token_id, now)
     access = _remembered((token_id, installation_version, shop_version))
+    request.META[SHOP_IN_ENVIRON] = access.shop.pk
     note_listening_version(access.shop, listening)
     return access if access.user_id is None else _as_member(access, access.user_id)
 

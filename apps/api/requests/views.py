@@ -14,7 +14,7 @@ from rest_framework.viewsets import ViewSet
 
 from apps.api.context import Context
 from apps.api.errors import CONTENT_TYPE, ApiError, exception_handler, reason
-from apps.api.requests import idempotency, throttling
+from apps.api.requests import freshness, idempotency, throttling
 from apps.api.requests.access import SAFE, check_scope
 from apps.api.requests.authentication import Access, open_door
 from apps.api.requests.bodies import accepts_json, check_length, read_json, read_query, unwrap
@@ -98,6 +98,8 @@ class ApiView(ViewSet):
             response = exception_handler(error)
             # In a transaction around the request nothing can be repeated.
             request.undone = is_undone(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
+        if request.method not in SAFE and hasattr(self, "access"):
+            freshness.note_write(self.access)
         return self._stamp(response)
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
@@ -118,6 +120,8 @@ class ApiView(ViewSet):
             cause(request_id=getattr(request, "request_id", ""), address=request.META.get("REMOTE_ADDR") or None),
         ):
             handler: Callable[..., HttpResponse] = getattr(self, method)
+            if request.method in SAFE:
+                return freshness.read(self.access, lambda: self._opened(handler))
             if method == "post" and idempotency.HEADER in request.META:
                 check_length(request, uploads=self.takes_uploads)
                 return idempotency.once(
@@ -133,6 +137,10 @@ class ApiView(ViewSet):
             if method in {"post", "put"}:
                 self.prepare()
             return handler(self.request, **self.kwargs)
+
+    def _opened(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
+        self.open()
+        return handler(self.request, **self.kwargs)
 
     def pour(self) -> throttling.Level:
         """Count the call; a view with limits of its own counts otherwise."""

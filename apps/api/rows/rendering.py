@@ -8,16 +8,20 @@ Source: decisions on speed in ``docs/performance.md``.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 
 import orjson
 from django.conf import settings
 
 from apps.api.context import Context
+from apps.api.errors import BadRequest
 from apps.api.rows.plans import Plan, Values
+from apps.ground.phrases import answer_larger_than
 
 _OVERHEAD = 200
+# The most bytes of one answer; a page of 250 of the largest products would have six times as many.
+MOST_BYTES = 64 * 2**20
 
 
 class RenderCache:
@@ -76,6 +80,9 @@ def render_many(plan: Plan, keys: Sequence[Values], context: Context) -> list[by
     """The rendered objects of rows that are named by ``(id, *versions)``, in their order.
 
     A row that was deleted since its key was read is left out.
+
+    Raises:
+        BadRequest: They are more than one answer may hold.
     """
     # The plan's key and not the plan: what is kept here must not keep compiled code of rare sets of fields alive.
     outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
@@ -91,6 +98,17 @@ def render_many(plan: Plan, keys: Sequence[Values], context: Context) -> list[by
         objects = plan.read_ids([key[0] for key in missing], context)
         for key in missing:
             if key[0] in objects:
-                found[key[0]] = rendered = orjson.dumps(objects[key[0]])
+                found[key[0]] = rendered = orjson.dumps(objects.pop(key[0]))
                 cache.put((outer, *key), rendered)
+    refuse_too_large(found.values())
     return [found[key[0]] for key in keys if key[0] in found]
+
+
+def refuse_too_large(objects: Iterable[bytes]) -> None:
+    """Refuse an answer of these objects.
+
+    Raises:
+        BadRequest: They have more bytes than an answer may have; the parameter that helps is named.
+    """
+    if sum(map(len, objects)) > MOST_BYTES:
+        raise BadRequest({"limit": answer_larger_than(MOST_BYTES)})

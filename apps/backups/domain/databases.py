@@ -11,14 +11,16 @@ from django.db import connection, transaction
 from django.db.backends.postgresql.client import DatabaseClient
 
 from apps.backups.domain.manifests import BackupRefused
+from apps.ground.sessions import are_shared
 
 
 def copy_into(folder: Path) -> dict[str, int]:
     """Copy it; returns how many rows of each table the copy has.
 
     Raises:
-        BackupRefused: The program that copies is missing or failed.
+        BackupRefused: A pooler stands between, or the program that copies is missing or failed.
     """
+    _require_own_sessions()
     return _dump(folder / "database.dump") if connection.vendor == "postgresql" else _copy(folder / "database.sqlite3")
 
 
@@ -26,8 +28,9 @@ def put_back(folder: Path) -> None:
     """Fill the empty database from a copy.
 
     Raises:
-        BackupRefused: It is not empty, or the program that restores is missing or failed.
+        BackupRefused: It is not empty, a pooler stands between, or the program that restores is missing or failed.
     """
+    _require_own_sessions()
     if tables := [name for name in connection.introspection.table_names() if not name.startswith("sqlite_")]:
         raise BackupRefused(f"The database is not empty: it has {len(tables)} tables. Restore into a new one.")
     if connection.vendor == "postgresql":
@@ -41,6 +44,19 @@ def put_back(folder: Path) -> None:
     connection.close()
     with closing(sqlite3.connect(folder / "database.sqlite3")) as source, closing(sqlite3.connect(place)) as target:
         source.backup(target)
+
+
+def _require_own_sessions() -> None:
+    """PostgreSQL's programs set much in their session, down to where tables are looked for; others would get it so.
+
+    Raises:
+        BackupRefused: A pooler stands between.
+    """
+    if are_shared():
+        raise BackupRefused(
+            "PostgreSQL's programs cannot work through a pooler. "
+            "Name the database itself in DATABASE_URL, with BACKOFFICE_DATABASE_POOLER=off."
+        )
 
 
 def count() -> dict[str, int]:
@@ -85,11 +101,14 @@ def _database() -> str:
 
 def _run(program: str, options: Sequence[str], *, with_name: bool = True) -> None:
     """One of PostgreSQL's programs, connected as we are; the password does not stand in its arguments."""
-    arguments, env = DatabaseClient.settings_to_cmd_args_env(connection.settings_dict, list(options))
+    values = connection.settings_dict
+    arguments, env = DatabaseClient.settings_to_cmd_args_env(values, list(options))
+    # Of several servers the one that we are on, where the snapshot is.
+    which = {"PGTARGETSESSIONATTRS": str(values["OPTIONS"].get("target_session_attrs", "any"))}
     arguments = [program, *(arguments[1:] if with_name else arguments[1:-1])]
     try:
         subprocess.run(  # noqa: S603 - a program and options of ours
-            arguments, env={**os.environ, **(env or {})}, check=True, capture_output=True, text=True
+            arguments, env={**os.environ, **which, **(env or {})}, check=True, capture_output=True, text=True
         )
     except FileNotFoundError:
         raise BackupRefused(f"{program} is not on this machine; it comes with PostgreSQL's client.") from None

@@ -7,7 +7,7 @@ from django.db.models import Q
 from apps.bulk.kinds.customers import CUSTOMERS
 from apps.bulk.kinds.orders import ORDERS
 from apps.bulk.models import BulkEdit, EditedRow
-from apps.customers.domain import personal_data
+from apps.customers.domain import merging, personal_data
 from apps.customers.models import Customer
 from apps.ground.personal import Places, mentions
 from apps.orders.models import Order
@@ -23,7 +23,8 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
     """Blank what was noted of the customer, of their orders, and whatever else names them."""
     words = [word.lower() for word in personal_data.words_of(customer)]
     orders = Order.objects.filter(customer=customer).values("pk")
-    own = Q(edit__kind=CUSTOMERS.name, row_id=customer.pk) | Q(edit__kind=ORDERS.name, row_id__in=orders)
+    persons = [customer.pk, *merging.former_ids(customer.pk)]
+    own = Q(edit__kind=CUSTOMERS.name, row_id__in=persons) | Q(edit__kind=ORDERS.name, row_id__in=orders)
     rows = EditedRow.objects.filter(own | mentions(("label", "reason"), words)).order_by("pk")
     last = 0
     while ids := list(rows.filter(pk__gt=last).values_list("pk", flat=True)[:_BATCH]):

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from apps.catalog.admin.members import MembersPage
 from apps.catalog.admin.thumbnails import thumbnail
-from apps.catalog.api.fields import HandleField, HtmlField
+from apps.catalog.api.fields import HandleField
 from apps.catalog.domain import pictures
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.lifecycle import CollectionParts
@@ -25,6 +25,7 @@ from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.forms import PanelForm, Values, read_as
+from apps.panel.screens.markup import MarkupField
 from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
@@ -33,6 +34,7 @@ COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 class CollectionForm(PanelForm[Collection]):
     """A collection; without a handle it gets one from its title."""
 
+    body_html = MarkupField(label="Description")
     published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
     picture = forms.FileField(
         required=False, widget=ThemedFileInput, help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)}."
@@ -57,11 +59,6 @@ class CollectionForm(PanelForm[Collection]):
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
             self.fields["handle"].help_text = "Part of its address; made from the title."
-
-    def clean_body_html(self) -> str | None:
-        """Not more than can be cleaned wherever it is shown."""
-        text: str | None = read_as(HtmlField(), self.cleaned_data["body_html"])
-        return text
 
     def clean_handle(self) -> str:
         """In the form that handles have."""
@@ -98,6 +95,10 @@ class CollectionAdmin(MembersPage):
         css = {"all": ("panel/catalog.css",)}
 
     @display(description="")
+    def storefront_path(self, instance: Collection) -> str:
+        """Where shoppers see it."""
+        return f"/collections/{instance.handle}"
+
     def banner(self, collection: Collection) -> SafeString:
         """The picture."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)

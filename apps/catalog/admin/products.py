@@ -19,7 +19,7 @@ from apps.catalog.admin.option_fields import OptionRow, OptionsField
 from apps.catalog.admin.sheet import MOST_ROWS, VariantFormSet, VariantInline, cells_of
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import MAX_FILES, ProductUploads, Waiting, brought
-from apps.catalog.api.fields import HandleField, HtmlField
+from apps.catalog.api.fields import HandleField
 from apps.catalog.domain import products
 from apps.catalog.domain.inputs import ImageInput, OptionInput, Parts
 from apps.catalog.domain.locks import lock_product, lock_stock
@@ -34,6 +34,7 @@ from apps.panel.requests import Context
 from apps.panel.screens.extensions import Inline
 from apps.panel.screens.forms import PanelForm, Values, read_as
 from apps.panel.screens.inlines import nothing_to_save
+from apps.panel.screens.markup import MarkupField
 from apps.panel.theme import ThemedTextInput, display
 from apps.panel.wording import sentence
 
@@ -43,6 +44,7 @@ COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 class ProductForm(PanelForm[Product]):
     """A product; without a handle it gets one from its title."""
 
+    body_html = MarkupField(label="Description")
     published = forms.BooleanField(required=False, initial=True, help_text="Offered to customers while it is active.")
     options = OptionsField(
         required=False, help_text="What the variants differ in. New values make new variants; at most three options."
@@ -76,11 +78,6 @@ class ProductForm(PanelForm[Product]):
             self.fields["tags"].widget = ThemedTextInput()
         if "handle" in self.fields:
             self.fields["handle"].help_text = "Part of its address; made from the title."
-
-    def clean_body_html(self) -> str | None:
-        """Not more than can be cleaned wherever it is shown."""
-        text: str | None = read_as(HtmlField(), self.cleaned_data["body_html"])
-        return text
 
     def clean_tags(self) -> str:
         """Once each, sorted."""
@@ -162,6 +159,10 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         ("Organisation", {"fields": (("vendor", "product_type"), "tags")}),
         ("Online store", {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")}),
     )
+
+    def storefront_path(self, instance: Product) -> str:
+        """Where shoppers see it."""
+        return f"/products/{instance.handle}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
         """With what the list shows of other rows."""

@@ -17,12 +17,15 @@ from apps.catalog.models import Collection, CustomCollection, Product, Variant
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import Move
 from apps.inventory.models import Location, StockMovement
+from apps.metafields.domain.setting import Draft
 from apps.shops.models import Shop
 
 ACTOR = "system"
 _AGE = timedelta(days=210)
 # What a larger one costs more.
 _SURCHARGE = 6
+# What a box weighs, in grams.
+_PACKAGING = 120
 _SOLD_OUT_EVERY = 23
 # The chalk of candles and paper, which come in no colours.
 _NEUTRAL = ("Chalk", "Moss", "Rust", "Ink")
@@ -59,6 +62,7 @@ def _make_product(shop: Shop, good: Good, *, number: int, at: datetime) -> Produ
         "published_at": at if good.status == "active" else None,
     }
     parts = Parts(
+        metafields=[Draft("details", "care", "single_line_text_field", kind.text, "How it is kept")],
         options=[OptionInput(name, list(values)) for name, values in named],
         variants=[
             _variant(good, kind, values, code=f"{number:03d}-{place:02d}")
@@ -80,6 +84,7 @@ def _variant(good: Good, kind: Kind, values: Sequence[str], *, code: str) -> Var
             "barcode": f"40123450{code.replace('-', '')}",
             "grams": kind.grams,
         },
+        metafields=[Draft("details", "packed_grams", "number_integer", str(kind.grams + _PACKAGING))],
         item={"sku": f"{good.type[:2].upper()}-{code}", "tracked": True, "cost": good.price / 2},
     )
 
@@ -95,6 +100,7 @@ def _draw(shop: Shop, product: Product, kind: Kind, number: int, at: datetime) -
             picture=pictures.store(shop.pk, data, f"{product.handle}-{name.lower()}.jpg"),
             attrs={"alt": f"{product.title}, {name.lower()}" if colored else product.title},
             variant_ids=list(shown),
+            metafields=[Draft("picture", "light", "single_line_text_field", "Daylight from the left")],
         )
         images.add_image(product.pk, wanted, actor=ACTOR, at=at)
 
@@ -116,6 +122,7 @@ def _stock(random: Random, at: datetime) -> None:
 def _make_custom(shop: Shop, title: str, text: str, members: Sequence[Product], at: datetime) -> None:
     picture = pictures.store(shop.pk, draw_banner(list(COLORS.values()), title), f"{title}.jpg")
     parts = lifecycle.CollectionParts(picture=picture, placements=[Placement(product.pk) for product in members])
+    parts.metafields = [Draft("page", "columns", "number_integer", "4")]
     attrs = {"title": title, "body_html": format_html("<p>{}</p>", text), "sort_order": "manual", "image_alt": title}
     lifecycle.create_collection(Collection.Kind.CUSTOM, attrs, parts, actor=ACTOR, at=at)
 

@@ -5,7 +5,6 @@ from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.forms.renderers import BaseRenderer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
@@ -15,9 +14,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from apps.api.resources.fields import TagsField
-from apps.content.admin.editing import as_before
 from apps.content.domain import articles, blogs
-from apps.content.domain.addresses import article_image_url
+from apps.content.domain.addresses import article_image_url, path_of
 from apps.content.domain.pictures import Picture, store_picture
 from apps.content.models import Article, ArticleVersion, Blog
 from apps.ground.locks import locked
@@ -33,7 +31,8 @@ from apps.panel.requests import Context, StaffRequest, in_shop
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.forms import PanelForm, read_as
-from apps.panel.theme import ThemedFileInput, ThemedTextarea, ThemedTextInput, display
+from apps.panel.screens.markup import MarkupArea, MarkupField
+from apps.panel.theme import ThemedFileInput, ThemedTextInput, display
 from apps.panel.wording import in_words
 from apps.staff.domain.actors import names_of
 from apps.staff.domain.permissions import grant
@@ -84,6 +83,10 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
     fields = ("title", "handle", "commentable", "template_suffix")
     inlines = (MetafieldInline,)
 
+    def storefront_path(self, instance: Blog) -> str:
+        """Where shoppers see it."""
+        return f"/blogs/{instance.handle}"
+
     def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
         """Open or change the blog."""
         attrs = {name: value for name, value in form.given.items() if name in self.fields}
@@ -109,12 +112,8 @@ class ArticleForm(PanelForm[Article]):
         required=False, max_length=255, widget=SuggestingInput("authors"), help_text="The shop's name, if left empty."
     )
     tags = forms.CharField(required=False, widget=SuggestingInput("tags"), help_text="Separated by commas.")
-    body_html = forms.CharField(
-        label="Content", required=False, strip=False, widget=ThemedTextarea(attrs={"data-editor": "html", "rows": 18})
-    )
-    summary_html = forms.CharField(
-        label="Excerpt", required=False, strip=False, widget=ThemedTextarea(attrs={"rows": 3})
-    )
+    body_html = MarkupField(label="Content", widget=MarkupArea(attrs={"data-editor": "html", "rows": 18}))
+    summary_html = MarkupField(label="Excerpt", widget=MarkupArea(attrs={"rows": 3}))
     image_alt = forms.CharField(
         label="Alternative text",
         required=False,
@@ -143,19 +142,9 @@ class ArticleForm(PanelForm[Article]):
         if self.instance._state.adding:
             self.initial.setdefault("published_at", timezone.now())
 
-    def _markup(self, name: str) -> str:
-        text = as_before(getattr(self.instance, name) or "", self.cleaned_data[name])
-        if (refusal := refusal_of(text)) is not None:
-            raise ValidationError(f"This {refusal}.")
-        return text
-
-    def clean_body_html(self) -> str:
-        """Within the limits, with the line ends that it had."""
-        return self._markup("body_html")
-
     def clean_summary_html(self) -> str | None:
-        """The same; none where it is empty."""
-        return self._markup("summary_html") or None
+        """None where it is empty."""
+        return self.cleaned_data["summary_html"] or None
 
     def clean_tags(self) -> str:
         """Trimmed, once each, sorted."""
@@ -213,6 +202,10 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         *("title", "body_html", "summary_html", "published_at", "author", "tags"),
         *("image_alt", "handle", "template_suffix"),
     )
+
+    def storefront_path(self, instance: Article) -> str:
+        """Where shoppers see it."""
+        return f"/blogs/{instance.blog.handle}/{instance.handle}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
         """An article stays in its blog."""
@@ -301,7 +294,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         shown: Context = {"versions": [(version, names[version.actor]) for version in versions]}
         if article.image is not None:
             url = article_image_url(article.shop, article.pk, article.image_name, article.image.sha256)
-            shown["picture_path"] = url.removeprefix(url.split("/storefront/")[0])
+            shown["picture_path"] = path_of(url)
         return shown
 
     def hold(self, instance: Article) -> None:

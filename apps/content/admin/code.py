@@ -10,9 +10,8 @@ from django.db.models import Case, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 
-from apps.content.admin.editing import as_before
 from apps.content.domain import assets, contents
-from apps.content.domain.addresses import asset_url
+from apps.content.domain.addresses import asset_url, path_of
 from apps.content.domain.archive import DEFAULT, LAYOUT
 from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
@@ -22,6 +21,7 @@ from apps.media.storage import StorageFailed
 from apps.panel.access import may, require
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
+from apps.panel.screens.markup import as_before
 from apps.panel.search import PER_MODEL, also_find
 from apps.panel.theme import SearchResult
 from apps.panel.wording import in_words
@@ -292,4 +292,4 @@ def _picture(theme: Theme, asset: Asset) -> str:
     url = asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
     if url is None or not asset.key.lower().endswith(_PICTURES):
         return ""
-    return "/storefront/" + url.partition("/storefront/")[2]
+    return path_of(url)

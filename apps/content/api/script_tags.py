@@ -8,8 +8,8 @@ from apps.api.resources.filters import ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.shapes import Attrs, Errors
 from apps.api.viewsets import ShopViewSet
+from apps.content.domain.script_tags import create_script_tag
 from apps.content.models import ScriptTag
-from apps.events.domain.recording import record_event
 from apps.ground.phrases import BLANK, INVALID, NOT_SECURE
 
 
@@ -61,6 +61,4 @@ class ScriptTagViewSet(ShopViewSet[ScriptTag]):
 
     def perform_create(self, attrs: Attrs) -> ScriptTag:
         """The tag belongs to the calling app."""
-        tag = ScriptTag.objects.create(shop=self.shop, app=self.access.installation.app, **attrs)
-        record_event("script_tags/create", tag, actor=self.actor, at=self.at)
-        return tag
+        return create_script_tag(self.access.installation, attrs, actor=self.actor, at=self.at)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class Sketch:
     """An article before it is written; ``days_ago`` is negative for a scheduled one and None for a hidden one."""
 
     title: str
@@ -17,7 +17,7 @@ class Draft:
 
 
 ARTICLES = (
-    Draft(
+    Sketch(
         "How to read a yarn label",
         "Mara Lindqvist",
         "beginners, yarn",
@@ -30,7 +30,7 @@ ARTICLES = (
         120,
         "Stripes of brown and cream wool",
     ),
-    Draft(
+    Sketch(
         "A visit to the mill at Strandby",
         "Jonas Field",
         "mills, wool",
@@ -42,7 +42,7 @@ ARTICLES = (
         101,
         "Stripes of blue-green and rust wool",
     ),
-    Draft(
+    Sketch(
         "Washing wool without fear",
         "Mara Lindqvist",
         "care, wool",
@@ -52,7 +52,7 @@ ARTICLES = (
         "<li>Dry it flat, away from the sun.</li></ol>",
         88,
     ),
-    Draft(
+    Sketch(
         "Natural dyes: madder, weld and indigo",
         "Aiko Brandt",
         "dyeing, wool",
@@ -65,7 +65,7 @@ ARTICLES = (
         71,
         "Stripes of plum and rose wool",
     ),
-    Draft(
+    Sketch(
         "The shop's first fair",
         "Jonas Field",
         "news",
@@ -74,7 +74,7 @@ ARTICLES = (
         "ball without tears.</p>",
         55,
     ),
-    Draft(
+    Sketch(
         "A hat in an evening",
         "Aiko Brandt",
         "beginners, patterns",
@@ -85,7 +85,7 @@ ARTICLES = (
         41,
         "Stripes of brown, cream and green wool",
     ),
-    Draft(
+    Sketch(
         "Why our cotton comes from one farm",
         "Mara Lindqvist",
         "cotton, mills",
@@ -94,7 +94,7 @@ ARTICLES = (
         "harvest is short, there is less of it. We tell you so instead of mixing.</p>",
         30,
     ),
-    Draft(
+    Sketch(
         "Mending as a winter sport",
         "Jonas Field",
         "care, patterns",
@@ -105,7 +105,7 @@ ARTICLES = (
         12,
         "Stripes of rust, cream and slate wool",
     ),
-    Draft(
+    Sketch(
         "Opening hours around the holidays",
         "Mara Lindqvist",
         "news",
@@ -113,7 +113,7 @@ ARTICLES = (
         "<p>Parcels leave on every weekday until the 22nd. From the 23rd on we knit.</p>",
         -14,
     ),
-    Draft(
+    Sketch(
         "Notes for the spring range",
         "Aiko Brandt",
         "news, yarn",

@@ -1,4 +1,4 @@
-"""The demo store's content: a theme of our own, a journal with ten articles, two mobile apps."""
+"""The demo store's content: a theme of our own, a journal with ten articles, two mobile apps, the script of an app."""
 
 import io
 import random
@@ -7,13 +7,15 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from apps.content.demo.articles import ARTICLES, Draft
-from apps.content.domain import articles, blogs, themes
+from apps.content.demo.articles import ARTICLES, Sketch
+from apps.content.domain import articles, blogs, script_tags, themes
 from apps.content.domain.extraction import stored_folder
 from apps.content.domain.pictures import Picture, store_picture
 from apps.content.models import MobilePlatformApplication, Theme
 from apps.events.domain.recording import record_event
-from apps.shops.models import Shop
+from apps.metafields.domain.setting import Draft
+from apps.shops.domain import installing
+from apps.shops.models import App, Shop
 
 THEME = Path(__file__).parent / "theme"
 PALETTES = (
@@ -30,31 +32,35 @@ def make(shop: Shop, at: datetime) -> None:
     record_event("themes/create", theme, actor="system", at=at)
     themes.complete(theme.pk, stored_folder(THEME), actor="system", at=at)
     themes.duplicate(theme, name="Skein, winter draft", actor="system", at=at)
-    blog = blogs.create_blog({"title": "Journal", "commentable": "moderate"}, actor="system", at=at)
+    editor = Draft("imprint", "editor", "single_line_text_field", "Mara Lindqvist")
+    journal = {"title": "Journal", "commentable": "moderate"}
+    blog = blogs.create_blog(journal, further=[editor], actor="system", at=at)
     chance = random.Random(10)  # noqa: S311 - the demo must be the same each time
-    for number, draft in enumerate(ARTICLES):
-        _write(blog.pk, draft, _picture(chance, draft, number), at)
+    for number, sketch in enumerate(ARTICLES):
+        _write(blog.pk, sketch, _picture(chance, sketch, number), at, minutes=3 + number % 5)
     _register_apps(shop, at)
+    _install_size_guide(shop, at)
 
 
-def _write(blog_id: int, draft: Draft, picture: Picture | None, at: datetime) -> None:
-    published_at = None if draft.days_ago is None else at - timedelta(days=draft.days_ago)
+def _write(blog_id: int, sketch: Sketch, picture: Picture | None, at: datetime, *, minutes: int) -> None:
+    published_at = None if sketch.days_ago is None else at - timedelta(days=sketch.days_ago)
     attrs = {
-        "title": draft.title,
-        "author": draft.author,
-        "tags": draft.tags,
-        "body_html": draft.body_html,
-        "summary_html": draft.summary_html,
+        "title": sketch.title,
+        "author": sketch.author,
+        "tags": sketch.tags,
+        "body_html": sketch.body_html,
+        "summary_html": sketch.summary_html,
         "published_at": published_at,
-        "image_alt": draft.picture_alt or None,
+        "image_alt": sketch.picture_alt or None,
     }
     written_at = min(at, published_at or at)
-    articles.create_article(blog_id, attrs, picture=picture, actor="system", at=written_at)
+    reading = Draft("reading", "minutes", "number_integer", str(minutes), "How long it takes to read")
+    articles.create_article(blog_id, attrs, picture=picture, further=[reading], actor="system", at=written_at)
 
 
-def _picture(chance: random.Random, draft: Draft, number: int) -> Picture | None:
+def _picture(chance: random.Random, sketch: Sketch, number: int) -> Picture | None:
     """A piece of striped cloth, as a picture of its own."""
-    if not draft.picture_alt:
+    if not sketch.picture_alt:
         return None
     colours = PALETTES[number % len(PALETTES)]
     picture = Image.new("RGB", (960, 540), colours[2])
@@ -88,3 +94,12 @@ def _register_apps(shop: Shop, at: datetime) -> None:
     ):
         app = MobilePlatformApplication.objects.create(shop=shop, created_at=at, **values)
         record_event("mobile_platform_applications/create", app, actor="system", at=at)
+
+
+def _install_size_guide(shop: Shop, at: datetime) -> None:
+    """An app that shows a table of sizes on the shop's pages."""
+    app = installing.create_app(name="Size guide", distribution=App.Distribution.PRIVATE)
+    scopes = ("read_script_tags", "write_script_tags")
+    installation = installing.install(app, shop, scopes=scopes, actor="system", at=at)
+    attrs = {"src": "https://size-guide.example.com/table.js", "event": "onload", "display_scope": "online_store"}
+    script_tags.create_script_tag(installation, attrs, actor="system", at=at)

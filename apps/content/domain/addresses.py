@@ -20,6 +20,16 @@ def article_image_url(shop: Shop, article_id: int, name: str, sha256: str) -> st
     return storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={picture_version(sha256)}")
 
 
+def store_file_url(shop: Shop, name: str, sha256: str) -> str:
+    """Where a picture that staff keep for texts is seen."""
+    return storefront_url(shop, f"files/{quote(name)}?v={picture_version(sha256)}")
+
+
+def path_of(url: str) -> str:
+    """The same address on the host of the page that shows it, as the panel's policy demands."""
+    return "/storefront/" + url.partition("/storefront/")[2]
+
+
 def picture_version(sha256: str) -> str:
     """What an address says of the bytes behind it, so that it may be cached for good."""
     return sha256[:12]

@@ -1,10 +1,18 @@
-"""What becomes of script tags when their app is uninstalled."""
+"""Script tags: made by their app, and gone with it."""
 
 from datetime import datetime
 
 from apps.content.models import ScriptTag
 from apps.events.domain.recording import record_event
+from apps.ground.attrs import Attrs
 from apps.shops.models import Installation
+
+
+def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, at: datetime) -> ScriptTag:
+    """Add a script of the installed app to the pages of its shop; ``attrs`` are checked columns."""
+    tag = ScriptTag.objects.create(shop_id=installation.shop_id, app_id=installation.app_id, **attrs)
+    record_event("script_tags/create", tag, actor=actor, at=at)
+    return tag
 
 
 def remove_script_tags(installation: Installation, at: datetime) -> None:

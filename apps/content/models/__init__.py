@@ -1,7 +1,7 @@
 """What a shop shows on its pages."""
 
 from apps.content.models.blogs import Article, ArticleTag, ArticleVersion, Blog
-from apps.content.models.files import FileContent
+from apps.content.models.files import FileContent, StoreFile
 from apps.content.models.mobile import MobilePlatformApplication
 from apps.content.models.script_tags import ScriptCopy, ScriptTag
 from apps.content.models.themes import Asset, AssetVersion, Theme
@@ -17,5 +17,6 @@ __all__ = [
     "MobilePlatformApplication",
     "ScriptCopy",
     "ScriptTag",
+    "StoreFile",
     "Theme",
 ]

@@ -1,4 +1,4 @@
-"""The bytes behind theme files, pictures and cached scripts."""
+"""The bytes behind theme files, pictures and cached scripts; and the pictures that staff keep for texts."""
 
 from django.db import models
 from django.utils import timezone
@@ -43,3 +43,22 @@ class FileContent(ShopOwned):
     def renditions(self) -> str:
         """The folder of its smaller versions, where it is a picture."""
         return f"shops/{self.shop_id}/renditions/{self.sha256}"
+
+
+class StoreFile(ShopOwned):
+    """A picture that staff put into descriptions and articles, under a name of its own.
+
+    It never changes: another picture is another file, so that its address may be cached for good.
+    """
+
+    name = models.CharField(max_length=255, editable=False)
+    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+", editable=False)
+    width = models.PositiveIntegerField(editable=False)
+    height = models.PositiveIntegerField(editable=False)
+
+    class Meta:
+        verbose_name = "file"
+        constraints = (models.UniqueConstraint(fields=("shop", "name"), name="content_storefile_name_once_per_shop"),)
+
+    def __str__(self) -> str:
+        return self.name

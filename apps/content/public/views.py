@@ -1,4 +1,4 @@
-"""What everybody may read of a shop: its script loader, theme files, article pictures, and app association files.
+"""What everybody may read of a shop: its script loader, theme files, pictures, and app association files.
 
 All of it is content from outside, so nothing is served as a document that could act in this origin: fixed media types,
 no sniffing, and a policy that sandboxes whatever is opened by itself.
@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.api.rows.pages import tag_of
-from apps.content.domain import contents, mobile, pictures, scripts
+from apps.content.domain import contents, mobile, pictures, scripts, store_files
 from apps.content.domain.addresses import picture_version
 from apps.content.domain.media_types import served_type
 from apps.content.models import Article, Asset, FileContent, ScriptTag
@@ -103,19 +103,33 @@ def article_image(request: HttpRequest, article_id: int, name: str) -> HttpRespo
     article = Article.objects.select_related("image").filter(pk=article_id).exclude(image=None).first()
     if article is None or article.image is None:
         raise Http404
-    kind = pictures.format_of(article.image_name).content_type
-    current = request.GET.get("v") == picture_version(article.image.sha256)
-    if name == article.image_name:
-        return _content(request, article.image, kind, current=current)
-    parsed = parse_transformation(name)
-    if parsed is None or parsed[0] != article.image_name:
+    return _picture(request, article.image, article.image_name, name)
+
+
+@of_shop
+def store_file(request: HttpRequest, name: str) -> HttpResponse:
+    """A picture that staff keep for texts, or a smaller version of it."""
+    found = store_files.named(name)
+    if found is None:
         raise Http404
-    etag = tag_of((article.image.sha256, str(parsed[1])))
+    return _picture(request, found.content, found.name, name)
+
+
+def _picture(request: HttpRequest, content: FileContent, original: str, name: str) -> HttpResponse:
+    """A picture by its own name, or a version of it whose name says how large."""
+    kind = pictures.format_of(original).content_type
+    current = request.GET.get("v") == picture_version(content.sha256)
+    if name == original:
+        return _content(request, content, kind, current=current)
+    parsed = parse_transformation(name)
+    if parsed is None or parsed[0] != original:
+        raise Http404
+    etag = tag_of((content.sha256, str(parsed[1])))
     fresh = LONG if current else SHORT
     if _is_known(request, etag):
         return _unchanged(etag, fresh)
     try:
-        body = pictures.rendition(article.image, parsed[1])
+        body = pictures.rendition(content, parsed[1])
     except ImageRefused:
         raise Http404 from None
     return _answer(request, body, kind, etag=etag, fresh=fresh)

@@ -11,10 +11,11 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
+from apps.customers.admin import merging as compare
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import matches
-from apps.customers.domain import accounts, customers, erasing, personal_data
+from apps.customers.domain import accounts, customers, erasing, merged, merging, personal_data
 from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
 from apps.ground.money import text_of
@@ -27,6 +28,7 @@ from apps.panel.once import posted
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
+from apps.panel.screens.history import add_former
 from apps.panel.screens.searching import CANDIDATES, is_from_anywhere, united
 from apps.panel.theme import display
 from apps.panel.wording import in_words
@@ -55,6 +57,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     search_help_text = "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
     ordering = ("-id",)
     change_form_template = "panel/customers/customer.html"
+    actions = ("merge_chosen",)
     inlines = (AddressInline, ConsentInline, MetafieldInline)
     fieldsets = (
         (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "verified_email")}),
@@ -151,6 +154,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             self.action_url("<path:object_id>/invite/", self.invite_view, "invite", keyed=True),
             self.action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             self.action_url("<path:object_id>/disable/", self.disable_view, "disable"),
+            self.action_url("<path:object_id>/merge/with/", self.merge_with_view, "merge_with", keyed=True),
+            self.action_url("<path:object_id>/merge/", self.merge_view, "merge"),
             self.action_url("<path:object_id>/data/", self.data_view, "data"),
             self.action_url("<path:object_id>/data/export/", self.export_view, "data_export"),
             self.action_url("<path:object_id>/data/erase/", self.erase_view, "data_erase"),
@@ -206,6 +211,65 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             return self._back(customer)
         return self._page(request, "disable", f"Disable the account of {customer}", customer)
 
+    @admin.action(description="Merge the two chosen…", permissions=["delete"])
+    def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Customer]) -> HttpResponse | None:
+        """Lead to the page that compares two customers; the older one stays unless staff swap them."""
+        ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:3])
+        if len(ids) == 2:
+            return HttpResponseRedirect(f"{self.url('merge_with', ids[0])}?other={ids[1]}")
+        self.message_user(request, "Tick the two customers who are the same person.", messages.ERROR)
+        return None
+
+    def merge_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Find who is the same person; while a worker merges, how far it is."""
+        self._require_merging(request)
+        customer: Customer = self.row_or_404(request, object_id)
+        q = request.GET.get("q", "").strip()
+        found = compare.alike(customer)
+        if q:
+            found = Customer.objects.exclude(pk=customer.pk).filter(matches(q, self.shop(request))).order_by("-pk")
+        job = merging.job_of(customer.pk)
+        shown = list(found[: compare.MOST_SHOWN])
+        return self._page(request, "merge", f"Merge {customer}", customer, q=q, found=shown, job=job)
+
+    def merge_with_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Compare a customer with the ``other``, and merge them as chosen."""
+        self._require_merging(request)
+        keep: Customer = self.row_or_404(request, object_id)
+        other_id = request.GET.get("other", "")
+        if not other_id:
+            return HttpResponseRedirect(self.url("merge", keep.pk))
+        other: Customer = self.row_or_404(request, other_id)
+        refusal, chosen = "", compare.choices_in(request.POST.dict())
+        try:
+            if request.method == "POST":
+                if merging.merge(keep, other, chosen, **self.by(request)):
+                    self.message_user(request, f"Customer {other_id} was merged into {keep}.", messages.SUCCESS)
+                    return self._back(keep)
+                message = "The customers are being merged; this page shows how far it is."
+                self.message_user(request, message, messages.SUCCESS)
+                return HttpResponseRedirect(self.url("merge", keep.pk))
+            merging.refuse(keep, other)
+        except DomainError as error:
+            refusal = in_words(error)
+            chosen = {}
+        return self._page(
+            request,
+            "merge_with",
+            f"Merge {keep} and {other}",
+            keep,
+            other=other,
+            rows=compare.compared(keep, other, chosen),
+            tags=merged.all_tags(keep, other),
+            addresses=(keep.addresses.count(), other.addresses.count()),
+            refusal=refusal,
+        )
+
+    def _require_merging(self, request: HttpRequest) -> None:
+        """One of two is changed, and one is deleted."""
+        require(request, CHANGE)
+        require(request, DELETE)
+
     def data_view(self, request: HttpRequest, object_id: str, wrong: bool = False) -> HttpResponse:
         """What can be done with the personal data."""
         require(request, CHANGE)
@@ -260,3 +324,4 @@ def _known(request: HttpRequest) -> home.Figure:
 
 
 home.add_card(home.Card("Customers", "group", VIEW, Customer, _known, order=40))
+add_former(Customer, merging.former_ids)

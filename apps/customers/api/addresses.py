@@ -53,7 +53,7 @@ class AddressSerializer(ResourceSerializer[Address]):
     country = BlankableText(max_length=255)
     zip = FromModel()
     phone = FromModel()
-    name = NameField(max_length=255)
+    name = NameField(max_length=addresses.LONGEST_NAME)
     province_code = BlankableText(max_length=255)
     country_code = BlankableText(max_length=255)
     country_name = Computed(_or_none, "country", schema={"type": ["string", "null"]})

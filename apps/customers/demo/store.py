@@ -48,12 +48,18 @@ def _make_one(chance: random.Random, place: Place, number: int, at: datetime) ->
         "addresses": [_address(chance, place, first, last) for _ in range(chance.choice((1, 1, 1, 2, 3)))],
         **_consents(chance, at, with_phone=bool(number % 3)),
         **({"password": f"demo-{chance.getrandbits(64):x}"} if number % 20 == 0 else {}),
+        "metafields": [_birthday(number)] if number % 10 == 0 else [],
         "created_at": at,
     }
     customer = customers.create_customer(attrs, actor="system", at=at)
     if number % 20 in {5, 6}:
         state = Customer.State.INVITED if number % 20 == 5 else Customer.State.DECLINED
         Customer.objects.filter(pk=customer.pk).update(state=state)
+
+
+def _birthday(number: int) -> dict[str, str]:
+    day = f"{1950 + number * 7 % 55}-{1 + number % 12:02d}-{1 + number % 28:02d}"
+    return {"namespace": "loyalty", "key": "birthday", "type": "date", "value": day}
 
 
 def _address(chance: random.Random, place: Place, first: str, last: str) -> dict[str, str]:

@@ -15,12 +15,15 @@ from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.locks import reread
-from apps.ground.phrases import BLANK, INVALID
+from apps.ground.phrases import BLANK, INVALID, too_long
 from apps.shops.domain.countries import UnknownCountry, complete
 
 TEXTS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
 PLACE = ("country", "country_code", "province", "province_code")
 COLUMNS = (*TEXTS, *PLACE)
+# Of the first and of the last name, and so of both with a space between them.
+LONGEST_PART = 255
+LONGEST_NAME = 2 * LONGEST_PART + 1
 # How many a customer lists: the most recently updated ones.
 MAX_SHOWN = 10
 
@@ -63,6 +66,8 @@ def clean_address(given: Given, present: Address | None = None) -> tuple[Attrs, 
     if "name" in given and name != known and not attrs.keys() & {"first_name", "last_name"}:
         first, _, last = name.rpartition(" ")
         attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
+        if max(len(first), len(last)) > LONGEST_PART:
+            return attrs, {"name": [too_long(LONGEST_PART)]}
     if present is None and not any((value or "").strip() for value in attrs.values()):
         return attrs, {"address": [BLANK]}
     try:

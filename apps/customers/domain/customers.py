@@ -123,7 +123,7 @@ def create_drafted(drafts: Sequence[Draft], *, actor: str, at: datetime) -> list
         record_event("customers/create", made[0], actor=actor, at=at)
     else:
         record_events([Happening("customers/create", customer) for customer in made], actor=actor, at=at)
-    _tell_tags([(customer, "") for customer in made], actor=actor, at=at)
+    tell_tags([(customer, "") for customer in made], actor=actor, at=at)
     for each in drafts:
         _write_to(each, actor=actor, at=at)
     return made
@@ -223,11 +223,11 @@ def update_customer(customer: Customer, attrs: Given, *, actor: str, at: datetim
         changes["addresses"] = [None, [row.pk for row in addresses.shown_addresses(customer).values()]]
     if metafields.set_many(customer, cleaned["metafields"], actor=actor, at=at) or columns or moved:
         record_event("customers/update", customer, actor=actor, at=at, changes=changes)
-    _tell_tags([(customer, before["tags"])], actor=actor, at=at)
+    tell_tags([(customer, before["tags"])], actor=actor, at=at)
     return customer
 
 
-def _tell_tags(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
+def tell_tags(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
     """Tell who listens which tags came and which went; of a tag that is only written otherwise nobody is told.
 
     Args:

@@ -16,7 +16,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.customers.domain import compliance, consents, full_text
+from apps.customers.domain import compliance, consents, full_text, merging
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
 from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentState, Customer, Invitation
@@ -320,5 +320,5 @@ def _erase_mentions(customer: Customer) -> None:
 
 def _erase_records(customer: Customer) -> None:
     """Empty what was told to subscribers, which held the data; that it was told, by whom and when, stays on record."""
-    forget(Customer, [customer.pk])
+    forget(Customer, [customer.pk, *merging.former_ids(customer.pk)])
     forget(Metafield, list(_metafields(customer).values_list("pk", flat=True)))

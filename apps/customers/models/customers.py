@@ -108,6 +108,8 @@ class Customer(ShopOwned):
     # The tags that are being told of, and when they came or went.
     told_tags: Sequence[str] = ()
     told_at: datetime | None = None
+    # Who was merged into the customer a moment ago.
+    merged_id: int | None = None
 
     class Meta:
         ordering = ("-id",)

@@ -40,6 +40,8 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
             models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
             models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
+            # What housekeeping empties, which is the newest few of all events.
+            models.Index(fields=("id",), condition=models.Q(payload__isnull=False), name="events_event_rendered"),
         )
 
     def __str__(self) -> str:

@@ -1,9 +1,10 @@
 """Asking for background work, and doing it.
 
-``enqueue`` writes the job in the caller's transaction and rings the broker after the commit. ``run`` does one job:
-it takes a lease (``leases``), calls the task, and notes the outcome. A worker that dies lets its lease run out, and
-``sweep`` rings again; a task must therefore bear being started twice. What is due, and which lease has run out, is told
-by the database's clock: the machines' own may differ.
+``enqueue`` writes the job in the caller's transaction and rings the broker after the commit. Who hears the bell does
+the job whose turn it is (``answer``, ``turns``). ``run`` does one job: it takes a lease (``leases``), calls the task,
+and notes the outcome. A worker that dies lets its lease run out, and ``sweep`` rings again; a task must therefore bear
+being started twice. What is due, and which lease has run out, is told by the database's clock: the machines' own may
+differ.
 
 A task is a function ``(job: Job, **arguments) -> None`` that runs inside its shop's scope.
 """
@@ -23,7 +24,8 @@ from django.utils import timezone
 
 from apps.events.domain.context import cause
 from apps.ground.tenancy import current_shop, every_shop, shop_scope
-from apps.jobs.domain import leases
+from apps.jobs.domain import leases, turns
+from apps.jobs.domain.bells import BrokerAway
 from apps.jobs.domain.leases import LeaseLost, hold, report_progress
 from apps.jobs.models import Job
 from apps.shops.domain.read_only import writable
@@ -32,6 +34,7 @@ __all__ = [
     "GiveUp",
     "LeaseLost",
     "UnknownTask",
+    "answer",
     "cancel",
     "enqueue",
     "hold",
@@ -50,6 +53,8 @@ BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
 # After which a job that nobody took is rung for once more: its message may be lost.
 RING_AGAIN = timedelta(seconds=60)
 _SWEPT_AT_ONCE = 1000
+# How often a worker looks anew where others took the job whose turn it was.
+_LOOKS = 5
 
 
 class Task(Protocol):
@@ -124,6 +129,8 @@ def _ring(key: uuid.UUID) -> bool:
     for doorbell in _doorbells:
         try:
             doorbell(key)
+        except BrokerAway:
+            return False
         except Exception:
             logger.warning("The broker did not take job %s; the sweep will.", key, exc_info=True)
             return False
@@ -162,6 +169,36 @@ def _unrung() -> list[tuple[int, uuid.UUID]]:
     )
     Job.objects.filter(pk__in=[pk for pk, _ in found]).update(rung_at=Now())
     return found
+
+
+def answer(key: uuid.UUID) -> bool:
+    """Answer a bell: do the job whose turn it is, which need not be the one it was rung for; returns whether one was.
+
+    The job of a worker that died has had its turn, and is done where the bell is its own.
+    """
+    with every_shop():
+        lapsed = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
+    done = run(key) if lapsed else _take_turn(key)
+    if done and settings.JOBS_PER_SHOP and (waits := _turn()):
+        # The bells of jobs that had to wait for this one went by.
+        _ring(waits)
+    return done
+
+
+def _take_turn(key: uuid.UUID) -> bool:
+    for _ in range(_LOOKS):
+        turn = _turn()
+        if turn is None:
+            return False
+        if run(turn):
+            return True
+    # Where many look at the same jobs, nobody looks for ever.
+    return run(key)
+
+
+def _turn() -> uuid.UUID | None:
+    with every_shop():
+        return turns.next_key()
 
 
 def run(key: uuid.UUID) -> bool:

@@ -45,6 +45,9 @@ class Job(ShopOwned):
                 condition=Q(state__in=("waiting", "running")),
                 name="jobs_job_unfinished",
             ),
+            # Whose turn it is (``domain.turns``).
+            models.Index(fields=("shop", "due_at", "id"), condition=Q(state="waiting"), name="jobs_job_waiting"),
+            models.Index(fields=("shop", "lease_until"), condition=Q(state="running"), name="jobs_job_running"),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),
             models.Index(fields=("shop", "-id"), condition=Q(state="failed"), name="jobs_job_failed"),
         )

@@ -38,6 +38,8 @@ _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max
 class ValueField(ApiField):
     """The value, shown as its type says."""
 
+    schema = {"type": ["string", "integer", "boolean"]}
+
     def columns(self) -> tuple[str, ...]:
         """It takes the type to show it."""
         return ("type", "value")

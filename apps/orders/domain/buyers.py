@@ -1,5 +1,6 @@
 """The customer of an order: found or made when it comes in, and kept up to date with what was bought."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -151,6 +152,26 @@ def take_away(order_id: int, spent: Decimal, customer_id: int | None) -> None:
         orders_count=max(customer.orders_count - 1, 0),
         total_spent=customer.total_spent - spent,
         **(_as_last(_last_of(customer.pk)) if was_last else {}),
+    )
+
+
+def hand_over(orders: Sequence[Order], keep_id: int, other_id: int) -> None:
+    """Let one customer show what another did of some orders, which are the first one's by now; both are held."""
+    customers = Customer.objects.in_bulk([keep_id, other_id])
+    keep, other = customers[keep_id], customers[other_id]
+    spent = sum(map(spent_on, orders), Decimal(0))
+    last = max(orders, key=lambda order: (order.processed_at, order.pk))
+    known = keep.last_order_id
+    latest = known is None or (keep.last_order_at, known) < (last.processed_at, last.pk)
+    Customer.objects.filter(pk=keep_id).update(
+        orders_count=keep.orders_count + len(orders),
+        total_spent=keep.total_spent + spent,
+        **(_as_last(last) if latest else {}),
+    )
+    Customer.objects.filter(pk=other_id).update(
+        orders_count=max(other.orders_count - len(orders), 0),
+        total_spent=other.total_spent - spent,
+        **(_as_last(_last_of(other_id)) if any(order.pk == other.last_order_id for order in orders) else {}),
     )
 
 

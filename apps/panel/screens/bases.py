@@ -19,7 +19,7 @@ set ``topics = ""``, for services record their own events. Inline rows derive fr
 Never use ``date_hierarchy``: it reads the whole table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from django.contrib import messages
@@ -57,8 +57,10 @@ class PanelAdmin(ScreenHistory[M]):
     Attributes:
         empty_text: What an empty list says instead of "nothing found".
         intro: A sentence above the list.
+        storefront_path: Says where shoppers see a row, e.g. ``/products/hat``, where texts may point at it.
     """
 
+    storefront_path: Callable[[Any], str] | None = None
     empty_text = ""
     intro = ""
     form: type[ModelForm[M]] = PanelForm[M]

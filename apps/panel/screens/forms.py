@@ -13,6 +13,7 @@ from apps.events.models import Event
 from apps.ground.errors import DomainError
 from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import current_shop
+from apps.panel.screens.markup import MarkupField, as_before
 from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
 from apps.panel.wording import Sentences, about, sentence
 from apps.staff.domain.actors import name_of
@@ -117,6 +118,9 @@ class PanelForm(ShopOwnedForm[M]):
     def clean(self) -> Values | None:
         """Check the version, and repeat what a service refused."""
         cleaned = super().clean()
+        for markup in (name for name, field in self.fields.items() if isinstance(field, MarkupField)):
+            if sent := self.cleaned_data.get(markup):
+                self.cleaned_data[markup] = as_before(getattr(self.instance, markup) or "", sent)
         if "seen_version" in self.fields:
             self._check_version()
         if self.refusal is not None:

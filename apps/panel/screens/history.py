@@ -1,6 +1,6 @@
 """What happened to the rows of a screen: recorded when they are saved and deleted, and read as their history."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
@@ -18,7 +18,14 @@ from apps.panel.screens.pages import ScreenPages
 from apps.staff.domain.actors import names_of
 
 HISTORY_LENGTH = 100
+# By model, gives the ids under which a row was known before.
+_former: dict[type[Model], Callable[[int], list[int]]] = {}
 M = TypeVar("M", bound=Model)
+
+
+def add_former(model: type[Model], ids: Callable[[int], list[int]]) -> None:
+    """Let the history of a model's rows show what happened under other ids, such as those of merged customers."""
+    _former[model] = ids
 
 
 def _changes_in(form: BaseForm) -> Changes:
@@ -80,7 +87,8 @@ class ScreenHistory(ScreenPages[M]):
         if not self.has_view_or_change_permission(request, instance):
             raise PermissionDenied
         subject = self.opts.concrete_model or self.model
-        about = Event.rows().filter(subject_type=subject._meta.label_lower, subject_id=instance.pk)
+        former = _former[subject](instance.pk) if subject in _former else []
+        about = Event.rows().filter(subject_type=subject._meta.label_lower, subject_id__in=[instance.pk, *former])
         events = list(about.order_by("-id").defer("payload")[:HISTORY_LENGTH])
         names = names_of([event.actor for event in events])
         return self.page(

@@ -27,8 +27,8 @@ M = TypeVar("M", bound=Model)
 
 
 def is_from_anywhere(request: HttpRequest) -> bool:
-    """Whether it is the search from anywhere that asks, and not a list."""
-    return request.resolver_match is not None and request.resolver_match.url_name == "search"
+    """Whether it is the search from anywhere or the one for links that asks, and not a list."""
+    return request.resolver_match is not None and request.resolver_match.url_name in {"search", "links"}
 
 
 def found(rows: QuerySet[M], lookups: Sequence[str], text: str, *, most: int, newest: bool = True) -> QuerySet[M]:

@@ -17,6 +17,7 @@ class Shop(Timestamped):
 
     Attributes:
         read_only_at: Since when nothing of it can be written here, see ``read_only``; it does not move with the shop.
+        copied_from: Of a staging copy the domain of the shop that it was made of; it writes to nobody, see ``letters``.
     """
 
     class Plan(models.TextChoices):
@@ -71,6 +72,7 @@ class Shop(Timestamped):
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
     listening_version = models.BigIntegerField(db_default=0, default=0, editable=False)
     read_only_at = models.DateTimeField(null=True, blank=True, editable=False)
+    copied_from = models.CharField(max_length=255, blank=True, default="", db_default="", editable=False)
     version = VersionField()
 
     # When ``listening_version`` was read, in seconds of the monotonic clock.

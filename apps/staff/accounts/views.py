@@ -27,7 +27,13 @@ logger = logging.getLogger(__name__)
 
 
 class LoginView(AllauthLoginView):
-    """The login; too many failures are a 429."""
+    """The login, where one can type at once; too many failures are a 429."""
+
+    def get_form(self, form_class: Any = None) -> Any:
+        """The form, which begins at its first field."""
+        form = super().get_form(form_class)
+        form.fields["login"].widget.attrs["autofocus"] = True
+        return form
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """The form again, with the status that says why."""

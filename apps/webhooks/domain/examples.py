@@ -18,7 +18,6 @@ from apps.events.domain import topics
 from apps.events.domain.topics import Topic
 from apps.webhooks.domain.known_topics import KNOWN
 from apps.webhooks.domain.topics import COMPLIANCE, OF_AN_APP
-from apps.webhooks.domain.trying import made_up
 
 PATH = Path(__file__).parents[1] / "examples.json"
 LONGEST_LIST = 1
@@ -32,7 +31,6 @@ class Described:
         audience: Who may subscribe, in words.
         is_extension: Whether clients of other platforms do not know it.
         example: A payload, indented.
-        is_made_up: Whether it is made of the topic's schema, as the store has nothing to show.
         same_as: The topic above whose example is the same.
     """
 
@@ -41,7 +39,6 @@ class Described:
     audience: str
     is_extension: bool
     example: str
-    is_made_up: bool
     same_as: str = ""
 
 
@@ -86,13 +83,9 @@ def described() -> list[tuple[str, list[Described]]]:
 
 
 def _described(topic: Topic, before: Sequence[Described]) -> Described:
-    payload = kept_examples().get(topic.name)
-    is_made_up = payload is None
-    if is_made_up and topic.shape is not None:
-        payload = made_up(topic.shape(settings.API_VERSIONS[-1]))
-    text = json.dumps(payload, indent=2, ensure_ascii=False)
+    text = json.dumps(kept_examples().get(topic.name), indent=2, ensure_ascii=False)
     same = next((each.name for each in before if each.example == text), "")
-    return Described(topic.name, topic.label, _audience(topic), topic.name not in KNOWN, text, is_made_up, same)
+    return Described(topic.name, topic.label, _audience(topic), topic.name not in KNOWN, text, same)
 
 
 def _audience(topic: Topic) -> str:
@@ -108,10 +101,9 @@ def as_markdown() -> str:
     lines = [
         "# Webhook topics",
         "",
-        "Made by `manage.py webhook_topics` out of the registry of topics and the demo store, not by hand. What the",
-        "demo store has nothing of is made of the topic's schema, and says so. Payloads are those of version",
-        f"{settings.API_VERSIONS[-1]}; lists show their first element. *Extension* marks what clients of other",
-        "platforms do not know. How to subscribe: [webhooks](webhooks.md).",
+        "Made by `manage.py webhook_topics` out of the registry of topics and the demo store, not by hand. Payloads",
+        f"are those of version {settings.API_VERSIONS[-1]}; lists show their first element. *Extension* marks what",
+        "clients of other platforms do not know. How to subscribe: [webhooks](webhooks.md).",
         "",
     ]
     for family, rows in described():
@@ -125,8 +117,7 @@ def as_markdown() -> str:
                 continue
             others = [each.name for each in rows if each.same_as == row.name]
             names = _html(", ".join(f"`{name}`" for name in (row.name, *others)))
-            origin = " (made of the schema)" if row.is_made_up else ""
-            lines += [f"<details><summary>{names}{origin}</summary>", "", "```json", row.example, "```", ""]
+            lines += [f"<details><summary>{names}</summary>", "", "```json", row.example, "```", ""]
             lines += ["</details>", ""]
     absent = ", ".join(f"`{name}`" for name in sorted(KNOWN - {topic.name for topic in topics.all_topics()}))
     lines += [

@@ -6,19 +6,23 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cryptography.fernet import InvalidToken
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
+from django.utils.text import slugify
 
 from apps.backups.domain.manifests import BackupRefused
 from apps.backups.domain.moving import files, verifying
 from apps.backups.domain.moving.archives import Archive, Manifest, migrations_now, part_of_table
-from apps.backups.domain.moving.callers import Columns, Known
+from apps.backups.domain.moving.arriving import Arrival, Place
+from apps.backups.domain.moving.callers import Known
 from apps.backups.domain.moving.tables import Table, tables
 from apps.backups.domain.moving.values import row_of, stored
 from apps.ground import ids
 from apps.ground.tenancy import every_shop
 from apps.shops.models import Shop
 from apps.shops.models.secrets import decrypt
+from apps.shops.models.shops import DOMAIN
 
 T = TypeVar("T")
 
@@ -27,11 +31,12 @@ _AT_ONCE = 2000
 _SHOWN = 10
 
 
-def bring(folder: Path) -> tuple[Manifest, int]:
+def bring(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
     """Make the shop of an archive here; returns what it held, and how many files were not here yet.
 
     Args:
         folder: The archive.
+        copy_as: The domain of a staging copy, see ``arriving``; blank for the shop itself.
 
     Raises:
         BackupRefused: It does not fit here, or what came out is not what went in; then no row of it is here.
@@ -39,11 +44,13 @@ def bring(folder: Path) -> tuple[Manifest, int]:
     archive = Archive(folder)
     manifest = archive.manifest()
     _fits(manifest)
-    _is_free(manifest)
+    place = _place(manifest, copy_as)
+    _is_free(manifest, place)
     with every_shop():
         _nothing_taken(archive, manifest)
         known = Known.read(archive)
-        if lacking := list(known.unapplied()):
+        arrival = Arrival(archive, manifest, known, place)
+        if not place.is_copy and (lacking := list(known.unapplied())):
             raise BackupRefused(
                 f"Subscriptions of the configuration file are missing here for {', '.join(lacking)}:"
                 " run apply_app_config first, then import again."
@@ -51,16 +58,16 @@ def bring(folder: Path) -> tuple[Manifest, int]:
         new_files = files.put(archive, manifest)
         try:
             with transaction.atomic():
-                _write(archive, known)
-                _prove(verifying.rows_differing(archive, manifest, known))
+                _write(arrival)
+                _prove(verifying.rows_differing(arrival))
         except IntegrityError as error:
             raise BackupRefused(f"The database refused a row: {error}") from error
     _prove(files.differing(archive, manifest))
     return manifest, new_files
 
 
-def verify(folder: Path) -> Manifest:
-    """Compare the shop that is here with an archive, row by row and file by file.
+def verify(folder: Path, *, copy_as: str = "") -> Manifest:
+    """Compare the shop that is here, or its staging copy, with an archive, row by row and file by file.
 
     Raises:
         BackupRefused: Something differs, or the archive is damaged.
@@ -69,7 +76,7 @@ def verify(folder: Path) -> Manifest:
     manifest = archive.manifest()
     _fits(manifest)
     with every_shop():
-        _prove(verifying.differing(archive, manifest, Known.read(archive)))
+        _prove(verifying.differing(Arrival(archive, manifest, Known.read(archive), _place(manifest, copy_as))))
     return manifest
 
 
@@ -92,13 +99,31 @@ def _fits(manifest: Manifest) -> None:
         ) from None
 
 
-def _is_free(manifest: Manifest) -> None:
+def _place(manifest: Manifest, copy_as: str) -> Place:
+    """Where the shop shall be.
+
+    Raises:
+        BackupRefused: What a copy shall be called is no domain, or the shop's own.
+    """
+    if not copy_as:
+        return Place(manifest.domain, manifest.handle)
+    domain = copy_as.lower()
+    try:
+        DOMAIN(domain)
+    except ValidationError:
+        raise BackupRefused(f"{copy_as} is no domain that a shop can have.") from None
+    if domain == manifest.domain:
+        raise BackupRefused("A copy needs a domain of its own: links of the shop's customers must not lead to it.")
+    return Place(domain, slugify(domain.partition(".")[0])[:63] or "copy", is_copy=True)
+
+
+def _is_free(manifest: Manifest, place: Place) -> None:
     if here := Shop.objects.filter(pk=manifest.shop_id).first():
         raise BackupRefused(
             f"The shop is here already: {here.domain}, with the id {here.pk}. As ids stay, a staging copy needs"
             " another installation."
         )
-    names = Q(domain=manifest.domain) | Q(handle=manifest.handle)
+    names = Q(domain=place.domain) | Q(handle=place.handle)
     if other := Shop.objects.filter(names).first():
         raise BackupRefused(f"Another shop has the domain {other.domain} or the handle {other.handle} here.")
 
@@ -129,7 +154,7 @@ def _is_unique(field: Any) -> bool:
     return field.unique and not (field.is_relation and not field.primary_key) and field.model is not Shop
 
 
-def _write(archive: Archive, known: Known) -> None:
+def _write(arrival: Arrival) -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL statement_timeout = 0")
@@ -138,23 +163,17 @@ def _write(archive: Archive, known: Known) -> None:
             cursor.execute("PRAGMA defer_foreign_keys = ON")
     everything = tables()
     (shop,) = (table for table in everything if table.model is Shop)
-    _insert(shop, _arriving(archive, shop, known))
-    known.make()
+    _insert(shop, arrival)
+    arrival.known.make()
     for table in everything:
         if table is not shop:
-            _insert(table, _arriving(archive, table, known))
+            _insert(table, arrival)
     ids.move_past()
 
 
-def _arriving(archive: Archive, table: Table, known: Known) -> Iterator[list[Any]]:
-    columns, fields = Columns.of(table), table.fields
-    for line in archive.read(part_of_table(table.name)):
-        row = columns.renamed(row_of(fields, line), known)
-        yield [stored(one, value) for one, value in zip(fields, row, strict=True)]
-
-
-def _insert(table: Table, rows: Iterator[list[Any]]) -> None:
-    """Write rows as they are, with their ids and time stamps."""
+def _insert(table: Table, arrival: Arrival) -> None:
+    """Write rows with their ids and time stamps."""
+    rows = ([stored(one, value) for one, value in zip(table.fields, row, strict=True)] for row in arrival.rows(table))
     quote = connection.ops.quote_name
     names = ", ".join(quote(one.column) for one in table.fields)
     into = f"{quote(table.name)} ({names})"

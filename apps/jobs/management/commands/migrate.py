@@ -8,6 +8,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 
 from apps.ground.outages import is_wait_over
+from apps.ground.sessions import are_shared
 
 # Seconds that a statement waits for its lock: as long, all that use the table wait behind it.
 LOCK_SECONDS = 2
@@ -19,7 +20,8 @@ PAUSE_SECONDS = 3.0
 class Command(migrate.Command):
     """Django's, which on PostgreSQL gives a lock up after two seconds and tries again; statements may take their time.
 
-    What was applied before stays; each migration is undone whole where it is atomic.
+    What was applied before stays; each migration is undone whole where it is atomic. Behind a pooler the role says how
+    long to wait: others would get the session that was told otherwise.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,6 +33,9 @@ class Command(migrate.Command):
         connection = connections[options["database"]]
         if connection.vendor != "postgresql":
             super().handle(*args, **options)
+            return
+        if are_shared(connection.alias):
+            self._patiently(*args, **options)
             return
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'; SET statement_timeout = 0")
@@ -50,7 +55,7 @@ class Command(migrate.Command):
                     raise
                 if not left:
                     raise CommandError(
-                        f"Others kept a table locked: no lock within {LOCK_SECONDS} seconds, {TRIES} times. "
+                        f"Others kept a table locked: it was waited for {TRIES} times. "
                         "What was applied before stays. Run migrate again when there is less traffic."
                     ) from error
                 self.stderr.write(f"A table is in use; trying again in {PAUSE_SECONDS:.0f} seconds.")

@@ -14,6 +14,8 @@ import psycopg
 from django.conf import settings
 from django.db import connection, transaction
 
+from apps.ground.sessions import are_shared
+
 logger = logging.getLogger(__name__)
 
 CHANNEL = "webhooks"
@@ -43,8 +45,11 @@ def ring() -> None:
 
 
 async def listen(heard: Callable[[], None]) -> None:
-    """Call a function at each ring, for ever; returns at once where there is no channel."""
-    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    """Call a function at each ring, for ever; returns at once where there is no channel.
+
+    Behind a pooler nobody listens: rings would go to whoever has the session by then.
+    """
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or are_shared():
         return
     while True:
         try:
@@ -60,7 +65,8 @@ async def listen(heard: Callable[[], None]) -> None:
 
 def _conninfo() -> str:
     parameters = connection.get_connection_params()
-    wanted = ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey")
+    wanted = ("host", "port", "user", "password", "dbname", "target_session_attrs")
+    secured = ("sslmode", "sslrootcert", "sslcert", "sslkey")
     return psycopg.conninfo.make_conninfo(
-        **{name: parameters[name] for name in wanted if parameters.get(name)}, connect_timeout=5
+        **{name: parameters[name] for name in wanted + secured if parameters.get(name)}, connect_timeout=5
     )

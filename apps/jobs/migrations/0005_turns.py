@@ -1,0 +1,26 @@
+from django.db import migrations, models
+
+from apps.ground.indexes import AddIndexBeside
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [
+        ("jobs", "0004_failed_jobs"),
+    ]
+
+    operations = [
+        AddIndexBeside(
+            model_name="job",
+            index=models.Index(
+                condition=models.Q(("state", "waiting")), fields=["shop", "due_at", "id"], name="jobs_job_waiting"
+            ),
+        ),
+        AddIndexBeside(
+            model_name="job",
+            index=models.Index(
+                condition=models.Q(("state", "running")), fields=["shop", "lease_until"], name="jobs_job_running"
+            ),
+        ),
+    ]

@@ -1,0 +1,173 @@
+"""Fifty shops of which one floods: ``python -m benchmarks.noisy [--jobs 2000] [--seconds 10]``.
+
+Jobs: one shop asks for many, then each of the others for one; two workers answer the bells as they rang. Requests: one
+shop's 64 callers keep asking for what takes a fifth of a second, one each of the others asks for something short, over
+and over; one process, four threads. Each with turns and without them, on the same machine in the same run.
+
+The jobs need a migrated database of their own.
+"""
+
+import argparse
+import http.client
+import io
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import django
+
+from backoffice.server import Door, serve
+from backoffice.server.door import Environ
+from benchmarks import servers
+
+SHOPS = 50
+JOB_SECONDS = 0.005
+SLOW_SECONDS = 0.2
+CALLERS = 64
+THREADS = 4
+WHOSE = "HTTP_X_WHOSE"
+
+
+class Fair(Door):
+    """Requests are whose they say."""
+
+    def whose(self, environ: Environ) -> Hashable:
+        return environ[WHOSE]
+
+
+def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    start_response("200 OK", [])
+    time.sleep(SLOW_SECONDS if environ["PATH_INFO"] == "/slow" else 0.001)
+    return [b"done"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--serve", choices=("fair", "plain"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        door = Fair() if options.serve == "fair" else Door()
+        port = int(os.environ["PORT"])
+        serve(lambda: (application, door), host="127.0.0.1", port=port, processes=1, threads=THREADS)
+        return
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
+    django.setup()
+    print(f"| the {SHOPS - 1} others, while one shop floods | p50 | p99 |\n|---|---|---|")
+    for name, turns in (("with turns", True), ("without", False)):
+        told(f"a job, behind {options.jobs:,} of the one, {name}", jobs_of_others(options.jobs, turns=turns))
+    for name, kind in (("with turns", "fair"), ("without", "plain")):
+        told(f"a request, beside {CALLERS} slow ones, {name}", requests_of_others(options.seconds, kind))
+
+
+def told(what: str, seconds: list[float]) -> None:
+    parts = statistics.quantiles(seconds, n=100)
+    print(f"| {what} | {parts[49] * 1000:,.0f} ms | {parts[98] * 1000:,.0f} ms |", flush=True)
+
+
+def jobs_of_others(count: int, *, turns: bool) -> list[float]:
+    """How long each of the others' jobs waited for its end, in seconds."""
+    from django.db import connection
+
+    from apps.jobs.domain import queue
+
+    bells, shops, ended = asked_for(count)
+    lock = threading.Lock()
+
+    def next_bell() -> uuid.UUID | None:
+        with lock:
+            return bells.pop() if bells else None
+
+    def work() -> None:
+        for key in iter(next_bell, None):
+            queue.answer(key) if turns else queue.run(key)
+        connection.close()
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    began = time.monotonic()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return [ended[shop] - began for shop in shops[1:]]
+
+
+def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]:
+    """The bells of the jobs, the last first; the ids of fresh shops; and when the first job of each will have ended."""
+    from django.core.management import call_command
+
+    from apps.ground.tenancy import shop_scope
+    from apps.jobs.domain import queue
+    from apps.jobs.models import Job
+    from apps.shops.models import Shop
+
+    prefix = f"noisy-{time.time_ns()}"
+    for number in range(SHOPS):
+        call_command("create_shop", f"{prefix}-{number}.example", stdout=io.StringIO())
+    shops = list(Shop.objects.filter(domain__startswith=prefix).order_by("pk"))
+    bells: list[uuid.UUID] = []
+    ended: dict[int, float] = {}
+
+    def nap(job: Job, **_: Any) -> None:
+        time.sleep(JOB_SECONDS)
+        ended.setdefault(job.shop_id, time.monotonic())
+
+    def ring(key: uuid.UUID) -> None:
+        bells.append(key)
+
+    queue.register(prefix, nap)
+    queue.use_doorbell(ring)
+    for shop, number in zip(shops, [count, *[1] * (SHOPS - 1)], strict=True):
+        with shop_scope(shop):
+            for _ in range(number):
+                queue.enqueue(prefix)
+    bells.reverse()
+    return bells, [shop.pk for shop in shops], ended
+
+
+def requests_of_others(seconds: float, kind: str) -> list[float]:
+    """How long each answer to the others took, in seconds."""
+    port = servers.free_port()
+    command = [sys.executable, "-m", "benchmarks.noisy", "--serve", kind]
+    server = subprocess.Popen(command, env={**os.environ, "PORT": str(port)})
+    try:
+        time.sleep(3)
+        taken: list[float] = []
+        until = time.monotonic() + seconds
+        callers = [threading.Thread(target=call, args=(port, "one", "/slow", until, [])) for _ in range(CALLERS)]
+        callers += [
+            threading.Thread(target=call, args=(port, f"other {number}", "/", until, taken, 1))
+            for number in range(SHOPS - 1)
+        ]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        return taken
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def call(port: int, whose: str, path: str, until: float, taken: list[float], pause: float = 0) -> None:
+    """Ask over and over; what is answered 200 is noted, after a first second in which it is seen who calls."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    noted_from = time.monotonic() + 1
+    while (began := time.monotonic()) < until:
+        connection.request("GET", path, headers={"X-Whose": whose})
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status == 200 and began > noted_from:
+            taken.append(time.monotonic() - began)
+        time.sleep(pause or (0 if answer.status == 200 else 0.5))
+
+
+if __name__ == "__main__":
+    main()

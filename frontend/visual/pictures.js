@@ -1,0 +1,114 @@
+// Pictures in a text: dropped or pasted into it, chosen from the shop's files, or named by their address.
+import { insertPicture } from "./commands.js";
+import { askFor, field } from "./toolbar.js";
+
+const csrf = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
+
+// Store a picture among the shop's files: {address, name}, or what the server says against it, as an error.
+const upload = async (area, file) => {
+  const body = new FormData();
+  body.set("file", file);
+  body.set("csrfmiddlewaretoken", csrf());
+  let answer;
+  try {
+    answer = await fetch(area.dataset.files, { method: "POST", body, headers: { Accept: "application/json" } });
+  } catch {
+    throw new Error("The server did not answer. Nothing was stored.");
+  }
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(said.error ?? `It was refused (${answer.status}).`);
+  return said.file;
+};
+
+const note = (area, text) => {
+  const frame = area.previousElementSibling;
+  let line = frame.querySelector("[role=status]");
+  if (!line) {
+    line = document.createElement("p");
+    line.className = "bo-visual-note";
+    line.setAttribute("role", "status");
+    frame.append(line);
+  }
+  line.textContent = text;
+};
+
+// Pictures that are dropped or pasted are stored one after the other and put where they were let go.
+export const dropped = (area) => (view, event) => {
+  const files = [...(event.dataTransfer ?? event.clipboardData)?.files ?? []].filter((file) => file.type.startsWith("image/"));
+  if (!files.length || !area.dataset.files) return false;
+  event.preventDefault();
+  (async () => {
+    for (const file of files) {
+      note(area, `Storing ${file.name} …`);
+      try {
+        const stored = await upload(area, file);
+        insertPicture(stored.address, "")(view.state, view.dispatch);
+        note(area, `${stored.name} is stored among the shop's files.`);
+      } catch (problem) {
+        note(area, `${file.name}: ${problem.message}`);
+        return;
+      }
+    }
+  })();
+  return true;
+};
+
+export const choosePicture = (area, insert) => {
+  const address = field("address", "Address of the picture", "", { placeholder: "https://…" });
+  const alt = field("alt", "What it shows, for people who cannot see it", "");
+  const parts = [];
+  if (area.dataset.files) {
+    const status = Object.assign(document.createElement("p"), { className: "bo-subtle" });
+    status.setAttribute("role", "status");
+    const choice = field("file", "Store a new one", "", { type: "file", accept: "image/*" });
+    const search = field("search", "Or choose from the shop's files", "", { type: "search", autocomplete: "off" });
+    const found = Object.assign(document.createElement("ul"), { className: "bo-visual-pictures" });
+    const choose = (file) => {
+      address.lastChild.value = file.address;
+      status.textContent = `Chosen: ${file.name}`;
+      alt.lastChild.focus();
+    };
+    const look = async () => {
+      const term = search.lastChild.value.trim();
+      const answer = await fetch(`${area.dataset.files}?q=${encodeURIComponent(term)}`, { headers: { Accept: "application/json" } });
+      const { files } = answer.ok ? await answer.json() : { files: null };
+      if (search.lastChild.value.trim() !== term) return;
+      if (!files?.length) status.textContent = files ? (term ? "No file of that name." : "The shop has no pictures yet.") : "The list did not come.";
+      found.replaceChildren(
+        ...(files ?? []).map((file) => {
+          const item = document.createElement("li");
+          const button = Object.assign(document.createElement("button"), { type: "button", title: file.name });
+          const picture = Object.assign(document.createElement("img"), { src: file.path, alt: file.name, loading: "lazy" });
+          button.append(picture);
+          button.addEventListener("click", () => choose(file));
+          item.append(button);
+          return item;
+        }),
+      );
+    };
+    choice.lastChild.addEventListener("change", async () => {
+      const [file] = choice.lastChild.files;
+      if (!file) return;
+      status.textContent = `Storing ${file.name} …`;
+      try {
+        choose(await upload(area, file));
+        await look();
+      } catch (problem) {
+        status.textContent = problem.message;
+      }
+    });
+    let waiting;
+    search.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(look, 200);
+    });
+    search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") event.preventDefault();
+    });
+    look();
+    parts.push(choice, search, found, status);
+  }
+  askFor("Picture", [...parts, address, alt], "Put it in").then((answer) => {
+    if (answer?.address.trim()) insert(answer.address.trim(), answer.alt.trim());
+  });
+};

@@ -1,0 +1,293 @@
+// From the source of a text to the document of the visual editor. Each node knows the bytes it was read from, and all
+// bytes belong to a node: what was read and not changed is written as it was (writing.js).
+//
+// Where the parser puts things elsewhere than where they stand in the source (text in a table, <b> around half of two
+// paragraphs), the element around them is kept as a whole.
+import { parseFragment } from "parse5";
+import { schema } from "./schema.js";
+
+const HTML = "http://www.w3.org/1999/xhtml";
+const MARKS = { a: "link", b: "strong", strong: "strong", i: "em", em: "em", u: "underline", s: "strike", del: "strike", strike: "strike", code: "code" };
+const WRAPS = new Set(["abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "font", "ins", "kbd", "mark", "q", "samp", "small", "span", "sub", "sup", "time", "tt", "var"]);
+const TEXTS = { p: "paragraph", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading", pre: "pre" };
+const BOXES = new Set(["article", "aside", "blockquote", "center", "details", "div", "figure", "figcaption", "footer", "header", "main", "nav", "section"]);
+// What a list or a table may have in it; anything else between is kept.
+const PARTS = {
+  ul: { li: "item" },
+  ol: { li: "item" },
+  table: { thead: "rows", tbody: "rows", tfoot: "rows", tr: "row", caption: "cell" },
+  thead: { tr: "row" },
+  tbody: { tr: "row" },
+  tfoot: { tr: "row" },
+  tr: { td: "cell", th: "cell" },
+};
+const NESTED = { ul: "list", ol: "list", table: "table" };
+const VOID = new Set(["area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr"]);
+const DEEPEST = 60;
+
+class Misplaced extends Error {}
+
+const isElement = (node) => node.namespaceURI === HTML && !node.tagName.includes("-");
+const pairs = (node) => node.attrs.map(({ name, value }) => [name, value]);
+const isBlank = (text) => !/[^ \t\n\r\f]/.test(text);
+
+// Blocks beside each other, and the bytes between them: what stands behind a block is its tail.
+class Row {
+  constructor(reader, start) {
+    this.reader = reader;
+    this.cursor = start;
+    this.lead = "";
+    this.found = [];
+  }
+
+  reach(to) {
+    const between = this.reader.slice(this.cursor, to);
+    this.cursor = to;
+    if (this.found.length) this.found.at(-1).tail += between;
+    else this.lead += between;
+  }
+
+  add(block, from, to) {
+    this.reach(from);
+    this.found.push({ block, tail: "" });
+    this.cursor = to;
+  }
+
+  // The nodes, to the end of what is around them. Each whose end tag was left out knows what stood behind it.
+  nodes(end) {
+    this.reach(end);
+    const { origins } = this.reader;
+    const content = this.found.map(({ block, tail }) => {
+      const node = tail ? block.type.create({ ...block.attrs, tail }, block.content) : block;
+      if (node.attrs.origin != null) origins[node.attrs.origin].node = node;
+      return node;
+    });
+    content.forEach(({ attrs }, index) => {
+      if (attrs.close === "") origins[attrs.origin].next = content[index + 1];
+    });
+    return content;
+  }
+}
+
+class Reader {
+  constructor(source) {
+    this.source = source;
+    // What was read, by its number: the node as it was, and its bytes.
+    this.origins = [];
+  }
+
+  slice = (from, to) => this.source.slice(from, to);
+
+  // An element of the document, under its number.
+  originate(type, attrs, content, source) {
+    const origin = this.origins.length;
+    const node = schema.nodes[type].createChecked({ ...attrs, origin }, content);
+    this.origins.push({ node, source });
+    return node;
+  }
+
+  span(node) {
+    const place = node.sourceCodeLocation;
+    if (place) return [place.startOffset, place.endOffset];
+    // An element that nobody wrote (<tbody>): as far as its children go.
+    const children = node.childNodes ?? [];
+    if (!children.length) throw new Misplaced();
+    return [this.span(children[0])[0], this.span(children.at(-1))[1]];
+  }
+
+  // The parts of an element's own tags, and the range of what is between them.
+  tags(node) {
+    const place = node.sourceCodeLocation;
+    const [start, end] = this.span(node);
+    if (!place) return { name: "", attributes: "", close: "", inner: [start, end] };
+    if (!place.startTag) throw new Misplaced();
+    const open = this.slice(start, place.startTag.endOffset);
+    const [, name, attributes] = open.match(/^<([^\s/>]+)([^]*)>$/) ?? [];
+    if (name?.toLowerCase() !== node.tagName) throw new Misplaced();
+    const last = place.endTag?.startOffset ?? end;
+    return { name, attributes, close: this.slice(last, end), inner: [place.startTag.endOffset, last] };
+  }
+
+  // The children of an element or of the whole, in order and each at its place: [node, start, end].
+  placed(nodes, start, end) {
+    let cursor = start;
+    return nodes.map((node) => {
+      const [from, to] = this.span(node);
+      if (from < cursor || to < from || to > end) throw new Misplaced();
+      cursor = to;
+      return [node, from, to];
+    });
+  }
+
+  // Blocks between two places, and what stands before the first. All bytes are in one of them.
+  blocks(nodes, start, end, depth) {
+    const row = new Row(this, start);
+    let run = [];
+    const isFull = ([node]) => node.nodeName !== "#text" || !isBlank(node.value);
+    const finish = () => {
+      const part = run.slice(run.findIndex(isFull), run.findLastIndex(isFull) + 1);
+      if (part.length) {
+        const [from, to] = [part[0][1], part.at(-1)[2]];
+        row.add(this.bare(part, from, to), from, to);
+      }
+      run = [];
+    };
+    for (const placed of this.placed(nodes, start, end)) {
+      const [node, from, to] = placed;
+      if (this.isInline(node) || (run.some(isFull) && !this.isBlock(node))) {
+        run.push(placed);
+        continue;
+      }
+      finish();
+      row.add(this.block(node, depth), from, to);
+    }
+    finish();
+    const content = row.nodes(end);
+    return { lead: row.lead, content };
+  }
+
+  isInline(node) {
+    return node.nodeName === "#text" || (isElement(node) && (node.tagName in MARKS || WRAPS.has(node.tagName) || ["br", "img", "wbr"].includes(node.tagName)));
+  }
+
+  isBlock(node) {
+    return isElement(node) && (node.tagName in TEXTS || BOXES.has(node.tagName) || node.tagName in NESTED);
+  }
+
+  // What is not known, as a block or within a line.
+  kept(type, node, marks) {
+    const place = node.sourceCodeLocation;
+    const end = place?.startTag && !place.endTag && !VOID.has(node.tagName) ? `</${node.tagName}>` : "";
+    return type.create({ source: this.slice(...this.span(node)), end }, null, marks);
+  }
+
+  block(node, depth) {
+    if (!this.isBlock(node) || depth > DEEPEST) return this.kept(schema.nodes.kept, node);
+    const before = this.origins.length;
+    try {
+      if (node.tagName in TEXTS) return this.text(node);
+      if (BOXES.has(node.tagName)) return this.box("box", node, depth);
+      return this.parts(NESTED[node.tagName], node, depth);
+    } catch (problem) {
+      if (!(problem instanceof Misplaced || problem instanceof RangeError)) throw problem;
+      this.origins.length = before;
+      return this.kept(schema.nodes.kept, node);
+    }
+  }
+
+  text(node) {
+    const { name, attributes, close, inner } = this.tags(node);
+    const content = this.inlines(this.placed(node.childNodes, ...inner), node.tagName === "pre");
+    return this.originate(TEXTS[node.tagName], { name, attributes, close }, content, this.slice(...this.span(node)));
+  }
+
+  bare(placed, from, to) {
+    return this.originate("bare", {}, this.inlines(placed, false), this.slice(from, to));
+  }
+
+  box(type, node, depth) {
+    const { name, attributes, close, inner } = this.tags(node);
+    const { lead, content } = this.blocks(node.childNodes, ...inner, depth + 1);
+    const attrs = { name, attributes, close, lead };
+    return this.originate(type, attrs, content.length ? content : [schema.nodes.bare.create()], this.slice(...this.span(node)));
+  }
+
+  parts(type, node, depth) {
+    const { name, attributes, close, inner } = this.tags(node);
+    const row = new Row(this, inner[0]);
+    for (const [child, from, to] of this.placed(node.childNodes, ...inner)) {
+      // Blanks between rows go with what stands before them.
+      if (child.nodeName !== "#text" || !isBlank(child.value)) row.add(this.part(child, PARTS[node.tagName], depth + 1), from, to);
+    }
+    const content = row.nodes(inner[1]);
+    return this.originate(type, { name, attributes, close, lead: row.lead }, content, this.slice(...this.span(node)));
+  }
+
+  part(node, known, depth) {
+    const type = isElement(node) && depth <= DEEPEST ? known[node.tagName] : undefined;
+    if (!type) return this.kept(schema.nodes.kept, node);
+    return ["item", "cell"].includes(type) ? this.box(type, node, depth) : this.parts(type, node, depth);
+  }
+
+  // Text, marks and motes of a line. Blanks are as a browser shows them, unless all are told to stay.
+  inlines(placed, blanks) {
+    const found = [];
+    const walk = (nodes, marks) => nodes.forEach((node) => this.inline(node, marks, found, walk));
+    walk(placed.map(([node]) => node), []);
+    return blanks ? found.map(({ text, node, marks }) => node ?? schema.text(text, marks)) : collapsed(found);
+  }
+
+  inline(node, marks, found, walk) {
+    if (node.nodeName === "#text") {
+      found.push({ text: node.value, marks });
+      return;
+    }
+    const name = isElement(node) ? node.tagName : "";
+    if (name === "br") found.push({ node: schema.nodes.line_break.create({ pairs: pairs(node) }, null, marks), breaks: true });
+    else if (name === "img") found.push({ node: schema.nodes.image.create({ pairs: pairs(node) }, null, marks) });
+    else if ((name in MARKS || WRAPS.has(name)) && this.isFull(node)) walk(node.childNodes, markOf(node, name).addToSet(marks));
+    else found.push({ node: this.kept(schema.nodes.mote, node, marks) });
+  }
+
+  // Whether an element has text or a picture in it and nothing but what lines are made of: as a mark it would be lost.
+  isFull(node) {
+    const place = node.sourceCodeLocation;
+    if (!place?.startTag) return false;
+    const { childNodes: children } = node;
+    this.placed(children, place.startTag.endOffset, place.endTag?.startOffset ?? place.endOffset);
+    return children.length > 0 && !children.some((child) => this.isBlock(child) || this.holdsBlock(child));
+  }
+
+  holdsBlock(node) {
+    return this.isInline(node) && (node.childNodes ?? []).some((child) => this.isBlock(child) || this.holdsBlock(child));
+  }
+}
+
+const markOf = (node, name) => {
+  const type = schema.marks[MARKS[name] ?? "wrap"];
+  if (name !== "a") return type.create({ name, pairs: pairs(node) });
+  const href = node.attrs.find((attr) => attr.name === "href")?.value ?? "";
+  return type.create({ href, pairs: pairs(node).filter(([each]) => each !== "href") });
+};
+
+// Blanks of a line as a browser shows them: one for many, none at its ends.
+const collapsed = (found) => {
+  let blank = true;
+  const nodes = [];
+  for (const { text, node, marks, breaks } of found) {
+    if (node) {
+      if (breaks) trimEnd(nodes);
+      nodes.push(node);
+      blank = Boolean(breaks);
+      continue;
+    }
+    let shown = text.replace(/[ \t\n\r\f]+/g, " ");
+    if (blank) shown = shown.replace(/^ /, "");
+    if (!shown) continue;
+    blank = shown.endsWith(" ");
+    nodes.push(schema.text(shown, marks));
+  }
+  trimEnd(nodes);
+  return nodes;
+};
+
+const trimEnd = (nodes) => {
+  const last = nodes.at(-1);
+  if (!last?.isText || !last.text.endsWith(" ")) return;
+  nodes.pop();
+  if (last.text.length > 1) nodes.push(schema.text(last.text.slice(0, -1), last.marks));
+};
+
+// The document of a source: `doc`, and what its nodes were read from (for `write`); `lead` stands before all of it.
+export const read = (source) => {
+  const reader = new Reader(source);
+  const { childNodes } = parseFragment(source, { sourceCodeLocationInfo: true });
+  try {
+    const { lead, content } = reader.blocks(childNodes, 0, source.length, 0);
+    const doc = schema.nodes.doc.createChecked(null, content.length ? content : [schema.nodes.paragraph.create()]);
+    return { doc, origins: reader.origins, lead };
+  } catch (problem) {
+    if (!(problem instanceof Misplaced || problem instanceof RangeError)) throw problem;
+    return { doc: schema.nodes.doc.create(null, [schema.nodes.kept.create({ source })]), origins: [], lead: "" };
+  }
+};

@@ -1,0 +1,188 @@
+// The buttons over the text, and what they ask for.
+import { toggleMark } from "prosemirror-commands";
+import { redo, undo } from "prosemirror-history";
+import { around, indent, insertPicture, isActive, linkHere, outdent, setLink, setText, toggleList, toggleQuote } from "./commands.js";
+import { choosePicture } from "./pictures.js";
+import { schema } from "./schema.js";
+
+const { nodes, marks } = schema;
+const TEXTS = [["p", "Paragraph"], ["h2", "Heading 2"], ["h3", "Heading 3"], ["h4", "Heading 4"], ["h5", "Heading 5"], ["h6", "Heading 6"], ["h1", "Heading 1"]];
+
+const mark = (face, title, type) => ({ face, title, run: toggleMark(type), on: (state) => isActive(state, type) });
+const BUTTONS = [
+  mark("B", "Bold (Ctrl+B)", marks.strong),
+  mark("I", "Italic (Ctrl+I)", marks.em),
+  mark("U", "Underline (Ctrl+U)", marks.underline),
+  mark("S", "Struck through", marks.strike),
+  { face: "Link", title: "Link (Ctrl+K)", ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
+  { face: "• List", title: "List", run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
+  { face: "1. List", title: "1. List (numbered)", run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
+  { face: "→", title: "Further in", run: indent },
+  { face: "←", title: "Further out", run: outdent },
+  { face: "“ ”", title: "Quote", run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
+  { face: "Picture", title: "Picture", ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
+  { face: "↶", title: "Undo (Ctrl+Z)", run: undo },
+  { face: "↷", title: "Redo (Ctrl+Y)", run: redo },
+];
+
+// The toolbar of a view: one stop of the Tab key, arrows go from one button to the next.
+export const toolbar = (view, area) => {
+  const dom = document.createElement("div");
+  dom.className = "bo-visual-tools";
+  dom.setAttribute("role", "toolbar");
+  dom.setAttribute("aria-label", "Text");
+  const choice = document.createElement("select");
+  choice.setAttribute("aria-label", "Kind of text");
+  choice.append(...TEXTS.map(([name, title]) => new Option(title, name)), new Option("", ""));
+  choice.lastChild.hidden = true;
+  choice.addEventListener("change", () => {
+    if (choice.value) setText(choice.value)(view.state, view.dispatch);
+    view.focus();
+  });
+  const buttons = BUTTONS.map(({ face, title, run, ask }) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = face;
+    button.title = title;
+    button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
+    // The selection in the text stays.
+    button.addEventListener("mousedown", (event) => event.preventDefault());
+    button.addEventListener("click", () => {
+      if (ask) ask(view, area);
+      else {
+        run(view.state, view.dispatch);
+        view.focus();
+      }
+    });
+    return button;
+  });
+  dom.append(choice, ...buttons);
+  const stops = [choice, ...buttons];
+  stops.forEach((stop, index) => stop.setAttribute("tabindex", index ? "-1" : "0"));
+  dom.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = stops.at((stops.indexOf(document.activeElement) + step) % stops.length);
+    stops.forEach((stop) => stop.setAttribute("tabindex", stop === next ? "0" : "-1"));
+    next.focus();
+  });
+  const update = () => {
+    const { state } = view;
+    const { parent } = state.selection.$from;
+    choice.value = parent.type === nodes.heading ? parent.attrs.name.toLowerCase() : [nodes.paragraph, nodes.bare].includes(parent.type) ? "p" : "";
+    BUTTONS.forEach(({ on, run }, index) => {
+      if (on) buttons[index].setAttribute("aria-pressed", String(on(state)));
+      buttons[index].setAttribute("aria-disabled", String(Boolean(run) && !run(state)));
+    });
+  };
+  return { dom, update };
+};
+
+// A question over the page; the answers by name, or null. What it is about stays as it is meanwhile.
+export const askFor = (title, parts, submit) => {
+  const dialog = document.createElement("dialog");
+  dialog.className = "bo bo-visual-dialog";
+  dialog.setAttribute("aria-label", title);
+  const form = document.createElement("form");
+  form.method = "dialog";
+  const heading = document.createElement("h2");
+  heading.textContent = title;
+  const actions = document.createElement("div");
+  actions.className = "bo-actions";
+  const button = (text, kind, act) => {
+    const made = document.createElement("button");
+    made.type = kind;
+    made.className = "bo-button";
+    made.textContent = text;
+    if (act) made.addEventListener("click", act);
+    return made;
+  };
+  const done = button(submit, "submit");
+  done.classList.add("bo-primary");
+  actions.append(done, button("Cancel", "button", () => dialog.close()));
+  form.append(heading, ...parts, actions);
+  dialog.append(form);
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    let answer = null;
+    form.addEventListener("submit", () => {
+      answer = Object.fromEntries(new FormData(form));
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    dialog.answer = (values) => {
+      answer = values;
+      dialog.close();
+    };
+    dialog.showModal();
+  });
+};
+
+export const field = (name, title, value, attributes = {}) => {
+  const label = document.createElement("label");
+  label.textContent = title;
+  const input = document.createElement("input");
+  Object.assign(input, { name, value, type: "text" }, attributes);
+  label.append(input);
+  return label;
+};
+
+// The address of a link; products, collections and articles of the shop are found by their names.
+export const askForLink = (view, area) => {
+  const here = linkHere(view.state);
+  const address = field("address", "Address", here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });
+  const text = view.state.selection.empty && !here ? [field("text", "Text", "")] : [];
+  const search = field("search", "Or find a product, collection or article", "", { type: "search", autocomplete: "off" });
+  const found = document.createElement("ul");
+  found.className = "bo-visual-found";
+  found.setAttribute("aria-live", "polite");
+  let waiting;
+  const look = async () => {
+    const term = search.lastChild.value.trim();
+    if (term.length < 2) {
+      found.replaceChildren();
+      return;
+    }
+    const answer = await fetch(`${area.dataset.links}?q=${encodeURIComponent(term)}`, { headers: { Accept: "application/json" } });
+    const { links } = answer.ok ? await answer.json() : { links: null };
+    if (search.lastChild.value.trim() !== term) return;
+    if (!links?.length) {
+      const item = document.createElement("li");
+      item.textContent = links ? "Nothing of that name." : "The search did not answer.";
+      found.replaceChildren(item);
+      return;
+    }
+    found.replaceChildren(
+      ...links.map(({ title, kind, address: path }) => {
+        const item = document.createElement("li");
+        const choose = document.createElement("button");
+        choose.type = "button";
+        choose.append(title, " ", Object.assign(document.createElement("span"), { textContent: kind, className: "bo-subtle" }));
+        choose.addEventListener("click", () => {
+          address.lastChild.value = path;
+          const words = text[0]?.lastChild;
+          if (words && !words.value) words.value = title;
+          address.lastChild.focus();
+        });
+        item.append(choose);
+        return item;
+      }),
+    );
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(look, 200);
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
+  const finder = area.dataset.links ? [search, found] : [];
+  askFor("Link", [...text, address, ...finder], "Set the link").then((answer) => {
+    if (answer) setLink(answer.address.trim(), answer.text?.trim())(view.state, view.dispatch);
+    view.focus();
+  });
+  return true;
+};

@@ -1,0 +1,99 @@
+// From the document of the visual editor to the source: what was read and is as it was goes out byte for byte, what was
+// changed is written anew, as little of it as can be: of a list with a new item that item, of a table one cell.
+const TEXTS = new Set(["paragraph", "heading", "bare", "pre"]);
+// Whose end the next of their kind implies.
+const IMPLIED = new Set(["item", "rows", "row", "cell"]);
+const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\u00a0/g, "&nbsp;");
+const quoted = (value) => value.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/\u00a0/g, "&nbsp;");
+const attributes = (pairs) => pairs.map(([name, value]) => ` ${name}="${quoted(value)}"`).join("");
+
+const opened = ({ type, attrs }) => {
+  if (type.name === "link") return `<a${attributes([["href", attrs.href], ...attrs.pairs])}>`;
+  return `<${attrs.name}${attributes(attrs.pairs)}>`;
+};
+const closed = ({ type, attrs }) => `</${type.name === "link" ? "a" : attrs.name}>`;
+
+const inline = (node) => {
+  if (node.isText) return escaped(node.text);
+  if (node.type.name === "mote") return node.attrs.source + node.attrs.end;
+  return `<${node.type.name === "image" ? "img" : "br"}${attributes(node.attrs.pairs)}>`;
+};
+
+// A line: marks that go on from one part to the next are opened once.
+const line = (block) => {
+  let html = "";
+  const open = [];
+  const leave = (count) => {
+    while (open.length > count) html += closed(open.pop());
+  };
+  block.forEach((node) => {
+    const shared = open.findIndex((mark, index) => !node.marks[index]?.eq(mark));
+    leave(shared < 0 ? open.length : shared);
+    for (const mark of node.marks.slice(open.length)) {
+      html += opened(mark);
+      open.push(mark);
+    }
+    html += inline(node);
+  });
+  leave(0);
+  return html;
+};
+
+class Writer {
+  constructor(origins) {
+    this.origins = origins;
+  }
+
+  // As it was read: its bytes; undefined where it was changed or is new.
+  asRead(node) {
+    if (node.type.name === "kept") return node.attrs.source;
+    const origin = this.origins[node.attrs.origin];
+    return origin?.node.eq(node) ? origin.source : undefined;
+  }
+
+  children(parent) {
+    let html = "";
+    parent.forEach((node, _, index) => {
+      const next = index + 1 < parent.childCount ? parent.child(index + 1) : null;
+      html += this.block(node, index ? parent.child(index - 1) : null, next) + this.tail(node, next);
+    });
+    return html;
+  }
+
+  // What stands between a node and the next; new blocks are put on lines of their own.
+  tail(node, next) {
+    const { tail } = node.attrs;
+    const isNew = (each) => each.type.name !== "kept" && each.attrs.origin == null;
+    return tail || (next && (isNew(node) || isNew(next)) ? "\n" : "");
+  }
+
+  // Whether the end tag that HTML lets one leave out is needed: something else stands behind than did.
+  needsEnd({ attrs, type }, next) {
+    if (type.name === "kept") return Boolean(next) && (next.type.name === "bare" || this.asRead(next) === undefined);
+    if (attrs.close !== "" || !attrs.name || !next || IMPLIED.has(type.name)) return false;
+    if (type.name === "paragraph" && !["bare", "kept"].includes(next.type.name)) return false;
+    return !this.origins[attrs.origin]?.next?.eq(next);
+  }
+
+  block(node, previous, next) {
+    const source = this.asRead(node);
+    const { name, attributes, close, lead } = node.attrs;
+    if (node.type.name === "kept") return source + (this.needsEnd(node, next) ? node.attrs.end : "");
+    const end = close === null || this.needsEnd(node, next) ? `</${name}>` : close;
+    if (source !== undefined) return close === "" ? source + end : source;
+    const inner = TEXTS.has(node.type.name) ? line(node) : lead + this.children(node);
+    // Two texts without a paragraph around them would run into each other.
+    if (node.type.name === "bare") return [previous, next].some((each) => each?.type.name === "bare") ? `<p>${inner}</p>` : inner;
+    if (!name) return inner;
+    // The parser takes the first line end of a <pre> away.
+    return `<${name}${attributes}>${node.type.name === "pre" && inner.startsWith("\n") ? "\n" : ""}${inner}${end}`;
+  }
+}
+
+// The source of a document that `read` gave, after whatever was done to it.
+export const write = (doc, { origins, lead }) => {
+  const writer = new Writer(origins);
+  const only = doc.childCount === 1 && doc.firstChild;
+  if (only && only.isTextblock && !only.content.size && writer.asRead(only) === undefined) return "";
+  return lead + writer.children(doc);
+};

@@ -1,0 +1,150 @@
+"""The visual editor: written as it will look, kept byte for byte where nobody wrote, nothing runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from apps.catalog.models import Product
+from apps.content.models import StoreFile
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.catalog.factories import make_product
+from tests.content.factories import make_store_file
+from tests.media.pictures import plain
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TABLE = "<TABLE class=sizes>\n <tr><td>S<td>34&nbsp;cm\n</TABLE>\n<!-- kept -->"
+FOREIGN = '<my-tabs onclick=alert(1)><p style="color:red">One</p></my-tabs><script>alert(1)</script>'
+MARKUP = f'<p CLASS="lead">First</p>\n{TABLE}\n{FOREIGN}\n<ul><li>one<li>two</ul>\n'
+
+
+@pytest.fixture
+def product(live_shop: Shop, settings: Any, tmp_path: Path) -> Product:
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": storage}
+    with shop_scope(live_shop):
+        make_product("Wool hat", handle="wool-hat")
+        return make_product("Scarf", body_html=MARKUP)
+
+
+def go_to(page: Page, text: str, *keys: str) -> None:
+    """Click a text and press keys that move; the browser tells of a selection a moment after it has changed."""
+    page.get_by_role("textbox", name="Description").get_by_text(text, exact=True).click()
+    for key in keys:
+        page.keyboard.press(key)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+
+
+def saved(page: Page, product: Product, shop: Shop) -> str | None:
+    """The description, once the form is saved."""
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/catalog/product/")
+    with shop_scope(shop):
+        return Product.objects.get(pk=product.pk).body_html
+
+
+def test_what_is_written_is_saved_and_all_else_stays(
+    open_window: Open, live_shop: Shop, owner: User, product: Product
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_change", product.pk)
+
+    go_to(page, "First", "End")
+    page.keyboard.type(" & more")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+b")
+    page.keyboard.type("bold")
+    go_to(page, "two", "End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("three")
+
+    first = '<p CLASS="lead">First &amp; more</p>\n<p><strong>bold</strong></p>'
+    expected = MARKUP.replace('<p CLASS="lead">First</p>', first).replace("<li>two</ul>", "<li>two<li>three</ul>")
+    assert saved(page, product, live_shop) == expected
+    assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
+
+
+def test_a_look_and_a_round_through_the_source_change_nothing(
+    open_window: Open, live_shop: Shop, owner: User, product: Product
+) -> None:
+    page = open_window(owner, live_shop).go("catalog_product_change", product.pk)
+
+    page.get_by_role("button", name="HTML source").click()
+    page.get_by_role("button", name="Visual").click()
+    go_to(page, "First")
+    page.keyboard.type("x")
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_label("Title").fill("Warm scarf")
+
+    assert saved(page, product, live_shop) == MARKUP
+
+
+def test_links_and_pictures_are_chosen_from_the_shop(
+    open_window: Open, live_shop: Shop, owner: User, product: Product
+) -> None:
+    with shop_scope(live_shop):
+        make_store_file()
+    page = open_window(owner, live_shop).go("catalog_product_change", product.pk)
+
+    go_to(page, "First", "Home", "Shift+End")
+    page.keyboard.press("Control+k")
+    page.get_by_label("Or find a product").fill("wool")
+    page.get_by_role("button", name="Wool hat Product").click()
+    page.get_by_role("button", name="Set the link").click()
+    go_to(page, "First", "End")
+    page.get_by_role("button", name="Picture", exact=True).click()
+    page.get_by_role("button", name="hat.png").click()
+    page.get_by_label("What it shows").fill("A hat")
+    page.get_by_role("button", name="Put it in").click()
+    expect(page.locator(".bo-visual-text img[alt='A hat']")).to_be_visible()
+
+    source = page.locator("textarea[name=body_html]").input_value()
+    assert source.startswith('<p CLASS="lead"><a href="/products/wool-hat">First</a><img src="http')
+    assert "/files/hat.png?v=" in source.partition(' alt="A hat"')[0]
+
+
+def test_a_dropped_picture_is_stored_and_shown(
+    open_window: Open, live_shop: Shop, owner: User, product: Product
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_change", product.pk)
+    drop = """([bytes, type]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], "Summer.png", { type }));
+        const text = document.querySelector(".bo-visual-text");
+        text.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }"""
+
+    page.evaluate(drop, [list(plain("PNG", (8, 8), color="green")), "image/png"])
+    expect(page.get_by_text("Summer.png is stored among the shop's files.")).to_be_visible()
+    page.evaluate(drop, [[1, 2, 3], "image/png"])
+    expect(page.get_by_text("Summer.png: ")).to_be_visible()
+
+    assert "/files/Summer.png?v=" in page.locator("textarea[name=body_html]").input_value()
+    with shop_scope(live_shop):
+        assert StoreFile.objects.get().name == "Summer.png"
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.usefixtures("axe")
+def test_the_editor_keeps_nobody_out(
+    open_window: Open, live_shop: Shop, owner: User, product: Product, width: int
+) -> None:
+    with shop_scope(live_shop):
+        file = make_store_file()
+    window = open_window(owner, live_shop, viewport={"width": width, "height": 900})
+    page = window.go("catalog_product_change", product.pk)
+    go_to(page, "First")
+    found = window.barriers()
+    page.keyboard.press("Control+k")
+    found += window.barriers()
+    for name, args in (("changelist", ()), ("add", ()), ("change", (file.pk,))):
+        window.go(f"content_storefile_{name}", *args)
+        found += window.barriers()
+
+    assert found == []

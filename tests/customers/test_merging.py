@@ -1,0 +1,345 @@
+"""Two customers who are one person become one, with all that either had, and the other's number is gone."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.customers.domain import customers, erasing, merging, personal_data
+from apps.customers.domain.aggregate import BeingErased
+from apps.customers.domain.merged import MergeRefused
+from apps.customers.domain.merging import MergeUnderWay
+from apps.customers.models import ConsentChange, Customer
+from apps.events.domain.recording import add_audience, remove_audience
+from apps.events.models import Event
+from apps.ground.errors import Gone
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.metafields.models import Metafield
+from apps.orders.domain import reconciliation
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.lock_order import watched
+from tests.orders.factories import make_order
+from tests.races import at_once, meanwhile, unguarded
+from tests.test_lock_order import ROOTS, breaches
+
+SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
+COLOUR = {**SIZE, "key": "colour"}
+
+
+def by() -> dict[str, Any]:
+    return {"actor": "staff:17", "at": timezone.now()}
+
+
+def two(shop: Shop) -> tuple[Customer, Customer]:
+    """Anna, and Anna again with one paid order, as one of them wrote herself otherwise."""
+    keep = make_customer(
+        first_name="Anna",
+        last_name="Lind",
+        email="anna@example.com",
+        note="Rings first",
+        tags="VIP, old",
+        metafields=[{**SIZE, "value": "M"}],
+        email_marketing_consent={"state": "unsubscribed"},
+    )
+    other = make_customer(
+        first_name="A.",
+        email="Anna.Lind@example.org",
+        phone="+14155550123",
+        note="Left door",
+        tags="vip, new",
+        tax_exempt=True,
+        metafields=[{**SIZE, "value": "L"}, {**COLOUR, "value": "red"}],
+        email_marketing_consent={"state": "subscribed"},
+        sms_marketing_consent={"state": "subscribed"},
+    )
+    make_address(keep)
+    make_address(other, address1="STORGATAN  1")
+    make_address(other, address1="Kungsgatan 2")
+    make_order(shop, email=keep.email, financial_status="paid")
+    make_order(shop, email=other.email, financial_status="paid")
+    return Customer.objects.get(pk=keep.pk), Customer.objects.get(pk=other.pk)
+
+
+def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> None:
+    keep, other = two(in_shop)
+
+    assert merging.merge(keep, other, {}, **by())
+
+    row = Customer.objects.get()
+    assert (row.pk, row.name, row.email, row.phone) == (keep.pk, "Anna Lind", "anna@example.com", "+14155550123")
+    assert (row.note, row.tags, row.tax_exempt) == ("Rings first\n\nLeft door", "new, old, VIP", False)
+    assert (row.orders_count, row.total_spent) == (2, Decimal(40))
+    assert row.last_order_id == Order.objects.latest("pk").pk
+    assert list(reconciliation.customers()) == []
+    assert [address.address1 for address in row.addresses.order_by("pk")] == ["Storgatan 1", "Kungsgatan 2"]
+    assert row.default_address_id == keep.default_address_id
+    values = dict(Metafield.objects.filter(owner_id=keep.pk).values_list("key", "value"))
+    assert (values, Metafield.objects.count()) == ({"size": "M", "colour": "red"}, 2)
+    # What was said of the other e-mail says nothing of this one; the phone came with its consent.
+    assert (row.email_marketing_state, row.sms_marketing_state) == ("unsubscribed", "subscribed")
+    assert ConsentChange.objects.filter(customer=row).count() == 4
+    assert api.get(f"customers/{other.pk}.json").status_code == 404
+    assert api.get(f"customers/{keep.pk}/orders.json").json()["orders"][0]["customer"]["id"] == keep.pk
+    found = api.get("customers/search.json?query=phone:4155550123").json()["customers"]
+    assert [each["id"] for each in found] == [keep.pk]
+
+
+def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email(in_shop: Shop) -> None:
+    keep, other = two(in_shop)
+    Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
+    chosen = ("name", "email", "tax", "default_address", "metafields")
+
+    merging.merge(keep, other, {**dict.fromkeys(chosen, "other"), "note": "keep"}, **by())
+
+    row = Customer.objects.get()
+    assert (row.name, row.email, row.email_key, row.verified_email) == (
+        "A.",
+        "Anna.Lind@example.org",
+        "anna.lind@example.org",
+        True,
+    )
+    assert (row.note, row.tax_exempt, row.email_marketing_state) == ("Rings first", True, "subscribed")
+    assert (row.state, row.password) == ("enabled", "secret")
+    # The other's default is an address that the one who stays had already.
+    assert str(row.default_address) == "Storgatan 1, 222 22 Lund, Sweden"
+    assert set(Metafield.objects.filter(owner_id=keep.pk).values_list("value", flat=True)) == {"L", "red"}
+
+
+@pytest.fixture
+def listener() -> Iterator[None]:
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    add_audience(audience)
+    yield
+    remove_audience(audience)
+
+
+def payload_of(event: Event) -> Any:
+    assert event.payload is not None
+    return event.payload["2026-07"]
+
+
+def test_apps_and_the_trail_are_told_of_both(in_shop: Shop, listener: None) -> None:
+    keep, other = two(in_shop)
+    last = Event.objects.latest("pk").pk
+
+    merging.merge(keep, other, {}, **by())
+
+    told = Event.objects.filter(pk__gt=last).order_by("pk")
+    topics = [event.topic for event in told]
+    assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == [
+        "orders/updated",
+        "customers/delete",
+        "customers/merge",
+        "customers/update",
+    ]
+    merged = told.get(topic="customers/merge")
+    assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
+    assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
+    payload = payload_of(merged)
+    assert payload["admin_graphql_api_customer_kept_id"].endswith(f"/Customer/{keep.pk}")
+    assert payload["admin_graphql_api_customer_deleted_id"].endswith(f"/Customer/{other.pk}")
+    assert (payload["status"], payload["errors"]) == ("completed", [])
+    assert told.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
+    assert payload_of(told.get(topic="customers/update"))["orders_count"] == 2
+    assert payload_of(told.get(topic="orders/updated"))["customer"]["id"] == keep.pk
+    assert "anna" not in repr([event.changes for event in told]).lower()
+
+
+def test_an_erasure_reaches_what_was_told_of_those_who_were_merged(in_shop: Shop, listener: None) -> None:
+    first, second, third = make_customer(email="old@example.com"), make_customer(), make_customer()
+    merging.merge(second, first, {}, **by())
+    merging.merge(third, second, {}, **by())
+    assert sorted(merging.former_ids(third.pk)) == [first.pk, second.pk]
+    assert "old@example.com" in repr(list(Event.objects.values_list("payload", flat=True)))
+
+    personal_data.redact(third, **by())
+
+    assert "old@example.com" not in repr(list(Event.objects.values_list("payload", flat=True)))
+
+
+def test_merging_again_changes_nothing(in_shop: Shop) -> None:
+    keep, other = two(in_shop)
+    merging.merge(keep, other, {}, **by())
+    events = Event.objects.count()
+
+    assert merging.merge(keep, other, {}, **by())
+
+    assert Event.objects.count() == events
+    with pytest.raises(Gone):
+        merging.merge(other, keep, {}, **by())
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"note": "all"}, "note must be one of both, keep, other"),
+        ({"email": "both"}, "email must be one of keep, other"),
+        ({"orders": "keep"}, "orders is no field of a merge"),
+    ],
+)
+def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str, str], said: str) -> None:
+    keep, other = make_customer(), make_customer()
+
+    with pytest.raises(MergeRefused) as refusal:
+        merging.merge(keep, other, choices, **by())
+
+    assert refusal.value.sentence == said
+
+
+def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Shop) -> None:
+    keep, other = make_customer(note="a" * 3000), make_customer(note="b" * 3000)
+    make_order(in_shop, email=other.email)
+    events = Event.objects.count()
+
+    with pytest.raises(MergeRefused, match="5000"):
+        merging.merge(keep, other, {}, **by())
+    with pytest.raises(MergeRefused, match="itself"):
+        merging.merge(keep, keep, {}, **by())
+    Customer.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
+    with pytest.raises(BeingErased):
+        merging.merge(keep, other, {}, **by())
+    Customer.objects.filter(pk=other.pk).update(erasing_at=None, redacted_at=timezone.now())
+    with pytest.raises(MergeRefused, match="was erased"):
+        merging.merge(other, keep, {}, **by())
+
+    assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
+
+
+def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
+    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.JOB_LEASE_SECONDS = 3600
+    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    keep, other = two(in_shop)
+    for _ in range(4):
+        make_order(in_shop, email=other.email, financial_status="paid")
+    late: list[Any] = [RuntimeError("The worker is gone"), lambda: make_order(in_shop, email=other.email)]
+    report = queue.report_progress
+
+    def interrupted(job: Job, *, done: int, total: int) -> None:
+        report(job, done=done, total=total)
+        assert list(reconciliation.customers()) == []
+        if late:
+            next_one = late.pop(0)
+            if isinstance(next_one, Exception):
+                raise next_one
+            next_one()
+
+    monkeypatch.setattr(queue, "report_progress", interrupted)
+    choices = {"email": "other"}
+
+    assert not merging.merge(keep, other, choices, **by())
+    job = Job.objects.get(task=merging.MERGE)
+    for one, another in ((keep, other), (other, keep)):
+        with pytest.raises(MergeUnderWay):
+            merging.merge(one, another, {}, **by())
+    assert queue.run(job.key)
+    job.refresh_from_db()
+    assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
+    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    assert queue.run(job.key)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.DONE, "")
+    row = Customer.objects.get()
+    assert (row.orders_count, row.email) == (7, "Anna.Lind@example.org")
+    assert list(reconciliation.customers()) == []
+    topics = list(Event.objects.values_list("topic", flat=True))
+    assert (topics.count("customers/merge"), topics.count("customers/delete")) == (1, 1)
+
+
+def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "AT_ONCE", 0)
+    keep, other = two(in_shop)
+    merging.merge(keep, other, {}, **by())
+    monkeypatch.setattr(merging, "AT_ONCE", 250)
+    erasing.erase(keep, **by())
+    job = Job.objects.get(task=merging.MERGE)
+
+    assert queue.run(job.key)
+
+    job.refresh_from_db()
+    assert (job.state, Order.objects.filter(customer=other).count()) == (Job.State.FAILED, 1)
+    assert "was erased" in job.error
+
+
+@pytest.mark.postgres
+def test_a_merge_locks_in_order(in_shop: Shop) -> None:
+    keep, other = two(in_shop)
+    with watched(ROOTS) as watch:
+        merging.merge(other, keep, {"metafields": "other"}, **by())
+    assert breaches(watch) == []
+
+
+def ordering(shop: Shop, customer_id: int) -> Order:
+    return make_order(shop, customer={"id": customer_id}, email="new@example.com")
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
+def test_an_order_that_comes_meanwhile_goes_over_too(shop: Shop) -> None:
+    with shop_scope(shop):
+        keep, other = two(shop)
+
+    meanwhile(shop, lambda: ordering(shop, other.pk), lambda: merging.merge(keep, other, {}, **by()))
+
+    with shop_scope(shop):
+        row = Customer.objects.get()
+        assert (row.orders_count, Order.objects.filter(customer=keep).count()) == (3, 3)
+        assert list(reconciliation.customers()) == []
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
+    """The control: who goes over while an order comes in does not have that order."""
+    with shop_scope(shop):
+        keep, other = two(shop)
+
+    with pytest.raises(IntegrityError):
+        unguarded(
+            shop,
+            lambda: ordering(shop, other.pk),
+            lambda: merging.merge(keep, other, {}, **by()),
+            locks={"customers_customer", "orders_order"},
+        )
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
+def test_of_two_merges_of_the_same_two_one_is_done(shop: Shop) -> None:
+    with shop_scope(shop):
+        keep, other = two(shop)
+
+    results = at_once(
+        shop,
+        lambda: merging.merge(keep, other, {}, **by()),
+        lambda: merging.merge(other, keep, {}, **by()),
+        lambda: merging.merge(keep, other, {}, **by()),
+    )
+
+    assert {type(result) for result in results} == {bool, Gone}
+    with shop_scope(shop):
+        assert Customer.objects.get().orders_count == 2
+        assert Event.objects.filter(topic="customers/merge").count() == 1
+        assert list(reconciliation.customers()) == []
+
+
+def test_a_deleted_customer_is_merged_with_nobody(in_shop: Shop) -> None:
+    keep, other = make_customer(), make_customer()
+    customers.delete_customer(Customer.objects.get(pk=other.pk), **by())
+
+    with pytest.raises(Gone):
+        merging.merge(keep, other, {}, **by())

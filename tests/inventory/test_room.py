@@ -1,0 +1,52 @@
+"""Movements of stock write rows in place: PostgreSQL touches no index of the tables that they change most."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.catalog.domain import stock
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import Location
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+
+TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel")
+TIMES = 4
+
+
+def updates() -> dict[str, tuple[int, int]]:
+    """By table how many rows this transaction has updated, and how many of these without touching an index."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"
+            " FROM pg_class WHERE relname = ANY(%s)",
+            [list(TABLES)],
+        )
+        return {name: (count, in_place) for name, count, in_place in cursor.fetchall()}
+
+
+@pytest.mark.postgres
+def test_movements_within_a_second_touch_the_indexes_of_the_product_once(
+    api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop_scope(shop):
+        item, location = make_product().variants.get().inventory_item_id, Location.objects.get().pk
+    level = {"inventory_item_id": item, "location_id": location}
+    assert api.post("inventory_levels/set.json", {**level, "available": 1}).status_code == 200
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(stock, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    before = updates()
+
+    for _ in range(TIMES):
+        assert api.post("inventory_levels/adjust.json", {**level, "available_adjustment": 1}).status_code == 200
+
+    moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in updates().items()}
+    assert moved == {
+        "catalog_product": (TIMES, TIMES - 1),
+        "catalog_variant": (TIMES, TIMES),
+        "inventory_inventorylevel": (TIMES, TIMES),
+    }

@@ -1,0 +1,52 @@
+"""Bells: a broker that is away keeps nobody waiting, and is asked again after a while."""
+
+import uuid
+from types import SimpleNamespace
+
+import pytest
+from kombu.exceptions import OperationalError
+
+from apps.jobs.domain import bells
+from backoffice.celery import app as celery
+from tests.client.conftest import free_port
+
+
+def test_a_broker_that_took_no_bell_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[uuid.UUID] = []
+    away = True
+
+    def ring(key: uuid.UUID) -> None:
+        asked.append(key)
+        if away:
+            raise ConnectionError("no broker")
+
+    now = 1000.0
+    monkeypatch.setattr(bells, "time", SimpleNamespace(monotonic=lambda: now))
+    bell = bells.PatientBell(ring)
+    first, second, third, *rest = (uuid.uuid4() for _ in range(6))
+
+    with pytest.raises(ConnectionError):
+        bell(first)
+    for key in rest:
+        with pytest.raises(bells.BrokerAway):
+            bell(key)
+    now += bells.QUIET_SECONDS
+    with pytest.raises(ConnectionError):
+        bell(second)
+    with pytest.raises(bells.BrokerAway):
+        bell(third)
+    now, away = now + bells.QUIET_SECONDS, False
+    for key in (third, *rest):
+        bell(key)
+
+    assert asked == [first, second, third, *rest]
+
+
+def test_a_redis_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("redis.retry.sleep", slept.append)
+
+    with celery.connection(f"redis://127.0.0.1:{free_port()}/0") as connection, pytest.raises(OperationalError):
+        connection.SimpleQueue("none").put("x")
+
+    assert slept == []

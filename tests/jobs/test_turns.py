@@ -1,0 +1,157 @@
+"""Whose job is next: shops take turns at the workers, whatever one of them has asked for before."""
+
+import uuid
+from collections import Counter
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from apps.ground.tenancy import current_shop, every_shop, shop_scope
+from apps.jobs.domain import queue, turns
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests import factories
+from tests.races import at_once
+
+MANY = 200
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The shops whose jobs were done, in their order."""
+    found: list[int] = []
+    monkeypatch.setattr(queue, "_tasks", {})
+    queue.register("test.task", lambda job, **_: found.append(current_shop().pk))
+    return found
+
+
+@pytest.fixture
+def others(db: None) -> list[Shop]:
+    return [factories.make_shop() for _ in range(5)]
+
+
+def ask(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
+    with shop_scope(shop), transaction.atomic():
+        return [queue.enqueue("test.task", **values) for _ in range(count)]
+
+
+def flood(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
+    """Jobs that have been waiting for a while."""
+    since = timezone.now() - timedelta(minutes=5)
+    jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
+    with shop_scope(shop):
+        return [job.key for job in Job.objects.bulk_create(jobs)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_shop_with_one_job_does_not_wait_for_the_many_of_another(
+    shop: Shop, others: list[Shop], done: list[int], rung: list[uuid.UUID]
+) -> None:
+    keys = flood(shop)
+    for other in others:
+        ask(other)
+
+    for key in keys[:120]:
+        assert queue.answer(key)
+
+    assert {*done} == {shop.pk, *(other.pk for other in others)}
+    for key in [*keys[120:], *rung]:
+        queue.answer(key)
+    assert Counter(done) == {shop.pk: MANY, **{other.pk: 1 for other in others}}
+    with every_shop():
+        assert not Job.objects.exclude(state=Job.State.DONE).exists()
+
+
+def test_who_has_fewer_in_work_is_next(shop: Shop, others: list[Shop], done: list[int]) -> None:
+    later = timezone.now() + timedelta(minutes=1)
+    flood(shop, 2)
+    flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
+    (due,) = flood(others[0], 1)
+    flood(others[1], 1, due_at=later)
+
+    with every_shop():
+        assert {turns.next_key() for _ in range(20)} == {due}
+
+
+def test_a_shops_own_jobs_go_in_their_order(shop: Shop, done: list[int]) -> None:
+    later, sooner = ask(shop)[0], flood(shop, 1)[0]
+
+    with every_shop():
+        assert turns.next_key() == sooner
+    assert queue.run(sooner)
+    with every_shop():
+        assert turns.next_key() == later.key
+
+
+def test_what_a_dead_worker_left_is_done_at_its_own_bell(shop: Shop, done: list[int]) -> None:
+    past = timezone.now() - timedelta(minutes=1)
+    (left,) = flood(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=past)
+
+    assert queue.answer(left)
+    assert not queue.answer(left)
+    assert done == [shop.pk]
+
+
+def test_a_shop_that_can_only_be_read_has_no_turn(shop: Shop, others: list[Shop], done: list[int]) -> None:
+    flood(shop, 1)
+    (due,) = flood(others[0], 1)
+    Shop.objects.filter(pk=shop.pk).update(read_only_at=timezone.now())
+
+    with every_shop():
+        assert {turns.next_key() for _ in range(20)} == {due}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
+    shop: Shop, done: list[int], rung: list[uuid.UUID], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.JOBS_PER_SHOP = 1
+    first, second = flood(shop, 2)
+    answers: list[bool] = []
+    queue.register("test.long", lambda job, **_: answers.append(queue.answer(second)))
+    with shop_scope(shop):
+        Job.objects.filter(key=first).update(task="test.long")
+
+    assert queue.answer(first)
+
+    assert answers == [False]
+    assert rung == [second]
+    assert queue.answer(second)
+
+
+def answer_all(keys: list[uuid.UUID]) -> None:
+    for key in keys:
+        queue.answer(key)
+
+
+@pytest.mark.postgres
+@pytest.mark.race(no_guard="the lease is the guard; test_leases.py shows the breach without it")
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_hear_many_bells_at_once_do_each_job_once(shop: Shop, others: list[Shop], done: list[int]) -> None:
+    keys = [*flood(shop, 12), *(key for other in others for key in flood(other, 4))]
+
+    at_once(shop, *(partial(answer_all, keys[worker::8]) for worker in range(8)))
+
+    with every_shop():
+        left = list(Job.objects.exclude(state=Job.State.DONE).values_list("key", flat=True))
+    assert len(done) == len(keys) - len(left)
+    for key in left:
+        queue.answer(key)
+    assert Counter(done) == {shop.pk: 12, **{other.pk: 4 for other in others}}
+
+
+@pytest.mark.postgres
+def test_whose_turn_it_is_is_found_by_index_whatever_waits(shop: Shop, others: list[Shop]) -> None:
+    flood(shop, 20_000)
+    flood(others[0], 1)
+    sql = turns._NEXT.format(now=turns._NOW["postgresql"])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE jobs_job")
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", [10])
+        plan = cursor.fetchone()[0][0]["Plan"]
+
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 300

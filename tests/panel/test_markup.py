@@ -1,0 +1,82 @@
+"""Fields of HTML: what nobody changed stays byte for byte, and texts can point at what the shop has."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.catalog.models import Product
+from apps.content.domain import articles, blogs
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests.catalog.factories import make_custom, make_product
+from tests.panel.conftest import Panel, PanelWith
+
+# Blanks at both ends and each kind of line end: what forms and browsers like to tidy up.
+KEPT = ("\n  <p>One</p>\n\n<p>Two</p>\n", "<p>One</p>\r\n<p>Two</p>\r\n", "  <p>One</p>  ", "<p>One</p>")
+
+
+def product_form(panel: Panel, product: Product) -> dict[str, Any]:
+    """What a browser sends of the product's form: line ends as CR LF."""
+    page = panel.get("catalog_product_change", product.pk)
+    sent: dict[str, Any] = {}
+    for bound in page.context["adminform"].form:
+        value = bound.value()
+        if isinstance(value, str):
+            sent[bound.name] = value.replace("\r\n", "\n").replace("\n", "\r\n")
+        elif value not in (None, False) and not isinstance(value, list):
+            sent[bound.name] = value
+    for formset in (inline.formset for inline in page.context["inline_admin_formsets"]):
+        for bound in formset.management_form:
+            sent[bound.html_name] = bound.value()
+        sent[f"{formset.prefix}-TOTAL_FORMS"] = sent[f"{formset.prefix}-INITIAL_FORMS"] = 0
+    return sent
+
+
+@pytest.mark.parametrize("markup", KEPT)
+def test_a_description_that_nobody_touched_stays_byte_for_byte(panel_with: PanelWith, shop: Shop, markup: str) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        product = make_product(body_html=markup)
+
+    answer = panel.forge("catalog_product_change", product.pk, **product_form(panel, product) | {"vendor": "Mill"})
+
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    with shop_scope(shop):
+        saved = Product.objects.get()
+        changes = Event.objects.filter(topic="products/update").latest("id").changes
+    assert (saved.vendor, saved.body_html) == ("Mill", markup)
+    assert "body_html" not in changes
+
+
+def test_a_description_that_cannot_be_shown_is_refused(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        product = make_product(body_html="<p>One</p>")
+
+    deep = product_form(panel, product) | {"body_html": "<b>" * 200_000}
+    answer = panel.forge("catalog_product_change", product.pk, **deep)
+
+    assert answer.status_code == 200
+    assert answer.context["adminform"].form.errors["body_html"]
+    with shop_scope(shop):
+        assert Product.objects.get().body_html == "<p>One</p>"
+
+
+def test_what_a_text_can_point_at_is_found_by_its_name(panel_with: PanelWith, shop: Shop) -> None:
+    with shop_scope(shop):
+        make_product("Wool hat", handle="wool-hat")
+        make_custom("Wool things", handle="wool")
+        blog = blogs.create_blog({"title": "Wool news"}, actor="system", at=timezone.now())
+        attrs = {"title": "Wool in winter", "published_at": timezone.now()}
+        articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+
+    def found(panel: Panel, term: str = "wool") -> set[str]:
+        return {link["address"] for link in panel.get("links", q=term).json()["links"]}
+
+    pages = {"/blogs/wool-news", "/blogs/wool-news/wool-in-winter"}
+    assert found(panel_with("products", "pages")) == {"/products/wool-hat", "/collections/wool"} | pages
+    assert found(panel_with("pages")) == pages
+    assert found(panel_with("orders")) == set()
+    assert found(panel_with("pages"), "w") == set()

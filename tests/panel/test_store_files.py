@@ -1,0 +1,118 @@
+"""Pictures that staff keep for texts: stored once under a name of their own, seen by all, kept from other shops."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from apps.content.domain import contents
+from apps.content.models import StoreFile
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests import factories
+from tests.media.pictures import plain
+from tests.panel.conftest import Panel, PanelWith
+
+RED, BLUE = plain("PNG", (40, 30), color="red"), plain("PNG", (20, 20), color="blue")
+
+
+@pytest.fixture
+def panel(panel_with: PanelWith) -> Panel:
+    return panel_with("pages")
+
+
+def store(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> dict[str, Any]:
+    answer = panel.post("content_storefile_pick", file=SimpleUploadedFile(name, data))
+    assert answer.status_code == 200, answer.content
+    stored: dict[str, Any] = answer.json()["file"]
+    return stored
+
+
+def test_a_stored_picture_is_listed_and_seen_whole_and_small(panel: Panel, client: Client) -> None:
+    stored = store(panel)
+
+    assert stored["name"] == "Hat-scarf.png"
+    listed = panel.get("content_storefile_pick", q="hat").json()["files"]
+    assert listed == [stored]
+    path = stored["address"].partition("/storefront/")[2]
+    whole, small = client.get(f"/storefront/{path}"), client.get(stored["path"])
+    assert (whole.status_code, whole["Content-Type"], whole["Cache-Control"]) == (
+        200,
+        "image/png",
+        "public, max-age=31536000",
+    )
+    assert (small.status_code, small["Content-Type"]) == (200, "image/png")
+    assert panel.get("content_storefile_pick", q="no such").json()["files"] == []
+
+
+def test_the_same_picture_is_kept_once_and_another_of_its_name_beside_it(panel: Panel, shop: Shop) -> None:
+    first, again, other = store(panel), store(panel), store(panel, BLUE)
+
+    assert first == again
+    assert other["name"].startswith("Hat-scarf-")
+    assert store(panel, BLUE) == other
+    # "hat_large.png" is what a larger version of "hat.png" would be called.
+    assert store(panel, name="hat_large.png")["name"] != "hat_large.png"
+    with shop_scope(shop):
+        assert StoreFile.objects.count() == 3
+        assert Event.objects.filter(topic="files/create").count() == 3
+
+
+def test_what_is_no_picture_is_refused_and_leaves_nothing(panel: Panel, shop: Shop) -> None:
+    for data in (b"<svg onload=alert(1)>", b""):
+        answer = panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
+        assert answer.status_code == 422
+        assert answer.json()["error"]
+    assert panel.post("content_storefile_pick").status_code == 422
+    page = panel.forge("content_storefile_add", file=SimpleUploadedFile("a.png", b"no"))
+    assert page.status_code == 200
+    assert "bo-errors" in page.content.decode() or "errorlist" in page.content.decode()
+    with shop_scope(shop):
+        assert not StoreFile.objects.exists()
+        assert not contents.unreferenced().exists()
+
+
+def test_a_picture_is_stored_and_deleted_on_its_pages(panel: Panel, shop: Shop, client: Client) -> None:
+    added = panel.forge("content_storefile_add", file=SimpleUploadedFile("a.png", RED))
+    assert added.status_code == 302
+    with shop_scope(shop):
+        file = StoreFile.objects.get()
+    assert "40 × 30 pixels" in panel.get("content_storefile_change", file.pk).content.decode()
+    assert "a.png" in panel.get("content_storefile_changelist").content.decode()
+
+    gone = panel.forge("content_storefile_delete", file.pk, post="yes")
+
+    assert gone.status_code == 302
+    assert client.get(f"/storefront/{shop.domain}/files/a.png").status_code == 404
+    with shop_scope(shop):
+        assert not StoreFile.objects.exists()
+        assert contents.unreferenced().count() == 1
+
+
+def test_another_shop_neither_finds_nor_shows_it(panel: Panel, panel_with: PanelWith, client: Client) -> None:
+    stored = store(panel)
+    other = factories.make_shop()
+    theirs = panel_with("pages", shop=other)
+
+    assert theirs.get("content_storefile_pick").json()["files"] == []
+    assert client.get(f"/storefront/{other.domain}/files/{stored['name']}").status_code == 404
+
+
+def test_who_may_edit_no_text_stores_no_picture(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("orders")
+
+    assert panel.get("content_storefile_pick").status_code == 403
+    assert panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", RED)).status_code == 403
+    with shop_scope(shop):
+        assert not StoreFile.objects.exists()
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> Path:
+    """Files go to a folder of the test's own."""
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": storage}
+    return tmp_path

@@ -1,0 +1,150 @@
+"""Two PostgreSQL servers that replicate synchronously, and a monitor that makes the other one the primary.
+
+They are pg_auto_failover's, as Debian packages it (``pg-auto-failover-cli``, ``postgresql-15-auto-failover``).
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from tests import parts
+from tests.client.conftest import free_port
+from tests.faults.clusters import programs
+from tests.machine import until
+
+# Seconds after which a server that says nothing counts as lost, and a primary that reaches nobody stops by itself; and
+# those after which the other may be sure that it has stopped.
+UNHEALTHY_SECONDS, DEMOTED_SECONDS = 6, 8
+_MONITOR = f"""
+listen_addresses = '127.0.0.1'
+pgautofailover.node_considered_unhealthy_timeout = {UNHEALTHY_SECONDS * 1000}
+pgautofailover.primary_demote_timeout = {DEMOTED_SECONDS * 1000}
+pgautofailover.health_check_period = 1000
+pgautofailover.health_check_timeout = 2000
+pgautofailover.health_check_retry_delay = 500
+"""
+# A server that comes back is copied anew, which begins with a checkpoint that takes its time otherwise.
+_SERVER = "checkpoint_completion_target = 0"
+# States of a pair in which each write is on both.
+_WHOLE = {"primary", "secondary"}
+
+
+class Pair:
+    """One below ``folder``, with an empty database."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._program = parts.need("pg_autoctl", shutil.which("pg_autoctl"))
+        self._env = {
+            "PATH": f"{parts.need('the programs of a PostgreSQL server', str(programs() or '') or None)}:/usr/bin:/bin",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "XDG_RUNTIME_DIR": str(folder),
+        }
+        # PostgreSQL refuses to run as root.
+        self._as: dict[str, str] = {}
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+            self._as = {"user": "postgres", "group": "postgres"}
+        self.ports = {name: free_port() for name in ("monitor", "one", "two")}
+        servers = ",".join(f"127.0.0.1:{self.ports[name]}" for name in ("one", "two"))
+        self.url = f"postgres://postgres@{servers}/restored?target_session_attrs=read-write"
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def make(self) -> None:
+        """Make the monitor and both servers, and start them."""
+        self._create("monitor")
+        self._tell("monitor", _MONITOR)
+        self.start("monitor")
+        until(lambda: parts.listens(self.ports["monitor"]), bool, seconds=30)
+        for name in ("one", "two"):
+            monitor = f"postgres://autoctl_node@127.0.0.1:{self.ports['monitor']}/pg_auto_failover"
+            named = ("--name", name, "--dbname", "restored", "--username", "postgres")
+            self._create("postgres", "--listen", "127.0.0.1", "--monitor", monitor, *named, place=name)
+            self._call("config", "set", "timeout.network_partition_timeout", str(UNHEALTHY_SECONDS), place=name)
+            self._tell(name, _SERVER)
+            self.start(name)
+        self.await_whole()
+
+    def states(self) -> dict[str, str]:
+        """What each of the two is, as the monitor has heard: ``primary``, ``wait_primary``, ``secondary`` …"""
+        monitor = f"postgres://postgres@127.0.0.1:{self.ports['monitor']}/pg_auto_failover"
+        with psycopg.connect(monitor, autocommit=True) as other:
+            return dict(other.execute("SELECT nodename, reportedstate::text FROM pgautofailover.node").fetchall())
+
+    def await_whole(self) -> None:
+        """Until each write is on both."""
+        until(lambda: set(self.states().values()), _WHOLE.__eq__, seconds=120)
+
+    def start(self, name: str) -> None:
+        """Start one, as a machine does that comes up."""
+        with (self._folder / f"{name}.log").open("a") as log:
+            self._running[name] = subprocess.Popen(
+                [self._program, "run", "--pgdata", str(self._folder / name)],
+                env=self._env,
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+                **self._as,  # type: ignore[call-overload]
+            )
+
+    def kill_primary(self) -> str:
+        """End all processes of the primary at once, as a machine does that goes away; returns which one it was."""
+        (name,) = (name for name, state in self.states().items() if state == "primary")
+        self._kill(name)
+        return name
+
+    def stop(self) -> None:
+        """End all of them."""
+        for name in list(self._running):
+            self._kill(name)
+
+    def _kill(self, name: str) -> None:
+        process = self._running.pop(name)
+        for pid in reversed(_family(process.pid)):
+            os.kill(pid, signal.SIGKILL)
+        process.wait(30)
+
+    def _tell(self, name: str, settings: str) -> None:
+        with (self._folder / name / "postgresql.conf").open("a") as file:
+            file.write(f"{settings}\n")
+
+    def _create(self, kind: str, *arguments: str, place: str = "monitor") -> None:
+        where = ("--pgport", str(self.ports[place]), "--hostname", "127.0.0.1", "--auth", "trust", "--no-ssl")
+        self._call("create", kind, *where, *arguments, place=place)
+
+    def _call(self, *arguments: str, place: str) -> None:
+        subprocess.run(
+            [self._program, *arguments, "--pgdata", str(self._folder / place)],
+            env=self._env,
+            cwd=self._folder,
+            check=True,
+            capture_output=True,
+            **self._as,  # type: ignore[call-overload]
+        )
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that it started, those before their children; stopped, so that none starts another."""
+    os.kill(pid, signal.SIGSTOP)
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(each for child in children for each in _family(int(child)))]
+
+
+@contextmanager
+def own_pair() -> Iterator[Pair]:
+    """A running one, which is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="pair") as folder:
+        pair = Pair(Path(folder))
+        try:
+            pair.make()
+            yield pair
+        finally:
+            pair.stop()

@@ -1,0 +1,133 @@
+"""The broker is away for a minute while shops sell: writes go on as fast, and what they ask for is done afterwards.
+
+Rule: reliability, F2. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+"""
+
+import http.client
+import json
+import os
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.client.conftest import Server, database_url, end, free_port
+from tests.machine import soaked, until
+from tests.soak.calls import PREFIX
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.postgres,
+    pytest.mark.timeout(0),
+    pytest.mark.django_db(transaction=True),
+]
+
+RATE = float(os.environ.get("SOAK_WRITES", "50"))
+SECONDS = float(os.environ.get("SOAK_SECONDS") or soaked(60))
+WRITERS = 16
+P95_SECONDS = 1.0
+
+
+class Broker:
+    """A Redis of our own, which can be away."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.start()
+
+    def start(self) -> None:
+        options = ("--port", str(self.port), "--save", "", "--appendonly", "no")
+        self._process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(30)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    broker = Broker()
+    yield broker
+    broker.kill()
+
+
+class Sellers:
+    """Callers who make orders with a receipt, which is a job each, at a rate of all of them together."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self.seconds: list[float] = []
+        self.statuses: list[int] = []
+        self._port, self._token = server.port, token
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._sell, args=(number,)) for number in range(WRITERS)]
+        for thread in self._threads:
+            thread.start()
+
+    def _sell(self, number: int) -> None:
+        line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        lines = [{"title": "Mug", "price": "10.00", "quantity": 1}]
+        body = json.dumps({"order": {"email": "a@b.example", "send_receipt": True, "line_items": lines}})
+        headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json"}
+        due = time.monotonic() + number / RATE
+        while not self._over.wait(max(0.0, due - time.monotonic())):
+            began = time.monotonic()
+            line.request("POST", f"{PREFIX}orders.json", body, headers)
+            answer = line.getresponse()
+            answer.read()
+            self.seconds.append(time.monotonic() - began)
+            self.statuses.append(answer.status)
+            due = max(due + WRITERS / RATE, began)
+        line.close()
+
+    def stop(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_writes_go_on_while_the_broker_is_away(
+    transactional_db: None, shop: Shop, broker: Broker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = factories.make_token(factories.make_installation(shop))
+    environment = {"BROKER_URL": f"redis://127.0.0.1:{broker.port}/0", "EMAIL_URL": "dummymail://"}
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
+    server.wait()
+    others = [server.start(f"backoffice.{name}") for name in ("worker", "scheduler")]
+    sellers = Sellers(server, token)
+    try:
+        until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)
+        broker.kill()
+        first = len(sellers.seconds)
+        time.sleep(SECONDS)
+        last = len(sellers.seconds)
+        broker.start()
+        time.sleep(5)
+    finally:
+        sellers.stop()
+
+    away = sellers.seconds[first:last]
+    hundredths = statistics.quantiles(away, n=100)
+    with capsys.disabled():
+        print(  # noqa: T201
+            f"\n{len(away):,} writes in {SECONDS:.0f} s without a broker, p50 {hundredths[49] * 1000:.0f} ms,"
+            f" p95 {hundredths[94] * 1000:.0f} ms, p99 {hundredths[98] * 1000:.0f} ms"
+        )
+    assert set(sellers.statuses) == {201}
+    assert hundredths[94] < P95_SECONDS
+    with shop_scope(shop):
+        assert Order.objects.count() == len(sellers.statuses)
+        receipts = Job.objects.filter(task="orders.receipt")
+        until(lambda: receipts.exclude(state=Job.State.DONE).count(), (0).__eq__, seconds=180)
+        assert receipts.count() == len(sellers.statuses)
+    for process in others:
+        end(process)
+    server.stop()

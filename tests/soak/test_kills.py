@@ -1,0 +1,187 @@
+"""Web processes and workers are killed under load, one every few seconds: nothing that was answered is lost.
+
+Rule: reliability, F15. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) say otherwise than the rule.
+"""
+
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from apps.webhooks.catcher import Catcher
+from apps.webhooks.models import Delivery, Pending
+from tests import factories
+from tests.client.conftest import Server, database_url, end
+from tests.machine import soaked, until
+from tests.soak.calls import PREFIX
+from tests.webhooks.worlds import subscribe
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.postgres,
+    pytest.mark.timeout(0),
+    pytest.mark.django_db(transaction=True),
+]
+
+TOPIC = "orders/create"
+EVERY_SECONDS = 5.0
+WRITERS = 4
+# A lease lasts half a minute, and whoever waits for it is found by a sweep.
+SOON = 120
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+class Processes:
+    """Two web processes, whose supervisor replaces them, and two workers that are started again as a service is."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.workers = [self._worker(), self._worker()]
+        self.others = [server.start("backoffice.webhooks"), server.start("backoffice.scheduler")]
+        self.killed: Counter[str] = Counter()
+
+    def _worker(self) -> subprocess.Popen[bytes]:
+        return self.server.start("backoffice.worker")
+
+    def kill_web(self) -> None:
+        """End one as a crash would, in the middle of whatever it does."""
+        if found := children(self.server.process.pid):
+            os.kill(random.choice(found), signal.SIGKILL)
+            self.killed["web"] += 1
+
+    def kill_worker(self) -> None:
+        """End the older one, with those that work for it, and start another."""
+        worker = self.workers.pop(0)
+        for pid in (worker.pid, *children(worker.pid)):
+            os.kill(pid, signal.SIGKILL)
+        worker.wait(30)
+        self.workers.append(self._worker())
+        self.killed["worker"] += 1
+
+    def stop(self) -> None:
+        for process in (*self.others, *self.workers):
+            end(process)
+
+
+@pytest.fixture
+def processes(transactional_db: None, tmp_path: Path) -> Iterator[Processes]:
+    server = Server(database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", WORKERS="1")
+    server.wait()
+    found = Processes(server)
+    yield found
+    found.stop()
+    server.stop()
+
+
+class Writers:
+    """Callers who make orders, each again under its key until it is answered by what was made."""
+
+    def __init__(self, port: int, token: str, rate: float) -> None:
+        self.acknowledged: list[str] = []
+        self.statuses: Counter[int] = Counter()
+        self._port, self._token, self._pause = port, token, WRITERS / rate
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._write) for _ in range(WRITERS)]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self) -> None:
+        while not self._over.wait(self._pause):
+            key = str(uuid.uuid4())
+            while (status := self._post(key)) != 201:
+                time.sleep(0.2)
+                assert status in {0, 409, 503}, status
+            self.acknowledged.append(key)
+
+    def _post(self, key: str) -> int:
+        """The status of the answer; 0 where the connection broke, so that nothing was answered."""
+        body = {"order": {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}], "note": key}}
+        headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json", "Idempotency-Key": key}
+        line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        try:
+            line.request("POST", f"{PREFIX}orders.json", json.dumps(body), headers)
+            answer = line.getresponse()
+            answer.read()
+            status = answer.status
+        except (OSError, http.client.HTTPException):
+            status = 0
+        finally:
+            line.close()
+        self.statuses[status] += 1
+        return status
+
+
+def left(shop: Shop) -> int:
+    """Jobs that are due, events that wait for their deliveries, and deliveries that are not done."""
+    with shop_scope(shop):
+        due = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING)).count()
+        return due + Pending.objects.count() + Delivery.objects.exclude(state=Delivery.State.DONE).count()
+
+
+def test_killed_processes_lose_no_write_and_no_event(
+    shop: Shop, processes: Processes, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    seconds = float(os.environ.get("SOAK_SECONDS") or soaked(120))
+    token = factories.make_token(factories.make_installation(shop, ("write_orders",)))
+    listener = factories.make_installation(shop, ("read_orders",))
+    writers = Writers(processes.server.port, token, float(os.environ.get("SOAK_WRITES", "10")))
+    with Catcher([listener.app.api_secret]) as catcher:
+        subscribe(listener, catcher.url, topic=TOPIC)
+        writers.start()
+        try:
+            until_then = time.monotonic() + seconds
+            for kill in cycle((processes.kill_web, processes.kill_worker)):
+                time.sleep(EVERY_SECONDS)
+                if time.monotonic() > until_then:
+                    break
+                kill()
+        finally:
+            writers.stop()
+        ended = time.monotonic()
+        until(lambda: left(shop), lambda count: count == 0, seconds=SOON)
+        drained = time.monotonic() - ended
+
+    with shop_scope(shop):
+        notes = Counter(Order.objects.values_list("note", flat=True))
+        events = Event.objects.filter(topic=TOPIC).count()
+        failed = Job.objects.filter(state=Job.State.FAILED).count()
+    told = {each.header("-Webhook-Id") for each in catcher.caught}
+    with capsys.disabled():
+        print(  # noqa: T201
+            f"\n{seconds:.0f} seconds, killed {dict(processes.killed)}: {len(writers.acknowledged)} orders "
+            f"acknowledged, statuses {dict(writers.statuses)} (0: broken), {len(notes)} stored, {events} events, "
+            f"{len(told)} told; all done {drained:.1f} seconds after the last"
+        )
+    assert set(writers.statuses) <= {0, 201, 409, 503}
+    assert set(writers.acknowledged) == set(notes)
+    assert set(notes.values()) == {1}
+    assert events == len(told) == len(notes)
+    assert failed == 0

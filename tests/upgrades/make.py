@@ -1,0 +1,79 @@
+"""``python -m tests.upgrades.make REF``: what upgrades are tried on, written by the release REF.
+
+Needs git's history and a PostgreSQL server (``--postgres``, a URL of a database of whoever may make databases).
+Leaves in ``tests/upgrades/release``: the data folder (``sqlite.tar.xz``), the dump of a PostgreSQL database
+(``postgres.sql.xz``) and ``facts.json`` with the release, the tokens and what they were answered.
+"""
+
+import argparse
+import json
+import lzma
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
+
+
+def code_of(ref: str, folder: Path) -> Path:
+    """The files of a release, out of git."""
+    packed = subprocess.run(["git", "archive", ref], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    return folder
+
+
+def dumped(url: str) -> str:
+    """The database as SQL that every psql reads: without the commands that only the newest know."""
+    done = subprocess.run(
+        ["pg_dump", "--no-owner", "--no-privileges", "--inserts", "--column-inserts", url],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    newer = ("\\restrict", "\\unrestrict", "SET transaction_timeout")
+    return "".join(line for line in done.stdout.splitlines(keepends=True) if not line.startswith(newer))
+
+
+def make_sqlite(code: Path, data: Path) -> Any:
+    """Fill a data folder and pack it."""
+    facts = run_inside(code, data, f"sqlite:///{data / 'database.sqlite3'}", "fill")
+    with tarfile.open(RELEASE / "sqlite.tar.xz", "w:xz") as packed:
+        packed.add(data, arcname=".")
+    return facts
+
+
+def make_postgres(code: Path, data: Path, server: str) -> Any:
+    """Fill a database and dump it; its files are those of a folder that is not kept."""
+    with scratch_database(server) as url:
+        facts = run_inside(code, data, url, "fill")
+        (RELEASE / "postgres.sql.xz").write_bytes(lzma.compress(dumped(url).encode()))
+    with tarfile.open(RELEASE / "postgres-files.tar.xz", "w:xz") as packed:
+        packed.add(data, arcname=".")
+    return facts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ref", help="the release: a tag or a commit")
+    parser.add_argument("--postgres", default="postgres://postgres@127.0.0.1:5432/postgres")
+    options = parser.parse_args()
+    named = ["git", "rev-parse", "--verify", f"{options.ref}^{{commit}}"]
+    commit = subprocess.run(named, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    RELEASE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        folders = [Path(place) / name for name in ("code", "sqlite", "postgres")]
+        for folder in folders:
+            folder.mkdir()
+        code = code_of(commit, folders[0])
+        facts = {
+            "release": commit,
+            "sqlite": make_sqlite(code, folders[1]),
+            "postgresql": make_postgres(code, folders[2], options.postgres),
+        }
+    (RELEASE / "facts.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()

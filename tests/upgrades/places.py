@@ -1,0 +1,51 @@
+"""Where the fixture lies, and installations of any release beside the tests' own."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+RELEASE = HERE / "release"
+
+
+def run_inside(code: Path, data: Path, database: str, *work: str) -> Any:
+    """Do a work of ``inside.py`` with the code of a folder.
+
+    Raises:
+        AssertionError: it failed; with what it wrote.
+    """
+    env = {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": database,
+        "BACKOFFICE_DATA_DIR": str(data),
+        "BACKOFFICE_SECRET_KEY": "the key of the installation that upgrades are tried on, of no worth elsewhere",
+        "BACKOFFICE_BASE_URL": "http://kept.localhost",
+        "BACKOFFICE_RATE_LIMIT": "off",
+    }
+    command = [sys.executable, str(HERE / "inside.py"), *work]
+    done = subprocess.run(command, cwd=code, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@contextmanager
+def scratch_database(server: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database, dropped behind the block."""
+    name = f"upgrade_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

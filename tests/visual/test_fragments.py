@@ -1,0 +1,54 @@
+"""The visual editor keeps what it does not touch, byte for byte.
+
+Its reading and writing run in Node, over markup as shops have it (``fragments.txt``, ``=====`` between two): pasted
+from word processors, made by page builders and apps, typed by hand, broken. Each piece is taken by itself, beside two
+others, and within what editors and page builders put around.
+"""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.parts import need
+
+pytestmark = [pytest.mark.slow, pytest.mark.any_database]
+
+HERE = Path(__file__).parent
+AROUND = (
+    '<div class="rte">\n  {}\n</div>',
+    "<section><div><div>{}</div></div></section>",
+    "<blockquote>{}</blockquote><p>after</p>",
+    "<table><tbody><tr><td>{}</td><td>beside</td></tr></tbody></table>",
+)
+
+
+def fragments() -> list[str]:
+    """The texts, more than two hundred."""
+    pieces = (HERE / "fragments.txt").read_bytes().decode().split("\n=====\n")
+    others = zip(pieces, pieces[7:] + pieces[:7], pieces[31:] + pieces[:31], strict=True)
+    beside = [f"{one}\n{two}{three}" for one, two, three in others]
+    within = [AROUND[number % len(AROUND)].format(piece) for number, piece in enumerate(pieces)]
+    return [*pieces, *beside, *within]
+
+
+def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path) -> None:
+    esbuild = Path(settings.BASE_DIR) / "node_modules" / ".bin" / "esbuild"
+    bundler = need("the packages of package.json", str(esbuild) if esbuild.exists() else None)
+    node = need("Node", shutil.which("node"))
+    built = tmp_path / "check.cjs"
+    options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={built}")
+    subprocess.run([bundler, str(HERE / "check.js"), *options], check=True)
+
+    texts = fragments()
+    done = subprocess.run([node, built], input=json.dumps(texts), check=True, capture_output=True, text=True)
+
+    said = json.loads(done.stdout)
+    assert said["problems"] == []
+    assert said["texts"] == len(texts) >= 200
+    assert said["changes"] > 450
+    # The few that can be changed in the source alone: nothing but a script, or ends that cross each other.
+    assert said["whole"] < 30
