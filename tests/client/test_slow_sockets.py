@@ -7,6 +7,7 @@ import http.client
 import socket
 import statistics
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -51,30 +52,30 @@ def ask(server: Server, path: str, token: str = "") -> float:
 
 def everybody_else_is_served(server: Server, token: str, sockets: int, seconds: float) -> None:
     """Open sockets that fall silent, and ask for other things until the time is over."""
+    # Whoever connects may be early: the process that serves is forked after the socket listens.
+    ask(server, "/healthz")
     before = children(server.process.pid)
-    silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
-    for number in range(sockets):
-        kind = list(KINDS)[number % len(KINDS)]
-        connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-        connection.sendall(KINDS[kind])
-        silent[kind].append(connection)
+    with ExitStack() as opened:
+        silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
+        for number in range(sockets):
+            kind = list(KINDS)[number % len(KINDS)]
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            connection.sendall(KINDS[kind])
+            silent[kind].append(connection)
 
-    alive: list[float] = []
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        alive.append(ask(server, "/healthz"))
-        ask(server, "/admin/api/2026-07/shop.json", token)
-        time.sleep(0.1)
+        alive: list[float] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            alive.append(ask(server, "/healthz"))
+            ask(server, "/admin/api/2026-07/shop.json", token)
+            time.sleep(0.1)
 
-    told = {kind: {connection.recv(12) for connection in opened} for kind, opened in silent.items()}
+        told = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
     timeout = {b"HTTP/1.1 408"}
     assert told == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
     assert statistics.median(alive) < 0.1
     assert statistics.quantiles(alive, n=20)[-1] < 0.5
     assert children(server.process.pid) == before
-    for opened in silent.values():
-        for connection in opened:
-            connection.close()
 
 
 def test_silent_clients_hold_nobody_up(server: Server, client_shop: Shop) -> None:
