@@ -15,14 +15,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.delivery import measures, reserves
+from benchmarks.delivery import measures, reserves, retention
 from benchmarks.delivery.world import SERVER, drop, prepare
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deliveries", type=int, default=20_000)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="how much waits when a claim is timed")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="how much is there when a claim is timed")
     parser.add_argument("--only", help="some of the measures, by name, with commas between")
     options = parser.parse_args()
     count = options.deliveries
@@ -36,6 +36,8 @@ def main() -> int:
         "thousand": lambda: measures.measure_hang(count, 900, 100, 30),
         "shops": lambda: measures.measure_shops(count),
         "backlog": lambda: reserves.measure_backlog(options.rows),
+        "retention": lambda: retention.measure_retention(options.rows),
+        "partitions": lambda: retention.measure_partitions(options.rows),
         "recovery": lambda: reserves.measure_recovery(min(100_000, options.rows)),
     }
     chosen = options.only.split(",") if options.only else list(known)

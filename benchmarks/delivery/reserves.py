@@ -52,7 +52,7 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     shop = shop_with(3000, [f"http://127.0.0.1:9/{number}" for number in range(10)])
     fill_events(shop, 200)
     fan_out_all()
-    _multiply(rows)
+    multiply(rows)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     endpoints = [each.endpoint for each in lookout.scan()]
@@ -74,7 +74,7 @@ def measure_backlog(rows: int) -> dict[str, Any]:
     }
 
 
-def _multiply(rows: int) -> None:
+def multiply(rows: int) -> None:
     """More deliveries like those that are there; only their events are not told apart."""
     from django.db import connection
 
@@ -112,7 +112,7 @@ def measure_recovery(rows: int) -> dict[str, Any]:
     shop = shop_with(3100, ["http://127.0.0.1:9/"])
     fill_events(shop, 1000)
     fan_out_all()
-    _multiply(rows)
+    multiply(rows)
     with every_shop():
         Delivery.objects.filter(shop=shop).update(state="dead", finished_at=timezone.now(), attempts=9)
         subscription = Subscription.objects.get(shop=shop)

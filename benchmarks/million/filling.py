@@ -19,6 +19,7 @@ SMALL_SHOPS = TURN
 SMALL = 5_000  # rows of the small shops together
 # Above every id of the big shop; a multiple of the small shops, which take turns.
 APART = 20_000_000
+CAUSED = 5_000_000
 VENDORS = ("Pottery", "Weavers", "Woodwork", "Smithy", "Tannery")
 STAFF = 7
 COLLECTED = 2_500
@@ -138,7 +139,8 @@ def _fill_events(shop: str, first: int, last: int) -> None:
     with bulk.loading(Event):
         Rows(first, last).insert(
             Event,
-            id="n",
+            # Beyond those that the walks cause, which begin above a million.
+            id=f"n + {CAUSED}",
             key="gen_random_uuid()",
             shop_id=shop,
             topic=f"(CASE WHEN n % 10000 = 0 THEN 'products/delete' ELSE {pick('n', topics)} END)",

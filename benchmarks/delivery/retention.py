@@ -1,0 +1,169 @@
+"""What letting go of old deliveries costs row by row, and what partitions of their tables would cost those who send.
+
+The floor of the first is dropping a table that holds the same rows. The second moves the deliveries of one table into
+thirty partitions by ranges of their ids, as many as days that they are kept, and measures the same claims and results
+on both. PostgreSQL only.
+"""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from benchmarks.delivery.reserves import multiply
+from benchmarks.delivery.world import fan_out_all, fill_events, forget, percentile, shop_with
+
+PARTITIONS = 30
+ROUNDS = 60
+
+
+def measure_retention(rows: int) -> dict[str, Any]:
+    """A thirtieth of the rows is old: how fast it goes, beside a dropped table, and what claims meanwhile take."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from apps.ground.tenancy import every_shop
+    from apps.webhooks.domain import retention
+
+    room = _fill(4000, rows)
+    old = rows // PARTITIONS
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT min(id) FROM webhooks_delivery")
+        first = cursor.fetchone()[0]
+        cursor.execute(
+            "UPDATE webhooks_delivery SET created_at = %s, finished_at = %s WHERE id < %s AND state = 'done'",
+            [*([timezone.now() - timedelta(days=31)] * 2), first + old],
+        )
+        cursor.execute(
+            "UPDATE webhooks_attempt SET created_at = now() - interval '31 days' WHERE delivery_id < %s", [first + old]
+        )
+        cursor.execute("CREATE TABLE floor AS SELECT * FROM webhooks_attempt WHERE delivery_id < %s", [first + old])
+        cursor.execute("VACUUM ANALYZE")
+        began = time.perf_counter()
+        cursor.execute("DROP TABLE floor")
+        dropped = time.perf_counter() - began
+    before = _claims(room)
+    done: list[Any] = []
+
+    def clear() -> None:
+        began = time.perf_counter()
+        with every_shop():
+            done.append(retention.clear(timezone.now()))
+        done.append(time.perf_counter() - began)
+        connection.close()
+
+    worker = threading.Thread(target=clear)
+    worker.start()
+    during = _claims(room, worker.is_alive)
+    worker.join()
+    forget()
+    return {
+        "rows": rows,
+        "cleared": done[0],
+        "cleared_a_second": round(done[0] / done[1]),
+        "floor_ms_drop": round(dropped * 1000, 1),
+        "claim_and_result_p95_ms_before": round(percentile(before, 0.95) * 1000, 1),
+        "claim_and_result_p95_ms_during": round(percentile(during, 0.95) * 1000, 1),
+    }
+
+
+def measure_partitions(rows: int) -> dict[str, Any]:
+    """Claims of a hundred and their results, in one table and in thirty partitions of it."""
+    room = _fill(4100, rows)
+    whole = _claims(room)
+    _divide()
+    parts = _claims(room)
+    forget()
+    return {
+        "rows": rows,
+        "whole_p50_ms": round(statistics.median(whole) * 1000, 2),
+        "parts_p50_ms": round(statistics.median(parts) * 1000, 2),
+        "ratio": round(statistics.median(parts) / statistics.median(whole), 2),
+    }
+
+
+def _fill(number: int, rows: int) -> dict[int, int]:
+    """Delivered deliveries with an attempt each, and some that wait; how many a claim takes of each endpoint."""
+    from django.db import connection
+
+    from apps.webhooks.domain.engine import lookout
+
+    shop = shop_with(number, [f"http://127.0.0.1:9/{each}" for each in range(10)])
+    fill_events(shop, 200)
+    fan_out_all()
+    multiply(rows)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(id) FROM webhooks_delivery")
+        waiting = cursor.fetchone()[0] - 4 * ROUNDS * 100
+        cursor.execute(
+            "UPDATE webhooks_delivery SET state = 'done', finished_at = now(), attempts = 1 WHERE id < %s", [waiting]
+        )
+        cursor.execute(
+            """
+            INSERT INTO webhooks_attempt (created_at, updated_at, shop_id, delivery_id, number, outcome, status, error,
+              fenced, queued_ms, total_ms, response_headers, excerpt)
+            SELECT created_at, created_at, shop_id, id, 1, 'ok', 200, '', false, 1, 20,
+              '{"Content-Type": "text/plain"}', 'OK'
+            FROM webhooks_delivery WHERE id < %s
+            """,
+            [waiting],
+        )
+        cursor.execute("VACUUM ANALYZE")
+    return dict.fromkeys([each.endpoint for each in lookout.scan()], 10)
+
+
+def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> list[float]:
+    """Seconds of claims with their results, one after the other."""
+    from apps.webhooks.domain.engine import claims, results
+    from apps.webhooks.domain.engine.loop.lanes import Turn
+    from apps.webhooks.domain.engine.results import Result
+
+    took: list[float] = []
+    while len(took) < ROUNDS and go_on():
+        began = time.perf_counter()
+        taken = claims.claim(room, Turn.DUE)
+        assert len(taken) == 10 * len(room)
+        assert not results.write([Result(each, "done", outcome="ok", status=200) for each in taken])
+        took.append(time.perf_counter() - began)
+    return took
+
+
+def _divide() -> None:
+    """Put the deliveries into partitions, with the indexes of the one table but for the one that they cannot have.
+
+    A unique index of a partitioned table must hold the column that divides it.
+    """
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT min(id), max(id) FROM webhooks_delivery")
+        first, last = cursor.fetchone()
+        step = (last - first) // PARTITIONS + 1
+        cursor.execute(
+            "SELECT indexdef FROM pg_indexes WHERE tablename = 'webhooks_delivery' AND indexdef NOT LIKE '%UNIQUE%'"
+        )
+        indexes = [definition for (definition,) in cursor.fetchall()]
+        cursor.execute("ALTER TABLE webhooks_attempt DROP CONSTRAINT IF EXISTS " + _foreign_key(cursor))
+        cursor.execute("ALTER TABLE webhooks_delivery RENAME TO whole")
+        cursor.execute("CREATE TABLE webhooks_delivery (LIKE whole INCLUDING DEFAULTS) PARTITION BY RANGE (id)")
+        for number in range(PARTITIONS):
+            start = first + number * step
+            bounds = f"FROM ({start}) TO ({start + step})"
+            cursor.execute(f"CREATE TABLE part_{number} PARTITION OF webhooks_delivery FOR VALUES {bounds}")
+        cursor.execute("INSERT INTO webhooks_delivery SELECT * FROM whole")
+        cursor.execute("ALTER TABLE webhooks_delivery ADD PRIMARY KEY (id)")
+        for definition in indexes:
+            cursor.execute(definition.replace("INDEX webhooks_", "INDEX parts_"))
+        cursor.execute("DROP TABLE whole CASCADE")
+        cursor.execute("ALTER TABLE webhooks_attempt ADD FOREIGN KEY (delivery_id) REFERENCES webhooks_delivery (id)")
+        cursor.execute("VACUUM ANALYZE")
+
+
+def _foreign_key(cursor: Any) -> str:
+    cursor.execute(
+        "SELECT conname FROM pg_constraint WHERE conrelid = 'webhooks_attempt'::regclass"
+        " AND confrelid = 'webhooks_delivery'::regclass"
+    )
+    return str(cursor.fetchone()[0])
