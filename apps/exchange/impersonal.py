@@ -6,7 +6,7 @@ See ``apps.ground.personal``.
 from apps.ground.personal import Places
 
 IMPERSONAL: Places = {
-    "exchange.Export": ("kind", "key", "file"),
+    "exchange.Export": ("kind", "key", "file", "parts"),
     "exchange.Import": ("digest", "key", "actor", "counts"),
     "exchange.ImportedRow": ("kind",),
 }

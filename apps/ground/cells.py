@@ -37,11 +37,12 @@ class Sink(Protocol):
 class Writer:
     """Writes rows of named columns."""
 
-    def __init__(self, file: Sink, columns: Iterable[str]) -> None:
-        """Write the header."""
+    def __init__(self, file: Sink, columns: Iterable[str], *, has_header: bool = False) -> None:
+        """Write the header, where the file has none."""
         self._columns = tuple(columns)
         self._writer = csv.writer(file)
-        self._writer.writerow(self._columns)
+        if not has_header:
+            self._writer.writerow(self._columns)
 
     def write(self, row: Mapping[str, object]) -> None:
         """Write a row; columns that it lacks are blank."""

@@ -3,6 +3,7 @@
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import IO
 
@@ -16,6 +17,7 @@ from django.utils import timezone
 from apps.events.domain.recording import record_event
 from apps.exchange.domain.files import remove, store
 from apps.exchange.domain.kinds import Exporter, Shown, exporters, named
+from apps.exchange.domain.parts import Overtaken, Parts, Reached
 from apps.exchange.models import Export, Format
 from apps.ground.cells import Writer
 from apps.ground.rows import ShopOwned
@@ -69,7 +71,9 @@ def rows_of(export: Export) -> QuerySet[ShopOwned]:
 
 
 def write(job: Job, **arguments: int) -> None:
-    """Write the file, also where that had been given up; of two who write it at once, one file stays.
+    """Write the file, also where that had been given up, and go on where another was killed.
+
+    Of two who write it at once, one file stays.
 
     Raises:
         NotStored: The storage does not take it.
@@ -81,22 +85,35 @@ def write(job: Job, **arguments: int) -> None:
         return
     document = exporters()[export.kind].document
     total = rows_of(export).count() if document is None else document.size(export)
-    with tempfile.TemporaryFile() as file:
+    with suppress(Overtaken), tempfile.TemporaryFile() as file:
+        parts = Parts(export, file)
+        reached = parts.reached
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        done = 0
-        for done in _write(export, text):
-            jobs.report_progress(job, done=done, total=max(done, total))
+        for reached in _write(export, text, parts.reached):
+            jobs.report_progress(job, done=reached.done, total=max(reached.done, total))
+            if document is None:
+                text.flush()
+                parts.keep(reached)
         text.flush()
         file.seek(0)
         place = store(export.new_place(), file)
         text.detach()
+        _offer(export, place, reached.done)
+        parts.discard()
+
+
+def _offer(export: Export, place: str, rows: int) -> None:
+    """Offer the file, or delete it.
+
+    Raises:
+        Overtaken: It is not wanted.
+    """
     try:
-        kept = _ready(export, place, done)
+        if not _ready(export, place, rows):
+            raise Overtaken
     except BaseException:
         remove(place)
         raise
-    if not kept:
-        remove(place)
 
 
 @transaction.atomic
@@ -104,33 +121,34 @@ def _ready(export: Export, place: str, rows: int) -> bool:
     """Offer the file to the person; returns False where another one is offered already."""
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
-    if not waiting.update(state=Export.State.READY, file=place, row_count=rows, expires_at=expires_at):
+    if not waiting.update(state=Export.State.READY, file=place, row_count=rows, expires_at=expires_at, parts=None):
         return False
     jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
     return True
 
 
-def _write(export: Export, file: IO[str]) -> Iterator[int]:
-    """Write batch by batch; gives how many objects are done."""
+def _write(export: Export, file: IO[str], begun: Reached) -> Iterator[Reached]:
+    """Write what is behind ``begun``, batch by batch; gives how far the file goes. A document begins anew."""
     kind, exporter = named(export.kind), exporters()[export.kind]
     if exporter.document is not None:
-        yield from exporter.document.write(export, file)
+        yield from (Reached(done=done) for done in exporter.document.write(export, file))
         return
-    put = _table(file, exporter) if export.format == Format.CSV else _json_lines(file, kind.singular)
-    done = 0
-    for ids in _batches(export):
+    put = _table(file, exporter, begun) if export.format == Format.CSV else _json_lines(file, kind.singular)
+    done = begun.done
+    for ids in _batches(export, begun.last):
         objects = exporter.read(ids)
         for shown in objects:
             put(shown)
         done += len(objects)
-        yield done
+        yield Reached(ids[-1], done)
 
 
-def _table(file: IO[str], exporter: Exporter) -> Callable[[Shown], None]:
-    """Begin a table; gives what writes an object into it."""
-    # So that spreadsheets know the encoding.
-    file.write("\ufeff")
-    writer = Writer(file, exporter.columns)
+def _table(file: IO[str], exporter: Exporter, begun: Reached) -> Callable[[Shown], None]:
+    """Begin a table, or go on with it; gives what writes an object into it."""
+    if not begun.last:
+        # So that spreadsheets know the encoding.
+        file.write("\ufeff")
+    writer = Writer(file, exporter.columns, has_header=bool(begun.last))
 
     def put(shown: Shown) -> None:
         for row in exporter.cells(shown):
@@ -143,9 +161,8 @@ def _json_lines(file: IO[str], key: str) -> Callable[[Shown], None]:
     return lambda shown: print(orjson.dumps({key: shown}).decode(), file=file)
 
 
-def _batches(export: Export) -> Iterator[list[int]]:
-    """The ids of what the file is to hold, by keyset."""
-    last = 0
+def _batches(export: Export, last: int) -> Iterator[list[int]]:
+    """The ids of what the file is to hold behind an id, by keyset."""
     while ids := list(rows_of(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
         yield ids
         last = ids[-1]

@@ -63,6 +63,9 @@ def _is_known(place: str) -> bool:
     key = name.partition(".")[0]
     if root == IMPORTS:
         return Import.objects.filter(key=key, shop_id=shop, finished_at=None).exists()
+    if name.endswith(".part"):
+        writing = Export.objects.filter(shop_id=shop, state=Export.State.WAITING)
+        return writing.filter(key=key.rpartition("-")[0]).exists()
     ready = Export.objects.filter(shop_id=shop, state=Export.State.READY)
     return ready.filter(file=place).exists() or ready.filter(file="", key=key).exists()
 

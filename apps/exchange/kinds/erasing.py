@@ -52,9 +52,13 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
 
 def _exports() -> list[str]:
     """Withdraw the exports that can be fetched or are being made; gives where their files lie."""
-    rows = Export.objects.filter(state__in=(Export.State.WAITING, Export.State.READY))
+    made, failed = (Export.State.WAITING, Export.State.READY), Export.objects.filter(state=Export.State.FAILED)
+    rows = Export.objects.filter(state__in=made)
     places = [row.place for row in rows if row.state == Export.State.READY]
-    rows.update(state=Export.State.EXPIRED)
+    for row in rows | failed:
+        places += (row.parts or {}).get("places", [])
+    rows.update(state=Export.State.EXPIRED, parts=None)
+    failed.update(parts=None, row_count=0)
     searched = Export.objects.filter(filters__has_key="subject_label__icontains")
     forget(Export, list(searched.values_list("pk", flat=True)))
     searched.update(filters={})

@@ -49,6 +49,11 @@ class Export(ShopOwned):
     file = models.CharField(max_length=200, blank=True, editable=False, help_text="Where it lies, once it is written.")
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     row_count = models.PositiveIntegerField(default=0)
+    parts = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="Of one that is being made: places of what is written, and the last object in it.",
+    )
     expires_at = models.DateTimeField(null=True)
 
     class Meta:

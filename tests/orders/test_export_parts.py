@@ -1,0 +1,253 @@
+"""Exports and imports whose worker dies: the next one goes on, and the outcome is that of a run without a fault."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.test import override_settings
+from django.utils import timezone
+
+from apps.customers.domain import personal_data
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.exchange.domain import exports, imports, parts
+from apps.exchange.domain.files import clear_strays
+from apps.exchange.domain.kinds import exporters
+from apps.exchange.models import Export, Import, ImportedRow
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from apps.staff.models import User
+from backoffice.storages import file_storages
+from tests import factories
+from tests.client.conftest import database_url
+from tests.customers.factories import make_customer
+from tests.machine import patience
+from tests.orders.exchange import exported
+
+# Runs a job with parts of one batch, and batches of two; tells when the first is kept, and waits to be killed.
+WORKS = """
+import sys, time, uuid
+import django
+django.setup()
+from apps.exchange.domain import batches, exports, import_jobs, parts
+from apps.jobs.domain import queue
+import_jobs.REPORT_EVERY = 1
+parts.PART_BYTES = 1
+exports.BATCH = batches.AT_ONCE = 2
+report, told = queue.report_progress, 0
+def reported(job, *, done, total):
+    global told
+    report(job, done=done, total=total)
+    told += 1
+    if told == 3:
+        print(done, flush=True)
+        time.sleep(600)
+queue.report_progress = reported
+queue.run(uuid.UUID(sys.argv[1]))
+"""
+
+
+class WorkerGone(Exception):
+    """Stands for a worker that is killed."""
+
+
+@pytest.fixture
+def user(shop: Shop) -> User:
+    return factories.make_member(shop, "orders", "export_orders", "export_customers")
+
+
+@pytest.fixture(autouse=True)
+def _small(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of one batch of two."""
+    monkeypatch.setattr(parts, "PART_BYTES", 1)
+    monkeypatch.setattr(exports, "BATCH", 2)
+
+
+def asked_for(user: User, form: str) -> tuple[Export, Job]:
+    export = exports.start(kind="customers", format=form, filters={}, user=user, actor="system", at=timezone.now())
+    return export, Job.objects.get(task=exports.EXPORT, arguments={"export_id": export.pk})
+
+
+def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done: int) -> None:
+    """Do a job until so many objects are done, as somebody who is killed then."""
+    report = queue.report_progress
+
+    def interrupted(job: Job, **told: Any) -> None:
+        report(job, **told)
+        if told["done"] == done:
+            raise WorkerGone
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "report_progress", interrupted)
+        assert queue.run(job.key)
+    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+
+
+def places(shop: Shop) -> list[str]:
+    folder = f"exports/{shop.pk}"
+    return default_storage.listdir(folder)[1] if default_storage.exists(folder) else []
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_an_export_goes_on_behind_its_last_part(
+    in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
+    whole = exported(in_shop, user, "customers", form)
+    export, job = asked_for(user, form)
+    read, asked = exporters()["customers"].read, list[int]()
+
+    def noted(ids: Sequence[int]) -> Any:
+        asked.extend(ids)
+        return read(ids)
+
+    cut_off(job, monkeypatch, done=6)
+    watched = {**exporters(), "customers": replace(exporters()["customers"], read=noted)}
+    monkeypatch.setattr(exports, "exporters", lambda: watched)
+    assert queue.run(job.key)
+
+    export.refresh_from_db()
+    assert (export.state, export.row_count, export.parts) == (Export.State.READY, 7, None)
+    # The third batch was written and not kept: it is written again.
+    assert asked == [row.pk for row in people[4:]]
+    with default_storage.open(export.place) as file:
+        assert file.read().decode("utf-8-sig") == whole
+    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+
+
+def test_an_export_whose_parts_are_gone_begins_anew(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(7):
+        make_customer()
+    whole = exported(in_shop, user, "customers", "jsonl")
+    export, job = asked_for(user, "jsonl")
+    cut_off(job, monkeypatch, done=6)
+    export.refresh_from_db()
+    assert export.parts is not None
+    default_storage.delete(export.parts["places"][1])
+
+    assert queue.run(job.key)
+
+    export.refresh_from_db()
+    with default_storage.open(export.place) as file:
+        assert file.read().decode() == whole
+    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+
+
+def test_an_erasure_takes_the_parts_along_and_whoever_writes_ends(
+    in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [make_customer() for _ in range(7)]
+    export, job = asked_for(user, "jsonl")
+    report = queue.report_progress
+
+    def erased(job: Job, **told: Any) -> None:
+        report(job, **told)
+        if told["done"] == 4:
+            personal_data.redact(people[0], actor="system", at=timezone.now())
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "report_progress", erased)
+        assert queue.run(job.key)
+    assert queue.run(Job.objects.get(task="exchange.delete_files").key)
+
+    job.refresh_from_db()
+    export.refresh_from_db()
+    assert (job.state, export.state, export.parts) == (Job.State.DONE, Export.State.EXPIRED, None)
+    assert places(in_shop) == []
+
+
+def test_parts_are_no_strays_while_their_export_is_being_made(
+    in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(7):
+        make_customer()
+    _, job = asked_for(user, "jsonl")
+    cut_off(job, monkeypatch, done=6)
+    tomorrow = timezone.now() + timedelta(days=2)
+
+    while_made = clear_strays(tomorrow)
+    Export.objects.update(state=Export.State.FAILED)
+
+    assert (while_made, clear_strays(tomorrow), places(in_shop)) == (0, 2, [])
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, tmp_path: Path) -> None:
+    shop = factories.make_shop()
+    member = factories.make_member(shop, "export_customers")
+    people = [{"customer": {"email": f"p{number}@example.com", "note": "n"}} for number in range(9)]
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+        with shop_scope(shop):
+            path = tmp_path / "in.jsonl"
+            path.write_text("".join(json.dumps(each) + "\n" for each in people))
+            with path.open("rb") as file:
+                kept = imports.keep(file, "in.jsonl", actor="system", at=timezone.now())
+            imports.ask_for_check(kept, actor="system")
+            check = Job.objects.get(task=imports.CHECK)
+        finished(shop, check, tmp_path)
+        with shop_scope(shop):
+            imports.confirm(Import.objects.get(), actor="system", at=timezone.now())
+            job = Job.objects.get(task=imports.RUN)
+        finished(shop, job, tmp_path)
+        with shop_scope(shop):
+            assert (Import.objects.get().state, Customer.objects.count()) == (Import.State.DONE, 9)
+            assert Event.objects.filter(topic="customers/create").count() == 9
+            assert Counter(ImportedRow.objects.filter(dry=False).values_list("fate", flat=True)) == {"new": 9}
+            export, job = asked_for(member, "jsonl")
+        finished(shop, job, tmp_path)
+        with shop_scope(shop):
+            export.refresh_from_db()
+        with default_storage.open(export.place) as written:
+            told = [json.loads(line)["customer"]["email"] for line in written.read().splitlines()]
+    assert told == [each["customer"]["email"] for each in people]
+
+
+def finished(shop: Shop, job: Job, folder: Path) -> None:
+    """Do a job: begun by a process that is killed amid it, ended by us."""
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKS, str(job.key)],
+        cwd=settings.BASE_DIR,
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
+            "DATABASE_URL": database_url(),
+            "BACKOFFICE_DATA_DIR": str(folder),
+            "BACKOFFICE_SECRET_KEY": settings.SECRET_KEY,
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert worker.stdout is not None
+    try:
+        reached = worker.stdout.readline()
+    finally:
+        worker.send_signal(signal.SIGKILL)
+        worker.wait(30)
+        worker.stdout.close()
+    assert reached.strip() in {"3", "4", "6"}
+    with shop_scope(shop):
+        past = timezone.now() - timedelta(seconds=1)
+        Job.objects.filter(pk=job.pk).update(lease_until=past, due_at=past)
+        Import.objects.update(claimed_until=past)
+    until = time.monotonic() + patience(30)
+    while time.monotonic() < until:
+        if queue.run(job.key):
+            break
+        time.sleep(0.2)
+    with shop_scope(shop):
+        job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.DONE, "")
