@@ -1,6 +1,8 @@
 """Locations in the panel."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
@@ -78,8 +80,10 @@ def test_the_list_names_places_and_a_location_how_many_units_lie_there(panel_wit
     panel = panel_with("locations")
 
     assert "Montreal, Canada" in panel.get("inventory_location_changelist").content.decode()
-    page = panel.get("inventory_location_change", depot.pk).content.decode()
+    with CaptureQueriesContext(connection) as statements:
+        page = panel.get("inventory_location_change", depot.pk).content.decode()
     assert ">12<" in page.replace(" ", "").replace("\n", "")
+    assert sum("SUM(" in each["sql"] for each in statements) == 1
 
 
 def test_objections_of_other_domains_are_shown(

@@ -80,8 +80,16 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     @display(description="Units")
     def units(self, location: Location) -> str:
         """How many units lie there; on its own page, for all levels of the location are added up."""
-        levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0) if location.pk else None
-        return "–" if levels is None else f"{levels.aggregate(units=Sum('available'))['units'] or 0:,}"
+        units: int | None = getattr(location, "units", None)
+        return "–" if units is None else f"{units:,}"
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
+        """With its units, which the page asks for several times."""
+        location = super().get_object(request, object_id, from_field)
+        if location is not None:
+            levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0)
+            location.units = levels.aggregate(units=Sum("available"))["units"] or 0  # type: ignore[attr-defined]
+        return location
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
         """A service's location is its own to change."""
