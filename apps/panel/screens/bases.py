@@ -33,6 +33,7 @@ from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import SimpleTemplateResponse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
@@ -103,7 +104,7 @@ class PanelAdmin(ScreenHistory[M]):
         return answer
 
     @display(description="Select record")
-    def action_checkbox(self, instance: M) -> str:
+    def action_checkbox(self, instance: M) -> SafeString:
         """The mark by which a row is chosen, without the forty classes that the theme gives each."""
         return format_html(
             '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="Select record">',
