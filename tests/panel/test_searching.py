@@ -3,6 +3,8 @@
 Rule: performance, panel lists.
 """
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -16,7 +18,9 @@ from apps.inventory.models import InventoryItem
 from apps.panel.screens import searching
 from apps.panel.screens.searching import found
 from apps.shops.models import Shop
-from tests.catalog.factories import make_product
+from tests.catalog.factories import make_image, make_product
+from tests.each import Each
+from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
@@ -113,3 +117,47 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
         cursor.execute(f"EXPLAIN {page}")
         told = str(cursor.fetchall())
     assert "events_event_by_actor" in told, told
+
+
+def told(panel: Panel, term: str) -> list[tuple[str, str]]:
+    results = panel.get("search", s=term, extended="1").context["results"]
+    return [(result.title, result.description) for result in results]
+
+
+def test_pages_are_found_by_everyday_words(owner: Panel) -> None:
+    with Each() as each:
+        for word, page in {
+            "shipping": "To send",
+            "tax": "Shop settings",
+            "domain": "Shop settings",
+            "team": "Staff",
+            "API": "Own apps",
+            "password": "Password",
+            "2fa": "Two-factor authentication",
+        }.items():
+            with each(word):
+                assert page in [title for title, _ in told(owner, word)]
+
+
+def test_words_lead_nobody_to_pages_that_are_not_theirs(panel_with: PanelWith) -> None:
+    assert told(panel_with("products"), "team") == []
+
+
+def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, panel_with: PanelWith) -> None:
+    line = {"title": "Mug", "price": Decimal("12.50"), "quantity": 2}
+    order = make_order(shop, lines=[line], customer={"first_name": "Ada", "last_name": "Lovelace"})
+
+    answer = told(panel_with("orders"), order.name)
+
+    assert answer == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
+
+
+def test_a_product_is_found_with_its_picture(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        image = make_image(Product.objects.get(title="Oak board"))
+
+    results = panel.get("search", s="oak board", extended="1").context["results"]
+    (board,) = (result for result in results if result.description.startswith("Product "))
+
+    assert image.key in board.picture
+    assert board.description == "Product · Acme · Active"

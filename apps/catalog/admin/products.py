@@ -139,7 +139,7 @@ Listed: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 class ProductAdmin(ProductUploads, ProductImagesPage):
     """What the shop sells; saving goes through the services."""
 
-    menu = Menu("Catalog", "sell", 10)
+    menu = Menu("Catalog", "sell", 10, words=("goods", "item", "article", "price"))
     form = ProductForm
     inlines = (VariantInline, MetafieldInline)
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
@@ -178,6 +178,16 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
                 image_name=Subquery(first.values("name")[:1]),
             )
         )
+
+    def told_in_search(self, instance: Product) -> Sequence[str]:
+        """Who makes it, and whether it is for sale."""
+        return [text for text in (instance.vendor, instance.get_status_display()) if text]
+
+    def picture_in_search(self, instance: Product) -> str:
+        """The main image."""
+        listed = cast("Listed", instance)
+        key, name = listed.image_key, listed.image_name or ""
+        return thumbnail(listed.shop_id, key, name, side=32) if key else ""
 
     def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
         """Many variants are edited one by one."""

@@ -1,6 +1,6 @@
 """Orders as staff see them: a list with views, and a page that reads like a story."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Unpack
 
 from django.contrib import admin, messages
@@ -49,7 +49,7 @@ grant("edit_orders", "a", "orders.transaction")
 class OrderAdmin(ShopOwnedAdmin[Order]):
     """The shop's orders."""
 
-    menu = Menu("Sales", "orders", 10)
+    menu = Menu("Sales", "orders", 10, words=("purchase", "bought", "invoice", "unpaid"))
     intro = "What was bought. Orders come from your storefront, from apps, or from an import."
     empty_text = "No order here. New ones appear by themselves; older ones can be imported."
     form = OrderForm
@@ -104,6 +104,12 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def state(self, order: Order) -> tuple[str, str]:
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
+
+    def told_in_search(self, instance: Order) -> Sequence[str]:
+        """Who bought, for how much, and how far it is."""
+        status = instance.get_status_display()
+        state = instance.get_financial_status_display(), instance.get_fulfillment_status_display()
+        return self.buyer(instance), self.total(instance), ", ".join((status, *state))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str

@@ -142,6 +142,14 @@ class PanelAdmin(ScreenHistory[M]):
         most, newest = searching.bound_of(request), not searching.is_from_anywhere(request)
         return searching.found(queryset, lookups, search_term, most=most, newest=newest), False
 
+    def told_in_search(self, instance: M) -> Sequence[str]:
+        """What the search from anywhere says of a row beside its name and its kind."""
+        return ()
+
+    def picture_in_search(self, instance: M) -> str:
+        """The row's small picture there; empty where its icon stands for it."""
+        return ""
+
     # --- what apps above add ---
 
     @property
