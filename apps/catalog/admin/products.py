@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
+from apps.catalog.admin import searching
 from apps.catalog.admin.images import ProductImagesPage
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
 from apps.catalog.admin.sheet import MOST_ROWS, VariantFormSet, VariantInline, cells_of
@@ -146,6 +147,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope")
     search_fields = ("title_key__contains", "handle__istartswith")
+    search_help_text = "Title, handle, SKU, barcode; a whole vendor, tag or metafield"
     ordering = ("-id",)
     empty_text = "There are no products yet. Add the first: a title is enough to begin with."
     change_form_template = "panel/catalog/product.html"
@@ -178,6 +180,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
                 image_name=Subquery(first.values("name")[:1]),
             )
         )
+
+    def also_found(
+        self, request: HttpRequest, queryset: QuerySet[Product], term: str, most: int
+    ) -> Sequence[QuerySet[Product]]:
+        """By vendor, tag, SKU, barcode, and the value of a metafield."""
+        return list(searching.parts_of(queryset, term, most))
 
     def told_in_search(self, instance: Product) -> Sequence[str]:
         """Who makes it, and whether it is for sale."""

@@ -140,7 +140,17 @@ class PanelAdmin(ScreenHistory[M]):
         if not search_term.strip() or not lookups:
             return queryset, False
         most, newest = searching.bound_of(request), not searching.is_from_anywhere(request)
-        return searching.found(queryset, lookups, search_term, most=most, newest=newest), False
+        also = self.also_found(request, queryset, search_term.strip(), most)
+        return searching.found(queryset, lookups, search_term, most=most, newest=newest, also=also), False
+
+    def also_found(
+        self, request: HttpRequest, queryset: models.QuerySet[M], term: str, most: int
+    ) -> Sequence[models.QuerySet[M]]:
+        """Rows that the whole text finds by what ``search_fields`` cannot name, such as rows of other tables.
+
+        Each part is asked by its own index, and follows at most so many rows of another table.
+        """
+        return ()
 
     def told_in_search(self, instance: M) -> Sequence[str]:
         """What the search from anywhere says of a row beside its name and its kind."""

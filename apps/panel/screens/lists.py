@@ -33,6 +33,7 @@ class PanelChangeList(ThemedChangeList):
         self.current_view = next((view for view in self.saved_views if view.current), None)
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
         self.own_views = self._own_views()
+        self.search_note = self.model_admin.search_note(self.query) if self.query else ""
         if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
             self.keepable = ""
 
