@@ -263,6 +263,19 @@ def fill_all(shop: Shop) -> None:
         statistics.count()
 
 
+def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
+    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.orders.admin.searching.FOLLOWED", 1)
+    monkeypatch.setattr("apps.orders.admin.searching.RECENT", 2)
+    names = [make_order(shop, tags="vip").name for _ in range(4)]
+
+    found = orders_listed(panel_with("orders"), "vip")
+
+    assert found[:2] == [names[3], names[2]]
+    assert len(found) <= 3
+
+
 @pytest.mark.postgres
 @pytest.mark.shop_with(fill=fill_all)
 def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
