@@ -3,7 +3,7 @@ FROM python:3.13-slim AS build
 WORKDIR /app
 RUN pip install --no-cache-dir uv==0.13.9
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --no-cache --extra sentry --extra amqp
+RUN uv sync --frozen --no-dev --no-cache --extra sentry --extra otel --extra amqp
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 backoffice && install -d -o backoffice /data

@@ -9,7 +9,7 @@ import uuid
 
 from celery import Celery
 from celery.schedules import crontab
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_process_shutdown
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
@@ -147,3 +147,19 @@ def _own_connections(**_: object) -> None:
     for connection in connections.all(initialized_only=True):
         connection.inc_thread_sharing()
         connection.connection = None
+
+
+if settings.TRACES_ENDPOINT:
+
+    @worker_process_init.connect
+    def _traced(**_: object) -> None:
+        from apps.jobs.domain.queue import use_watch
+        from backoffice.traces import watch
+
+        use_watch(watch)
+
+    @worker_process_shutdown.connect
+    def _told(**_: object) -> None:
+        from backoffice.traces import flush
+
+        flush()

@@ -73,8 +73,12 @@ class ProductDoor(Door):
         self._shops[shown] = ("shop", shop)
 
     def leave(self) -> None:
-        """Hang up the thread's database connection."""
+        """Hang up the thread's database connection; the process may be about to end."""
         connections.close_all()
+        if settings.TRACES_ENDPOINT:
+            from backoffice.traces import flush
+
+            flush()
 
 
 def refusal(status: HTTPStatus) -> tuple[Headers, bytes]:

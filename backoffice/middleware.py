@@ -135,7 +135,7 @@ def _interface(request: HttpRequest) -> HttpResponse:
 def identity_of(meta: Mapping[str, Any]) -> str:
     """The request's id: the one that a trusted proxy gave it (``X-Request-Id``), so that it is the same in all logs."""
     given: str = meta.get("HTTP_X_REQUEST_ID", "")
-    if given and settings.TRUSTED_PROXIES and _REQUEST_ID.fullmatch(given) and _is_trusted(meta.get("REMOTE_ADDR", "")):
+    if given and settings.TRUSTED_PROXIES and _REQUEST_ID.fullmatch(given) and is_trusted(meta.get("REMOTE_ADDR", "")):
         return given
     return str(uuid.uuid4())
 
@@ -147,14 +147,14 @@ def client_address(meta: Mapping[str, Any]) -> str:
     client wrote into the header stands before what the proxies added, so it is never reached.
     """
     address: str = meta.get("REMOTE_ADDR", "")
-    if not settings.TRUSTED_PROXIES or not _is_trusted(address):
+    if not settings.TRUSTED_PROXIES or not is_trusted(address):
         return address
     for hop in reversed(meta.get("HTTP_X_FORWARDED_FOR", "").split(",")):
         hop = _without_port(hop.strip())
         if not _is_address(hop):
             break
         address = hop
-        if not _is_trusted(hop):
+        if not is_trusted(hop):
             break
     return address
 
@@ -164,7 +164,8 @@ def _without_port(hop: str) -> str:
     return hop.partition(":")[0] if hop.count(":") == 1 else hop.removeprefix("[").partition("]")[0]
 
 
-def _is_trusted(address: str) -> bool:
+def is_trusted(address: str) -> bool:
+    """Whether an address is a proxy's of ours, which is believed what it says of a request."""
     return _is_address(address) and any(ip_address(address) in network for network in settings.TRUSTED_PROXIES)
 
 

@@ -112,9 +112,10 @@ WEBHOOK_EVENTBRIDGE = variables.switch("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default
 # How many active locations a shop can have.
 LOCATION_LIMIT = variables.whole("BACKOFFICE_LOCATION_LIMIT", 200, least=1)
 
-# What watches the processes: who knows the token reads /metrics; a line of log per request.
+# What watches the processes: who knows the token reads /metrics; a line of log per request; where traces go.
 METRICS_TOKEN = variables.text("BACKOFFICE_METRICS_TOKEN")
 ACCESS_LOG = variables.switch("BACKOFFICE_ACCESS_LOG", default=False)
+TRACES_ENDPOINT = variables.collector("OTEL_EXPORTER_OTLP_ENDPOINT")
 
 # --- Django ----------------------------------------------------------------------------------------------------------
 
@@ -178,6 +179,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    *(["backoffice.traces.traced"] if TRACES_ENDPOINT else []),
     *(["backoffice.metrics.requests.observed"] if METRICS_TOKEN or ACCESS_LOG else []),
     "backoffice.middleware.boundary",
     "django.middleware.security.SecurityMiddleware",

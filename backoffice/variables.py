@@ -135,6 +135,16 @@ def brokers(name: str) -> dict[str, str]:
     return found
 
 
+def collector(name: str) -> str:
+    """The address of a collector of traces; none where it is not set."""
+    if not text(name):
+        return ""
+    given = url(name, "", ("http", "https"))
+    if find_spec("opentelemetry") is None:
+        raise ImproperlyConfigured(f"{name} needs the packages of OpenTelemetry: uv sync --extra otel.")
+    return given
+
+
 def networks(name: str) -> tuple[Network, ...]:
     """Addresses and networks such as 10.0.0.0/8."""
     found: list[Network] = []

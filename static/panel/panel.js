@@ -73,7 +73,7 @@
     document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });
-    document.querySelectorAll("#result_list td.bo-cell").forEach((cell) => {
+    document.querySelectorAll("#result_list tbody td").forEach((cell) => {
       if (!cell.firstElementChild && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });
   };

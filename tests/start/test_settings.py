@@ -34,6 +34,7 @@ BAD = {
     "BACKOFFICE_RATE_LIMIT_LEAK": ("0", "nan", "x"),
     "BACKOFFICE_LOG_FORMAT": ("xml",),
     "BACKOFFICE_ACCESS_LOG": ("yes",),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ("collector:4318", "ftp://collector", "http://"),
     "SENTRY_DSN": ("nonsense", "https://sentry.example/1"),
     "BACKOFFICE_TRUSTED_PROXIES": ("10.0.0.0/99", "proxy"),
     "BACKOFFICE_TWO_FACTOR_FROM": ("soon",),

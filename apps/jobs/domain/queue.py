@@ -12,6 +12,7 @@ A task is a function ``(job: Job, **arguments) -> None`` that runs inside its sh
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,6 +47,7 @@ __all__ = [
     "run",
     "sweep",
     "use_doorbell",
+    "use_watch",
 ]
 
 logger = logging.getLogger(__name__)
@@ -87,8 +89,12 @@ class _Registered:
     on_give_up: Callable[[Job], None] | None
 
 
+# Surrounds each attempt at a job.
+Watch = Callable[[Job], AbstractContextManager[None]]
+
 _tasks: dict[str, _Registered] = {}
 _doorbells: list[Doorbell] = []
+_watches: list[Watch] = []
 
 
 def register(name: str, run: Task, *, on_give_up: Callable[[Job], None] | None = None) -> None:
@@ -101,6 +107,11 @@ def register(name: str, run: Task, *, on_give_up: Callable[[Job], None] | None =
 def use_doorbell(doorbell: Doorbell) -> None:
     """Say how workers are told of a job; the Celery app does so when it starts."""
     _doorbells[:] = [doorbell]
+
+
+def use_watch(watch: Watch) -> None:
+    """Say what surrounds each attempt that this process makes, and sees what it raises."""
+    _watches[:] = [watch]
 
 
 def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None, **arguments: Any) -> Job:
@@ -247,7 +258,9 @@ def _attempt(job: Job, lease: leases.Lease) -> None:
             raise GiveUp(f"No task is called {job.task!r}")
         if job.attempts > MAX_ATTEMPTS:
             raise GiveUp("The worker died during each attempt")
-        with lease.kept(str(job)):
+        with lease.kept(str(job)), ExitStack() as watched:
+            for watch in _watches:
+                watched.enter_context(watch(job))
             registered.run(job, **job.arguments)
     except Exception as error:
         final = isinstance(error, GiveUp) or job.attempts >= MAX_ATTEMPTS

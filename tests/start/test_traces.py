@@ -1,0 +1,178 @@
+"""Traces told to a collector over real sockets: what they say of a request and of a job, and what they do not."""
+
+import gzip
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests import factories
+from tests.client.conftest import WORKER, Server, database_url
+from tests.machine import patience
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+class Collector(list[Any]):
+    """The spans that a collector was told."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def wait_for(self, wanted: Callable[[Any], bool]) -> Any:
+        until = time.monotonic() + patience(30)
+        while time.monotonic() < until:
+            if found := [span for span in list(self) if wanted(span)]:
+                return found[0]
+            time.sleep(0.1)
+        raise AssertionError([span.name for span in self])
+
+
+def said(span: Any) -> dict[str, Any]:
+    """Its attributes."""
+    return {each.key: each.value.int_value or each.value.string_value for each in span.attributes}
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, Collector]]:
+    """A collector's address, and what it was told."""
+    told = Collector()
+
+    class Intake(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            request = ExportTraceServiceRequest.FromString(body)
+            told.text += str(request)
+            told.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Not into the test's output."""
+
+    server = HTTPServer(("127.0.0.1", 0), Intake)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", told
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def traced(transactional_db: None, collector: tuple[str, Collector], tmp_path: Path) -> Iterator[Server]:
+    """A server that tells its spans twice a second."""
+    started = Server(
+        database_url(),
+        tmp_path,
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector[0],
+        OTEL_BSP_SCHEDULE_DELAY="500",
+        BACKOFFICE_TRUSTED_PROXIES="127.0.0.2",
+    )
+    started.wait()
+    yield started
+    started.stop()
+
+
+def ask(server: Server, path: str, token: str, *, source: str = "127.0.0.1", body: Any = None) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=(source, 0))
+    headers = {"X-Shopify-Access-Token": token, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    client.request("GET" if body is None else "POST", path, json.dumps(body) if body is not None else None, headers)
+    answer = client.getresponse()
+    assert answer.status in {200, 201}, answer.read()
+    client.close()
+
+
+@pytest.mark.slow
+def test_a_request_and_its_job_are_traced_without_what_is_a_buyers(
+    traced: Server, collector: tuple[str, Collector]
+) -> None:
+    shop = factories.make_shop()
+    installation = factories.make_installation(shop)
+    token = factories.make_token(installation)
+    _, told = collector
+    traced.start("celery", *WORKER)
+
+    ask(traced, "/admin/api/2026-07/customers/search.json?query=ann@example.com", token)
+    ask(traced, "/admin/api/2026-07/shop.json", token, source="127.0.0.2")
+    ask(
+        traced,
+        "/admin/api/2026-07/orders.json",
+        token,
+        body={"order": {"line_items": [{"title": "Mug", "price": "1"}]}},
+    )
+
+    search = told.wait_for(lambda span: span.name.endswith("customers/search.json"))
+    proxied = told.wait_for(lambda span: span.name.endswith("/shop.json"))
+    job = told.wait_for(lambda span: span.name == "fulfillment.route")
+    facts = said(search)
+    assert search.name == "GET " + facts["http.route"]
+    assert (facts["http.request.method"], facts["http.response.status_code"]) == ("GET", 200)
+    assert (facts["backoffice.shop"], facts["backoffice.app"]) == (str(shop.pk), str(installation.app_id))
+    statements = [said(span)["db.query.text"] for span in list(told) if span.parent_span_id == search.span_id]
+    assert [text for text in statements if text.startswith("SELECT") and "customers_customer" in text]
+    assert [span for span in list(told) if span.parent_span_id == job.span_id]
+    assert said(job)["backoffice.shop"] == str(shop.pk)
+    # Only a trusted proxy is believed that a trace began before us.
+    assert proxied.trace_id.hex() == TRACE != search.trace_id.hex()
+    assert not [secret for secret in ("ann@", token, "Mug") if secret in told.text]
+
+
+@pytest.mark.slow
+def test_what_waits_is_told_when_the_server_stops(
+    transactional_db: None, collector: tuple[str, Collector], tmp_path: Path
+) -> None:
+    token = factories.make_token(factories.make_installation(factories.make_shop()))
+    server = Server(
+        database_url(), tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector[0], OTEL_BSP_SCHEDULE_DELAY="600000"
+    )
+    try:
+        server.wait()
+        ask(server, "/admin/api/2026-07/shop.json", token)
+        before = len(collector[1])
+    finally:
+        server.stop()
+
+    assert before == 0
+    assert [span for span in collector[1] if span.name.endswith("/shop.json")]
+
+
+def test_without_its_packages_nothing_starts(tmp_path: Path) -> None:
+    # A finder that knows no OpenTelemetry stands for an environment without it.
+    code = (
+        "import importlib.util as util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'opentelemetry' else find(name, *rest)\n"
+        "from backoffice.serve import main; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=settings.BASE_DIR,
+        env={
+            **os.environ,
+            "BACKOFFICE_DATA_DIR": str(tmp_path),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "Backoffice cannot start: OTEL_EXPORTER_OTLP_ENDPOINT needs the packages of OpenTelemetry: "
+        "uv sync --extra otel.\n"
+    )
