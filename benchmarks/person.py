@@ -72,7 +72,7 @@ def _fill(number: int) -> None:
 
     from apps.events.models import Event
     from apps.orders.domain import placing
-    from apps.orders.domain.placing import Parts
+    from apps.orders.domain.drafting import Parts
     from apps.orders.models import LineItem, Order
 
     place = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}

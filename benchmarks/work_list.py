@@ -111,11 +111,12 @@ def fill(shop: "Shop", rows: int) -> tuple[int, int]:
     from apps.inventory.domain import stock
     from apps.inventory.models import Location
     from apps.orders.domain import placing
+    from apps.orders.domain.drafting import Parts
 
     first = stock.primary_location()
     second = Location.objects.create(shop=shop, name="Small", country_code="US")
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 1}
-    placing.create_order({}, placing.Parts(lines=[line]), actor="system", at=timezone.now())
+    placing.create_order({}, Parts(lines=[line]), actor="system", at=timezone.now())
     with connection.cursor() as cursor:
         for statement in (
             copies("orders_order", "generate_series(1, %(rows)s) n", APART),

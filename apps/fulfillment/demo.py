@@ -25,7 +25,7 @@ from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import Move
 from apps.inventory.models import StockMovement
 from apps.orders.domain import placing
-from apps.orders.domain.placing import Parts
+from apps.orders.domain.drafting import Parts
 from apps.shops.domain import installing
 from apps.shops.models import Shop
 

@@ -13,8 +13,8 @@ from apps.ground.attrs import Attrs
 from apps.ground.money import quantum_of, rounded
 from apps.metafields.domain.setting import Draft
 from apps.orders.domain import editing, placing, transitions
+from apps.orders.domain.drafting import Parts
 from apps.orders.domain.payments import create_transaction
-from apps.orders.domain.placing import Parts
 from apps.orders.models import Order
 from apps.shops.models import Shop
 

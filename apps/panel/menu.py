@@ -23,12 +23,16 @@ SWITCHER_SHOPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Where an entry stands: its section, its icon (a Material Symbols name), its place and, if needed, its title."""
+    """Where an entry stands: its section, its icon (a Material Symbols name), its place and, if needed, its title.
+
+    ``words`` are further ones, in small letters, by which people look for the page in the search from anywhere.
+    """
 
     section: str
     icon: str
     order: int = 50
     title: str = ""
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,12 @@ class Entry:
     icon: str
     order: int
     link: str
+    words: tuple[str, ...] = ()
+
+    def is_meant_by(self, term: str) -> bool:
+        """Whether somebody who types this, in small letters, may look for the page."""
+        named = term in self.title.lower() or term in self.section.lower()
+        return named or any(word.startswith(term) for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +70,16 @@ def add_page(menu: Menu, url_name: str, allowed: Callable[[HttpRequest], bool]) 
 def entries(request: HttpRequest) -> list[Entry]:
     """What this person may open here, in the order of the menu."""
     found = [
-        Entry(page.menu.section, page.menu.title, page.menu.icon, page.menu.order, reverse(f"admin:{page.url_name}"))
+        Entry(each.section, each.title, each.icon, each.order, reverse(f"admin:{page.url_name}"), each.words)
         for page in _pages
-        if page.allowed(request)
+        if page.allowed(request) and (each := page.menu)
     ]
     for model, model_admin in admin.site._registry.items():
         menu: Menu | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_view_or_change_permission(request):
             title = menu.title or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            found.append(Entry(menu.section, title, menu.icon, menu.order, link))
+            found.append(Entry(menu.section, title, menu.icon, menu.order, link, menu.words))
     return sorted(found, key=lambda entry: (SECTIONS.index(entry.section), entry.order, entry.title))
 
 
@@ -112,10 +122,16 @@ def shop_switcher(request: HttpRequest) -> list[Context]:
     return [*links, {"title": "All shops", "link": outside_url("shops"), "icon": "apps"}]
 
 
+def account_pages() -> list[Entry]:
+    """The person's own pages, which belong to no shop."""
+    pages = (
+        ("My profile", "profile", ("account", "name", "e-mail", "email")),
+        ("Password", "account_change_password", ("login",)),
+        ("Two-factor authentication", "mfa_index", ("2fa", "security", "passkey", "login", "recovery code")),
+    )
+    return [Entry("Your account", title, "person", 0, outside_url(name), words) for title, name, words in pages]
+
+
 def account_links(request: HttpRequest) -> list[Context]:
     """What the person's own menu holds."""
-    return [
-        {"title": "My profile", "link": outside_url("profile")},
-        {"title": "Password", "link": outside_url("account_change_password")},
-        {"title": "Two-factor authentication", "link": outside_url("mfa_index")},
-    ]
+    return [{"title": page.title, "link": page.link} for page in account_pages()]

@@ -5,6 +5,7 @@ that is too short is not looked for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib import admin
@@ -13,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
 
-from apps.panel.menu import entries
+from apps.panel.menu import account_pages, entries
 from apps.panel.theme import SearchResult
 
 SHORTEST, LONGEST, PER_MODEL = 2, 200, 5
@@ -25,6 +26,13 @@ class Linked(NamedTuple):
     title: str
     kind: str
     address: str
+
+
+@dataclass
+class Found(SearchResult):
+    """A row, with its picture where it has one."""
+
+    picture: str = ""
 
 
 Finder = Callable[[HttpRequest, str], Iterable[SearchResult]]
@@ -55,8 +63,8 @@ def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
 
 
 def _pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
-    for entry in entries(request):
-        if term in entry.title.lower() or term in entry.section.lower():
+    for entry in (*entries(request), *account_pages()):
+        if entry.is_meant_by(term):
             yield SearchResult(title=entry.title, description=entry.section, link=entry.link, icon=entry.icon)
 
 
@@ -65,8 +73,10 @@ def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
         model = screen.model
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
         icon = getattr(getattr(screen, "menu", None), "icon", "search")
-        description = capfirst(str(model._meta.verbose_name))
-        yield SearchResult(title=str(row), description=description, link=reverse(name, args=(row.pk,)), icon=icon)
+        kind = capfirst(str(model._meta.verbose_name))
+        told = " · ".join([kind, *screen.told_in_search(row)])
+        link = reverse(name, args=(row.pk,))
+        yield Found(title=str(row), description=told, link=link, icon=icon, picture=screen.picture_in_search(row))
 
 
 def _found(
@@ -76,5 +86,6 @@ def _found(
     for screen in filter(wanted, admin.site._registry.values()):
         if screen.get_search_fields(request) and screen.has_view_permission(request):
             rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
-            for row in rows[:PER_MODEL]:
+            beside = screen.list_select_related
+            for row in (rows.select_related(*beside) if isinstance(beside, tuple) else rows)[:PER_MODEL]:
                 yield row, screen

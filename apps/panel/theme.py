@@ -69,10 +69,11 @@ else:
     from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
     from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
 
-# Each cell of a list would repeat 26 classes, most of the page's weight; panel.css says the same of one, and lays the
+# Each cell of a list would repeat 26 classes, most of the page's weight; panel.css says the same of all, and lays the
 # cells of a row out as a few lines on a phone.
-unfold_list.ROW_CLASSES[:] = ["bo-cell"]
-unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox", "bo-cell"]
+unfold_list.ROW_CLASSES[:] = []
+unfold_list.LINK_CLASSES[:] = ["bo-to"]
+unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
 
 # A group of fields of a form, under its heading.
 Fieldset: TypeAlias = "tuple[str | None, _FieldOpts]"

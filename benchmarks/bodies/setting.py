@@ -88,7 +88,8 @@ def made_together(goods: Goods, parts: int, lines: int) -> list[tuple[int, list[
     from apps.fulfillment.domain import moving, routing
     from apps.ground.tenancy import shop_scope
     from apps.inventory.domain.locations import open_location
-    from apps.orders.domain.placing import Parts, create_order
+    from apps.orders.domain.drafting import Parts
+    from apps.orders.domain.placing import create_order
 
     at = timezone.now()
     with shop_scope(goods.shop):

@@ -54,6 +54,13 @@
     if (!input.closest(":has(> label > input[type=text]:disabled)")) input.hasChangeListener = true;
   };
 
+  // What scrolls is a region, told apart by its name.
+  const SCROLLED = [["#nav-sidebar-apps", "Pages"], ["#changelist-filter", "Filters"], ["#content", "Rows"]];
+  const scrolled = (box) => {
+    const place = SCROLLED.find(([selector]) => box.closest(selector));
+    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : "Found");
+  };
+
   const enhance = (root) => {
     root.querySelectorAll("input[type=file]").forEach(keepFileNames);
     root.querySelectorAll("*").forEach((element) => {
@@ -63,7 +70,9 @@
     root.querySelectorAll(".material-symbols-outlined:not([data-operable])").forEach((icon) => {
       if (!icon.closest("[aria-label]")?.isSameNode(icon)) icon.setAttribute("aria-hidden", "true");
     });
-    root.querySelectorAll("[data-simplebar] .simplebar-content-wrapper").forEach((box) => box.removeAttribute("aria-label"));
+    root
+      .querySelectorAll("[data-simplebar] .simplebar-content-wrapper")
+      .forEach((box) => box.setAttribute("aria-label", scrolled(box)));
   };
 
   // The theme takes the first cell of a row for its checkbox, also where there is none. What is empty takes no room on
@@ -73,17 +82,12 @@
     document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });
-    document.querySelectorAll("#result_list td.bo-cell").forEach((cell) => {
+    document.querySelectorAll("#result_list tbody td").forEach((cell) => {
       if (!cell.firstElementChild && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });
   };
 
   const landmarks = () => {
-    const content = document.getElementById("content");
-    if (content) {
-      content.setAttribute("role", "main");
-      content.tabIndex = -1;
-    }
     const menu = document.getElementById("nav-sidebar-inner");
     menu?.setAttribute("aria-label", "Menu");
     menu?.querySelectorAll("nav").forEach((nav) => nav.setAttribute("aria-label", "Your account"));

@@ -29,7 +29,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
 )
-TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 # How much the page is wider than the window once it has come to rest: a script may lay things out after a resize, some
 # frames later. A page that stays too wide is waited for the longest.
 SIDEWAYS = """async () => {

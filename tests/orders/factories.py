@@ -9,7 +9,7 @@ from apps.catalog.models import Product, Variant
 from apps.ground.tenancy import current_shop, shop_scope
 from apps.inventory.domain import stock as inventory
 from apps.orders.domain import placing
-from apps.orders.domain.placing import Parts
+from apps.orders.domain.drafting import Parts
 from apps.orders.models import Order
 from apps.shops.models import Shop
 

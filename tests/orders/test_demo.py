@@ -10,7 +10,7 @@ from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
 from apps.orders import demo
 from apps.orders.domain import editing, hooks
-from apps.orders.domain.placing import OrderRefused
+from apps.orders.domain.drafting import OrderRefused
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.conftest import ApiClient
@@ -82,8 +82,8 @@ def test_redaction_keeps_what_book_keeping_needs(api: ApiClient, shop: Shop, mon
 def test_hooks_take_part_in_creations_and_can_refuse(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def refuse(order: Order, parts: Any, *, actor: str, at: Any) -> None:
-        seen.append(dict(parts))
+    def refuse(orders: Any, *, actor: str, at: Any) -> None:
+        seen.extend(dict(parts) for _, parts in orders)
         raise OrderRefused({"fulfillments": ["is invalid"]})
 
     monkeypatch.setattr(hooks, "creations", [refuse])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import checking, exports, imports, running
+from apps.exchange.domain import batches, checking, exports, imports, running
 from apps.exchange.domain.cells import open_table, unguarded
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.cells import Writer, guarded
@@ -349,7 +349,10 @@ def test_files_that_nobody_goes_on_with_do_not_stay(shop: Shop, tmp_path: Path) 
             imports.confirm(old, actor="system", at=timezone.now())
 
 
-def test_an_import_that_was_cut_off_goes_on_where_it_stopped(shop: Shop, tmp_path: Path) -> None:
+def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "AT_ONCE", 1)
     rows = [{"order": {"line_items": [{"title": f"a{n}", "price": "1.00"}]}} for n in range(5)]
     path = tmp_path / "in.jsonl"
     path.write_text(lines(*rows))

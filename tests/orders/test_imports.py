@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from apps.customers.models import Customer
 from apps.events.models import Event
-from apps.exchange.domain import claims, exports, files, imports, running
+from apps.exchange.domain import batches, claims, exports, files, imports, running
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.jobs.domain import housekeeping
@@ -270,7 +270,8 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
         assert Order.objects.count() == 4
 
 
-def test_who_lost_an_import_writes_nothing_more(shop: Shop) -> None:
+def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "AT_ONCE", 1)
     kept = begun(shop)
     with shop_scope(shop), closing(running.run(kept)) as first:
         next(first)
@@ -349,8 +350,9 @@ def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_claims_condition_two_work_on_one_import(shop: Shop) -> None:
+def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: the second takes the claim of the first, which is thrown out of the middle of its work."""
+    monkeypatch.setattr(batches, "AT_ONCE", 1)
     kept = begun(shop)
     work = running.run(kept)
 

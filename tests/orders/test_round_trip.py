@@ -21,8 +21,8 @@ from apps.ground.money import quantum_of, rounded
 from apps.ground.tenancy import shop_scope
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.domain import placing, transitions
+from apps.orders.domain.drafting import Parts
 from apps.orders.domain.payments import create_transaction
-from apps.orders.domain.placing import Parts
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.db import connection
+from django.template.response import SimpleTemplateResponse
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -13,9 +14,11 @@ from apps.events.domain import guarding
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
+from apps.panel.screens.lists import without_indentation
 from apps.panel.screens.paging import BoundedPaginator
 from apps.shops.models import Shop
 from tests import factories
+from tests.catalog.factories import make_image, make_product
 from tests.inventory.factories import make_location
 from tests.panel.conftest import Panel, PanelWith
 
@@ -64,6 +67,27 @@ def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
 
     assert rows
     assert max(map(len, rows)) < MOST_OF_A_ROW
+
+
+def test_a_list_of_25_rows_is_light(owner: Panel) -> None:
+    """What a phone loads before anything is compressed: the rows, and the menu, filters and search around them."""
+    with shop_scope(owner.shop):
+        for n in range(25):
+            make_image(make_product(f"Thing {n}"))
+
+    answer = owner.get("catalog_product_changelist", size="25")
+
+    assert answer.content.count(b"data-row") == 25
+    assert len(answer.content) < 60_000
+
+
+def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
+    answer = SimpleTemplateResponse("panel/badge.html")
+    answer.content = "<p>\n    a\n</p><textarea>\n    b\n  c</textarea>\n\n  <i>d</i>"
+
+    without_indentation(answer)
+
+    assert answer.content.decode() == "<p>\na\n</p><textarea>\n    b\n  c</textarea>\n<i>d</i>"
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -3,20 +3,29 @@
 Rule: performance, panel lists.
 """
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.catalog.models import Product, Variant
+from apps.catalog.admin.searching import parts_of as of_products
+from apps.catalog.models import Product, ProductTag, Variant
 from apps.events.models import Event
 from apps.ground import statistics
 from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
+from apps.metafields.domain.setting import set_many
+from apps.metafields.models import Metafield
+from apps.orders.admin.searching import parts_of as of_orders
+from apps.orders.models import LineItem, Order, Transaction
 from apps.panel.screens import searching
 from apps.panel.screens.searching import found
 from apps.shops.models import Shop
-from tests.catalog.factories import make_product
+from tests.catalog.factories import make_image, make_product
+from tests.each import Each
+from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
@@ -113,3 +122,177 @@ def test_each_column_is_asked_by_its_own_index(shop: Shop, panel_with: PanelWith
         cursor.execute(f"EXPLAIN {page}")
         told = str(cursor.fetchall())
     assert "events_event_by_actor" in told, told
+
+
+def told(panel: Panel, term: str) -> list[tuple[str, str]]:
+    results = panel.get("search", s=term, extended="1").context["results"]
+    return [(result.title, result.description) for result in results]
+
+
+def test_pages_are_found_by_everyday_words(owner: Panel) -> None:
+    with Each() as each:
+        for word, page in {
+            "shipping": "To send",
+            "tax": "Shop settings",
+            "domain": "Shop settings",
+            "team": "Staff",
+            "API": "Own apps",
+            "password": "Password",
+            "2fa": "Two-factor authentication",
+        }.items():
+            with each(word):
+                assert page in [title for title, _ in told(owner, word)]
+
+
+def test_words_lead_nobody_to_pages_that_are_not_theirs(panel_with: PanelWith) -> None:
+    assert told(panel_with("products"), "team") == []
+
+
+def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, panel_with: PanelWith) -> None:
+    line = {"title": "Mug", "price": Decimal("12.50"), "quantity": 2}
+    order = make_order(shop, lines=[line], customer={"first_name": "Ada", "last_name": "Lovelace"})
+
+    answer = told(panel_with("orders"), order.name)
+
+    assert answer == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
+
+
+def test_a_product_is_found_with_its_picture(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        image = make_image(Product.objects.get(title="Oak board"))
+
+    results = panel.get("search", s="oak board", extended="1").context["results"]
+    (board,) = (result for result in results if result.description.startswith("Product "))
+
+    assert image.key in board.picture
+    assert board.description == "Product · Acme · Active"
+
+
+def orders_listed(panel: Panel, text: str) -> list[str]:
+    return [order.name for order in panel.get("orders_order_changelist", q=text).context["cl"].result_list]
+
+
+def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel) -> None:
+    now = timezone.now()
+    with shop_scope(panel.shop):
+        lamp = make_product("Lamp", vendor="Northern Light", tags="indoor, sale")
+        variant = Variant.objects.get(product=lamp)
+        Variant.objects.filter(pk=variant.pk).update(barcode="4006381333931")
+        InventoryItem.objects.filter(pk=variant.inventory_item_id).update(sku="LMP-77")
+        care = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Dust only"}
+        set_many(lamp, [care], actor="system", at=now)
+
+    with Each() as each:
+        for text in ("lmp-7", "4006381333931", "northern light", "Indoor", "dust only"):
+            with each(text):
+                assert listed(panel, q=text) == ["Lamp"]
+        for text in ("333931", "Northern L", "indoor, sale", "dust"):
+            with each(text):
+                assert listed(panel, q=text) == []
+
+
+def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop, panel_with: PanelWith) -> None:
+    panel = panel_with("orders")
+    line = {"title": "Mug", "sku": "MUG-9", "price": Decimal("12.50"), "quantity": 1}
+    paid = {"kind": "authorization", "amount": Decimal("12.50"), "authorization": "ch_77x", "gateway": "manual"}
+    wanted = make_order(
+        shop,
+        lines=[line],
+        tags="gift wrap, vip",
+        shipping_address={"city": "Malmö", "country_code": "SE"},
+        customer={"first_name": "Katharina", "last_name": "Lindqvist"},
+        transactions=[paid],
+    )
+    make_order(shop, lines=[{**line, "sku": "MUG-91"}], tags="wholesale")
+    with shop_scope(shop):
+        payment = Transaction.objects.get(order=wanted)
+
+    with Each() as each:
+        for text in ("mug-9", "Malmö", "gift", "ch_77x", str(payment.pk), "thari", "dqvis", wanted.name):
+            with each(text):
+                assert orders_listed(panel, text) == [wanted.name]
+        for text in ("Mal", "ch_77", "ari lind"):
+            with each(text):
+                assert orders_listed(panel, text) == []
+
+
+def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, panel_with: PanelWith) -> None:
+    def said(name: str, text: str) -> str:
+        return str(panel_with("products", "orders").get(name, q=text).context["cl"].search_note)
+
+    assert "metafield" in panel.get("catalog_product_changelist").content.decode()
+    assert said("catalog_product_changelist", "mug") == ""
+    assert said("catalog_product_changelist", "oa").startswith("“oa” was looked for at the beginning only")
+    assert said("catalog_product_changelist", "a " * 11) == "Only the first 10 words were looked for."
+    assert "parts of names and tags need three" in said("orders_order_changelist", "ka")
+
+
+def fill_all(shop: Shop) -> None:
+    """Products, and orders with what is found of them."""
+    fill(shop)
+    count = range(3_000)
+    with shop_scope(shop):
+        products = list(Product.objects.order_by("pk").values_list("pk", flat=True)[:3_000])
+        ProductTag.objects.bulk_create(
+            ProductTag(shop=shop, product_id=pk, name=f"Tag {pk}", key=f"tag {pk}") for pk in products
+        )
+        Metafield.objects.bulk_create(
+            Metafield(
+                shop=shop, owner_resource="product", owner_id=pk, namespace="a", key="b", type="x", value=f"V{pk}"
+            )
+            for pk in products
+        )
+        money = {"currency": "USD", "presentment_currency": "USD"}
+        orders = Order.objects.bulk_create(
+            Order(shop=shop, number=n, name=f"#{n}", tags=f"tag-{n}", shipping_address={"city": f"City {n}"}, **money)
+            for n in count
+        )
+        units = {"quantity": 1, "current_quantity": 1, "fulfillable_quantity": 1}
+        LineItem.objects.bulk_create(
+            LineItem(shop=shop, order=order, title="Mug", name="Mug", sku=f"SKU-{order.number}", **units)
+            for order in orders
+        )
+        Transaction.objects.bulk_create(
+            Transaction(
+                shop=shop, order=order, sequence=1, kind="sale", currency="USD", authorization=f"ch_{order.number}"
+            )
+            for order in orders
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT gin_clean_pending_list('orders_order_tag_parts'::regclass)")
+        statistics.count()
+
+
+def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
+    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.orders.admin.searching.FOLLOWED", 1)
+    monkeypatch.setattr("apps.orders.admin.searching.RECENT", 2)
+    names = [make_order(shop, tags="vip").name for _ in range(4)]
+
+    found = orders_listed(panel_with("orders"), "vip")
+
+    assert found[:2] == [names[3], names[2]]
+    assert len(found) <= 3
+
+
+@pytest.mark.postgres
+@pytest.mark.shop_with(fill=fill_all)
+def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
+    with shop_scope(shop):
+        products = of_products(Product.rows().order_by(), "Thing 7", most=10)
+        orders = of_orders(Order.rows().order_by(), "Thing 7", most=10)
+        told = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
+
+    for index in (
+        "catalog_product_by_vendor",
+        "catalog_tag_by_key",
+        "catalog_variant_by_barcode",
+        "inventory_item_sku_beginnings",
+        "metafields_metafield_by_value",
+        "orders_lineitem_by_sku",
+        "orders_transaction_by_code",
+        "orders_order_by_city",
+        "orders_order_tag_parts",
+    ):
+        assert index in told, (index, told)

@@ -39,7 +39,7 @@ LABELS: dict[str, str] = {
 class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
     """What was changed in bulk, by whoever may change such rows."""
 
-    menu = Menu("Activity", "edit_note", 25, "Bulk edits")
+    menu = Menu("Activity", "edit_note", 25, "Bulk edits", words=("many", "mass"))
     intro = (
         "Many rows changed at once. Begin in the list of products, variants, customers or orders: tick rows, or narrow "
         "the list, and choose Edit."

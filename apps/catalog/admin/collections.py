@@ -167,7 +167,7 @@ class CustomCollectionAdmin(CollectionAdmin):
     """Collections whose products people choose."""
 
     kind = Collection.Kind.CUSTOM
-    menu = Menu("Catalog", "shelves", 20, "Collections")
+    menu = Menu("Catalog", "shelves", 20, "Collections", words=("category", "categories", "group"))
     form = CollectionForm
     intro = "Collections that you fill by hand. Smart collections fill themselves by rules."
     empty_text = "There are no collections. Add one, then choose its products."

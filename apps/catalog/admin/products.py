@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
+from apps.catalog.admin import searching
 from apps.catalog.admin.images import ProductImagesPage
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
 from apps.catalog.admin.sheet import MOST_ROWS, VariantFormSet, VariantInline, cells_of
@@ -139,13 +140,14 @@ Listed: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 class ProductAdmin(ProductUploads, ProductImagesPage):
     """What the shop sells; saving goes through the services."""
 
-    menu = Menu("Catalog", "sell", 10)
+    menu = Menu("Catalog", "sell", 10, words=("goods", "item", "article", "price"))
     form = ProductForm
     inlines = (VariantInline, MetafieldInline)
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope")
     search_fields = ("title_key__contains", "handle__istartswith")
+    search_help_text = "Title, handle, SKU, barcode; a whole vendor, tag or metafield"
     ordering = ("-id",)
     empty_text = "There are no products yet. Add the first: a title is enough to begin with."
     change_form_template = "panel/catalog/product.html"
@@ -178,6 +180,22 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
                 image_name=Subquery(first.values("name")[:1]),
             )
         )
+
+    def also_found(
+        self, request: HttpRequest, queryset: QuerySet[Product], term: str, most: int
+    ) -> Sequence[QuerySet[Product]]:
+        """By vendor, tag, SKU, barcode, and the value of a metafield."""
+        return list(searching.parts_of(queryset, term, most))
+
+    def told_in_search(self, instance: Product) -> Sequence[str]:
+        """Who makes it, and whether it is for sale."""
+        return [text for text in (instance.vendor, instance.get_status_display()) if text]
+
+    def picture_in_search(self, instance: Product) -> str:
+        """The main image."""
+        listed = cast("Listed", instance)
+        key, name = listed.image_key, listed.image_name or ""
+        return thumbnail(listed.shop_id, key, name, side=32) if key else ""
 
     def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
         """Many variants are edited one by one."""

@@ -148,7 +148,7 @@ class PricedVariantForm(VariantForm):
 class VariantAdmin(ShopOwnedAdmin[Variant]):
     """Variants one by one; they are made on the page of their product."""
 
-    menu = Menu("Catalog", "style", 15)
+    menu = Menu("Catalog", "style", 15, words=("sku", "barcode", "size", "colour", "color", "price"))
     intro = (
         "Each form in which your products are sold. Tick several, or narrow the list, to change their prices at once."
     )

@@ -24,7 +24,7 @@ leaves_with_app("script tags", lambda installation: ScriptTag.rows().filter(app_
 class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     """What apps load on the storefront's pages; apps alone write it."""
 
-    menu = Menu("Online store", "code", 50)
+    menu = Menu("Online store", "code", 50, words=("javascript", "tracking", "analytics"))
     intro = "Scripts that apps load on the storefront. Apps manage them; an uninstalled app takes its scripts along."
     empty_text = "No app loads a script on the storefront."
     list_display = ("source", "app_name", "shown_on", "cached", "created_at")

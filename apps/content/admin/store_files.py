@@ -45,7 +45,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     """What texts may show; the visual editor lists and stores pictures here, too."""
 
     form = StoreFileForm
-    menu = Menu("Online store", "image", 30, "Files")
+    menu = Menu("Online store", "image", 30, "Files", words=("picture", "photo", "upload", "media"))
     intro = "Pictures for descriptions and articles. Drop one into a text, or store it here and copy its address."
     empty_text = "No picture is stored yet. Add one, or drop it into a description."
     list_display = ("picture", "name", "size", "created_at")

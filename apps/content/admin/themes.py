@@ -101,7 +101,7 @@ class NameForm(forms.Form):
 class ThemeAdmin(ThemeCode):
     """The looks of the shop: one is published, up to twenty are kept."""
 
-    menu = Menu("Online store", "palette", 10)
+    menu = Menu("Online store", "palette", 10, words=("design", "look", "template", "layout"))
     search_fields = ("name__icontains",)
     list_display = ("name", "role")
     ordering = ("name", "id")

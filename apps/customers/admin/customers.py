@@ -46,7 +46,7 @@ grant("customers", "v", "customers.consentchange")
 class CustomerAdmin(ShopOwnedAdmin[Customer]):
     """The shop's customers."""
 
-    menu = Menu("Customers", "group", 10)
+    menu = Menu("Customers", "group", 10, words=("buyer", "client", "people", "newsletter", "e-mail", "email"))
     intro = "Everybody who bought here, has an account, or was added by hand."
     empty_text = "No customer yet. They come with their first order, or you add them."
     form = CustomerForm

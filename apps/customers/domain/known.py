@@ -72,19 +72,38 @@ def known_by(*, email: object, phone: object) -> Known:
 
 def known_by_each(wanted: Sequence[tuple[str, str]], *, locked: bool = True) -> list[Known]:
     """Whom pairs of keys (``keys_of``) name, asked all at once; locked until the transaction ends, if so wanted."""
-    keys, numbers = ({pair[place] for pair in wanted} - {""} for place in (0, 1))
-    conditions = []
-    if keys:
-        conditions.append(_among("email_key", keys))
-    if numbers:
-        conditions.append(_among("phone", numbers))
-    if not conditions:
-        return [Known() for _ in wanted]
-    rows = Customer.objects.select_for_update(of=("self",)) if locked else Customer.objects.all()
-    found = list(rows.filter(reduce(or_, conditions)).order_by("pk"))
-    by_key = {row.email_key: row for row in found if row.email_key}
-    by_number = {row.phone: row for row in found if row.phone}
-    return [Known(bool(key), by_key.get(key), by_number.get(number)) for key, number in wanted]
+    directory = Directory(wanted, locked=locked)
+    return [directory.find(*pair) for pair in wanted]
+
+
+class Directory:
+    """Those whom several pairs of keys (``keys_of``) name, and who come to be known meanwhile."""
+
+    def __init__(self, wanted: Sequence[tuple[str, str]], *, locked: bool) -> None:
+        """Ask for all at once; they are locked until the transaction ends, if so wanted."""
+        self._by_key: dict[str, Customer] = {}
+        self._by_number: dict[str, Customer] = {}
+        keys, numbers = ({pair[place] for pair in wanted} - {""} for place in (0, 1))
+        conditions = []
+        if keys:
+            conditions.append(_among("email_key", keys))
+        if numbers:
+            conditions.append(_among("phone", numbers))
+        if conditions:
+            rows = Customer.objects.select_for_update(of=("self",)) if locked else Customer.objects.all()
+            for row in rows.filter(reduce(or_, conditions)).order_by("pk"):
+                self.add(row)
+
+    def add(self, customer: Customer) -> None:
+        """Know somebody, who may not be stored yet."""
+        if customer.email_key:
+            self._by_key[customer.email_key] = customer
+        if customer.phone:
+            self._by_number[customer.phone] = customer
+
+    def find(self, key: str, number: str) -> Known:
+        """Whom one of the pairs names."""
+        return Known(bool(key), self._by_key.get(key), self._by_number.get(number))
 
 
 def _among(column: str, values: Collection[str]) -> Q:

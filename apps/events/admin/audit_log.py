@@ -70,7 +70,7 @@ class _LogRequest(StaffRequest):
 class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     """The events of the shop as its audit log."""
 
-    menu = Menu("Activity", "history", 10, "Audit log")
+    menu = Menu("Activity", "history", 10, "Audit log", words=("history", "changes", "who", "security"))
     intro = (
         "Everything that staff, apps and Backoffice itself changed in this shop. Entries cannot be edited or removed."
     )

@@ -68,7 +68,7 @@ add_list_header(Event, "panel/exchange/audit_export.html")
 class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     """A person's own exports: made by a worker, there for two days."""
 
-    menu = Menu("Sales", "download", 60, "Exports")
+    menu = Menu("Sales", "download", 60, "Exports", words=("csv", "download", "spreadsheet"))
     intro = "Files that you asked for. Only you can fetch them, for two days."
     empty_text = "You have no export yet. Make one with the button above."
     list_display = ("what", "format", "status", "row_count", "created_at", "expires_at")

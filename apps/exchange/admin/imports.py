@@ -37,7 +37,7 @@ FATES = ImportedRow.Fate
 class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     """Files that came in: checked first, imported after a yes, each row with its fate."""
 
-    menu = Menu("Sales", "upload", 70, "Imports")
+    menu = Menu("Sales", "upload", 70, "Imports", words=("csv", "upload", "spreadsheet"))
     intro = "Bring orders, products and customers from elsewhere. A file is checked; nothing changes before you agree."
     empty_text = "Nothing was imported yet. Upload a file with the button above."
     list_display = ("name", "status", "progress", "created_at", "finished_at")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from apps.exchange.domain.kinds import AT_ONCE, importers
-from apps.exchange.domain.rows import RawRow
+from apps.exchange.domain.kinds import AT_ONCE, Importer, importers
+from apps.exchange.domain.rows import Body, RawRow
 
 
 class Numbered(NamedTuple):
@@ -24,14 +24,14 @@ def numbered(rows: Iterator[RawRow]) -> Iterator[Numbered]:
 def batches(rows: Iterator[Numbered]) -> Iterator[list[Numbered]]:
     """Rows that stand one behind the other, are of one kind, and have no key in common.
 
-    What one row makes is thus known to every row of the file that is about the same. A kind whose rows are taken in
-    alone comes in batches of one; rows that cannot be read go along with those before them.
+    What one row makes is thus known to every row of the file that is about the same. Rows that are taken in alone come
+    in batches of one; rows that cannot be read go along with those before them.
     """
     batch: list[Numbered] = []
     kind, keys = "", set[str]()
     for each in rows:
         row = each.row
-        together = row.body is None or importers()[row.kind].take_in_many is not None
+        together = row.body is None or _together(importers()[row.kind], row.body)
         other = row.body is not None and kind not in {"", row.kind}
         most = min(AT_ONCE, importers()[kind or row.kind].at_once) if kind or row.kind else AT_ONCE
         if batch and (not together or other or len(batch) >= most or not keys.isdisjoint(each.keys)):
@@ -45,3 +45,7 @@ def batches(rows: Iterator[Numbered]) -> Iterator[list[Numbered]]:
             batch, kind, keys = [], "", set()
     if batch:
         yield batch
+
+
+def _together(importer: Importer, body: Body) -> bool:
+    return importer.take_in_many is not None and not importer.alone(body)

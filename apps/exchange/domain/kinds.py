@@ -105,7 +105,8 @@ class Importer:
         keys: By what an object is known again within a file, the strongest first.
         repeated: What becomes of an object that stands in the file before.
         take_in: What a row does.
-        take_in_many: The same for many rows together; None for a kind whose rows lock what others wait for.
+        take_in_many: The same for many rows together; None for a kind whose rows come one by one.
+        alone: Whether a row is taken in by itself nevertheless.
         at_once: So many of them at most: longer transactions would keep others waiting.
         prepare: What comes before the transaction; None for nothing.
     """
@@ -124,6 +125,7 @@ class Importer:
     repeated: Fate
     take_in: TakeIn
     take_in_many: TakeInMany | None = None
+    alone: Callable[[Body], bool] = lambda body: False
     at_once: int = AT_ONCE
     prepare: Prepare | None = None
 

@@ -85,7 +85,7 @@ class RemoveForm(forms.Form):
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     """Warehouses that apps run for the shop; the rules are the services'."""
 
-    menu = Menu("Apps", "warehouse", 30)
+    menu = Menu("Apps", "warehouse", 30, words=("shipping", "logistics", "3pl"))
     intro = "Warehouses that apps run for you. Each has a location of its own, and is told of what you ask of it."
     empty_text = "No fulfillment service. Apps bring theirs; you can also add one for an app of your own."
     form = ServiceForm

@@ -60,7 +60,13 @@ Told: TypeAlias = "WithAnnotations[FulfillmentOrder, _Told]"
 class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[FulfillmentOrder]):
     """The work list."""
 
-    menu = Menu("Sales", "local_shipping", 20, "To send")
+    menu = Menu(
+        "Sales",
+        "local_shipping",
+        20,
+        "To send",
+        words=("shipping", "delivery", "dispatch", "parcel", "packing", "fulfillment", "tracking"),
+    )
     intro = "What is to be sent, by location. What is due first stands first: by its deadline, else by its age."
     empty_text = "Nothing here: what is ordered appears as soon as it is routed to a location."
     list_display = ("order_name", "due_at", "place", "items", "destination", "state", "request_state", "next_step")

@@ -30,7 +30,7 @@ from apps.ground.phrases import INVALID
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain.stock import primary_location
 from apps.inventory.models import Location
-from apps.jobs.domain.queue import enqueue
+from apps.jobs.domain.queue import enqueue, enqueue_many
 from apps.orders.domain.loading import lines_of
 from apps.orders.models import LineItem, Order
 
@@ -42,19 +42,21 @@ class PartsRefused(DomainError):
     field = "fulfillments"
 
 
-def created(order: Order, parts: Given, *, actor: str, at: datetime) -> None:
-    """Have a new order routed; one that comes with a fulfillment was sent already.
+def created(orders: Sequence[tuple[Order, Given]], *, actor: str, at: datetime) -> None:
+    """Have new orders routed; one that comes with a fulfillment was sent already.
 
     Raises:
-        PartsRefused: ``fulfillments`` or ``fulfill_at`` of the body cannot be.
+        PartsRefused: ``fulfillments`` or ``fulfill_at`` of a body cannot be.
     """
-    given = parts.get("fulfillments")
-    if given:
-        _sent_elsewhere(order, given, actor=actor, at=at, notify=parts.get("send_fulfillment_receipt") is True)
-        return
-    fulfill_at = _moment(parts.get("fulfill_at"))
-    due = fulfill_at and fulfill_at.isoformat()
-    enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk, fulfill_at=due)
+    waiting: list[Given] = []
+    for order, parts in orders:
+        given = parts.get("fulfillments")
+        if given:
+            _sent_elsewhere(order, given, actor=actor, at=at, notify=parts.get("send_fulfillment_receipt") is True)
+            continue
+        fulfill_at = _moment(parts.get("fulfill_at"))
+        waiting.append({"order_id": order.pk, "fulfill_at": fulfill_at and fulfill_at.isoformat()})
+    enqueue_many(routing.ROUTE_TASK, waiting, actor=actor)
 
 
 def _moment(text: object) -> datetime | None:

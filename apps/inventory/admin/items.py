@@ -80,7 +80,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     """Items come and go with the variants that they belong to."""
 
-    menu = Menu("Catalog", "inventory_2", 50, "Stock")
+    menu = Menu("Catalog", "inventory_2", 50, "Stock", words=("inventory", "quantity", "counting", "sku"))
     form = InventoryItemForm
     search_fields = ("sku__istartswith",)
     fieldsets = (

@@ -48,7 +48,7 @@ class LocationForm(PanelForm[Location]):
 class LocationAdmin(ShopOwnedAdmin[Location]):
     """Where the shop stocks goods; the rules are the service's."""
 
-    menu = Menu("Catalog", "pin_drop", 60)
+    menu = Menu("Catalog", "pin_drop", 60, words=("depot", "address", "pickup", "place"))
     intro = (
         "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."
     )

@@ -48,7 +48,7 @@ class LocationFilter(admin.SimpleListFilter):
 class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     """What came, went and was counted; nobody changes it."""
 
-    menu = Menu("Catalog", "history", 52, "Stock movements")
+    menu = Menu("Catalog", "history", 52, "Stock movements", words=("inventory", "history", "ledger"))
     intro = "Every change of stock, with who made it and why. A level is the sum of its movements."
     empty_text = "No stock has moved yet."
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")

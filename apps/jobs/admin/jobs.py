@@ -35,7 +35,7 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     """Jobs are made and done by the services; staff watch, try again, and cancel what has not begun."""
 
-    menu = Menu("Activity", "pending_actions", 20, "Background jobs")
+    menu = Menu("Activity", "pending_actions", 20, "Background jobs", words=("task", "queue", "progress", "failed"))
     intro = "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
     empty_text = "Nothing is running, and nothing has run lately."
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")

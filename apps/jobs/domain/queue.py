@@ -11,10 +11,11 @@ A task is a function ``(job: Job, **arguments) -> None`` that runs inside its sh
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -38,6 +39,7 @@ __all__ = [
     "answer",
     "cancel",
     "enqueue",
+    "enqueue_many",
     "hold",
     "register",
     "report_progress",
@@ -124,15 +126,36 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
     Raises:
         UnknownTask: The task is not registered.
     """
+    [job] = _asked(task, [arguments], actor=actor, due_at=due_at)
+    return job
+
+
+def enqueue_many(task: str, each: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
+    """Ask for the same work with several arguments, as ``enqueue`` for each.
+
+    Raises:
+        UnknownTask: The task is not registered.
+    """
+    return _asked(task, each, actor=actor, due_at=None)
+
+
+def _asked(task: str, each: Sequence[Mapping[str, Any]], *, actor: str, due_at: datetime | None) -> list[Job]:
     if task not in _tasks:
         raise UnknownTask(task)
-    job = Job(shop=current_shop(), task=task, arguments=arguments, actor=actor, due_at=due_at or Now())
-    job.save(force_insert=True)
+    shop = current_shop()
+    jobs = [
+        Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due_at or Now()) for arguments in each
+    ]
+    if len(jobs) == 1:
+        jobs[0].save(force_insert=True)
+    else:
+        Job.objects.bulk_create(jobs)
     if due_at is None:
-        # The row has the database's time, which needs not be asked for.
-        job.due_at = job.created_at
-        transaction.on_commit(lambda: _ring(job.key))
-    return job
+        for job in jobs:
+            # The row has the database's time, which needs not be asked for.
+            job.due_at = job.created_at
+            transaction.on_commit(partial(_ring, job.key))
+    return jobs
 
 
 def _ring(key: uuid.UUID) -> bool:

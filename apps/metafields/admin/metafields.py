@@ -28,7 +28,7 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     """Further data of the shop, written by staff and apps."""
 
-    menu = Menu("Settings", "data_object", 40, "Shop metafields")
+    menu = Menu("Settings", "data_object", 40, "Shop metafields", words=("custom field", "custom data"))
     intro = "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."
     empty_text = "The shop has no metafields."
     form = ShopMetafieldForm

@@ -1,9 +1,12 @@
 """Further fields that apps and staff give to the resources of a shop."""
 
 from django.db import models
+from django.db.models.functions import Left, Upper
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
+
+INDEXED = 100
 
 
 class Metafield(ShopOwned):
@@ -41,6 +44,8 @@ class Metafield(ShopOwned):
         indexes = (
             models.Index(fields=("shop", "owner_resource", "owner_id", "id"), name="metafields_metafield_by_owner"),
             models.Index(fields=("owner_resource", "owner_id"), name="metafields_metafield_cascade"),
+            # Values have no bound; an index has one.
+            models.Index("shop", "owner_resource", Upper(Left("value", INDEXED)), name="metafields_metafield_by_value"),
         )
 
     def __str__(self) -> str:

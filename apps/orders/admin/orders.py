@@ -1,6 +1,6 @@
 """Orders as staff see them: a list with views, and a page that reads like a story."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Unpack
 
 from django.contrib import admin, messages
@@ -13,7 +13,7 @@ from apps.customers.models import Customer
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
 from apps.ground.money import text_of
-from apps.orders.admin import reports
+from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
 from apps.orders.admin.amending import LinesForm, around, shown
 from apps.orders.admin.beside import buyer, linked, pictures
@@ -31,7 +31,7 @@ from apps.panel.once import posted
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
-from apps.panel.screens.searching import bound_of, is_from_anywhere, united
+from apps.panel.screens.searching import SHORTEST_PART, bound_of, is_from_anywhere, united
 from apps.panel.theme import display
 from apps.panel.wording import in_words
 from apps.staff.domain.permissions import grant
@@ -49,7 +49,7 @@ grant("edit_orders", "a", "orders.transaction")
 class OrderAdmin(ShopOwnedAdmin[Order]):
     """The shop's orders."""
 
-    menu = Menu("Sales", "orders", 10)
+    menu = Menu("Sales", "orders", 10, words=("purchase", "bought", "invoice", "unpaid"))
     intro = "What was bought. Orders come from your storefront, from apps, or from an import."
     empty_text = "No order here. New ones appear by themselves; older ones can be imported."
     form = OrderForm
@@ -58,7 +58,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     list_filter = (ViewFilter, "financial_status", "fulfillment_status", "test")
     list_select_related = ("customer",)
     search_fields = ("name",)
-    search_help_text = "A number such as #1001, or a word of the customer's name, e-mail or phone"
+    search_help_text = searching.LOOKED_FOR
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")
     actions = ("close_orders",)
@@ -105,21 +105,31 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
 
+    def told_in_search(self, instance: Order) -> Sequence[str]:
+        """Who bought, for how much, and how far it is."""
+        status = instance.get_status_display()
+        state = instance.get_financial_status_display(), instance.get_fulfillment_status_display()
+        return self.buyer(instance), self.total(instance), ", ".join((status, *state))
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """By the order's name, by its e-mail, or by what finds its customer."""
+        """By what ``searching`` knows of orders, or by what finds their customer."""
         term = search_term.strip()
         if not term:
             return queryset, False
         most = bound_of(request)
-        parts = [queryset.filter(name=f"#{term.removeprefix('#')}"), queryset.filter(email=term)]
+        parts = list(searching.parts_of(queryset, term, most))
         if not term.startswith("#"):
             # A name may be that of a hundred thousand customers: those who ordered last are looked at.
             order = () if is_from_anywhere(request) else ("-last_order_at", "-pk")
             found = Customer.rows().filter(matches(term, self.shop(request))).order_by(*order)
             parts.append(queryset.filter(among(found.values("pk")[:most], "customer")))
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
+
+    def search_note(self, term: str) -> str:
+        """Which texts are not looked for everywhere."""
+        return searching.TOO_SHORT if 0 < len(term.strip()) < SHORTEST_PART else ""
 
     @admin.action(description="Close the chosen orders", permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

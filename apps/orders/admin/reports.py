@@ -30,7 +30,11 @@ MOST_SHOWN = 50
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
 grant_custom("reports", REPORT)
-add_page(Menu("Sales", "payments", 12, "Sales report"), "orders_order_report", lambda request: may(request, REPORT))
+add_page(
+    Menu("Sales", "payments", 12, "Sales report", words=("revenue", "turnover", "statistics", "analytics", "tax")),
+    "orders_order_report",
+    lambda request: may(request, REPORT),
+)
 
 
 class DaysForm(forms.Form):

@@ -11,7 +11,7 @@ from apps.metafields.domain import setting as metafields
 from apps.metafields.domain.setting import Draft
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain.placing import Parts
+from apps.orders.domain.drafting import Parts
 from apps.orders.domain.pricing import CHECKED
 from apps.orders.models import EDITABLE, Order
 

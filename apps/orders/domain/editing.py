@@ -100,7 +100,7 @@ def update_order(
     order.save(update_fields=[*changed, "customer"])
     if order.customer_id != before:
         buyers.take_away(order.pk, buyers.spent_on(order), before)
-        buyers.add(order)
+        buyers.add([order])
     record_event("orders/updated", order, actor=actor, at=at, changes=changes)
     return order
 

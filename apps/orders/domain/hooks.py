@@ -13,9 +13,9 @@ from apps.orders.models import Order
 
 
 class Creation(Protocol):
-    """Told of a new order; ``parts`` holds what of the body belongs to other apps, e.g. ``fulfillments``."""
+    """Told of new orders, each with what of its body belongs to other apps, e.g. ``fulfillments``."""
 
-    def __call__(self, order: Order, parts: Given, *, actor: str, at: datetime) -> None:
+    def __call__(self, orders: Sequence[tuple[Order, Given]], *, actor: str, at: datetime) -> None:
         """Take part."""
 
 

@@ -1,6 +1,7 @@
 """The lines of a new order: out of variants of the catalog, or of what the sender says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
@@ -18,13 +19,33 @@ MAX_LINES = 500
 MAX_UNITS = 10**6
 
 
-def build(order: Order, given: Sequence[Given]) -> tuple[list[LineItem], Errors]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lines name of the catalog, by id.
+
+    Attributes:
+        variants: With their products and inventory items.
+        products: Those that are named without a variant.
+    """
+
+    variants: Mapping[int, Variant]
+    products: Mapping[int, Product]
+
+
+def find(given: Iterable[Given]) -> Found:
+    """What lines, of one order or of several, name of the catalog."""
+    rows = list(given)
+    return Found(_variants(rows), _products(rows))
+
+
+def build(order: Order, given: Sequence[Given], found: Found | None = None) -> tuple[list[LineItem], Errors]:
     """The unsaved lines of an order, completed from the catalog.
 
     Args:
         order: With its currency.
         given: Per line ``variant_id`` or ``title`` and ``price``; ``quantity``; and whatever else a line has. What is
             given counts more than what the catalog says.
+        found: What they name of the catalog, where that was read before.
 
     Returns:
         The lines, and ``{field: [messages]}`` of what cannot be.
@@ -33,8 +54,8 @@ def build(order: Order, given: Sequence[Given]) -> tuple[list[LineItem], Errors]
         return [], {"line_items": [BLANK]}
     if len(given) > MAX_LINES:
         return [], {"line_items": [too_long(MAX_LINES, "lines")]}
-    variants = _variants(given)
-    products = _products(given)
+    found = found or find(given)
+    variants, products = found.variants, found.products
     lines: list[LineItem] = []
     errors: Errors = {}
     for index, attrs in enumerate(given):

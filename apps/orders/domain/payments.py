@@ -127,17 +127,25 @@ def _set_rest(row: Transaction) -> None:
 
 
 def save(rows: Sequence[Transaction]) -> None:
-    """Save new transactions, and what is left of the authorizations that they settle."""
-    unsaved: list[Transaction] = []
+    """Save new transactions, those of each order in their order, and what is left of the authorizations they settle."""
+    turns: list[list[Transaction]] = []
+    last: dict[int, int] = {}
+    placed: dict[int, int] = {}
     for row in rows:
         row.order_id = row.order.pk
-        if row.parent is not None and row.parent._state.adding:
-            Transaction.objects.bulk_create(unsaved)
-            unsaved = []
-        if row.parent is not None:
-            row.parent_id = row.parent.pk
-        unsaved.append(row)
-    Transaction.objects.bulk_create(unsaved)
+        turn = last.get(row.order_id, 0)
+        if row.parent is not None and placed.get(id(row.parent)) == turn:
+            # Its id is needed: the row comes with the next.
+            turn += 1
+        last[row.order_id] = placed[id(row)] = turn
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(row)
+    for unsaved in turns:
+        for row in unsaved:
+            if row.parent is not None:
+                row.parent_id = row.parent.pk
+        Transaction.objects.bulk_create(unsaved)
     Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["unsettled"])
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from apps.events.domain.recording import Happening, record_aspects
+from apps.events.domain.recording import Happening, is_heard, record_events
 from apps.orders.models import Transaction
 
 TENDERED = "tender_transactions/create"
@@ -17,4 +17,11 @@ def is_tender(row: Transaction) -> bool:
 
 def tell(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
     """Tell who listens of the money that came and went; call it once for a movement, when it has succeeded."""
-    record_aspects([Happening(TENDERED, row) for row in rows if is_tender(row)], actor=actor, at=at)
+    if happenings := heard(rows):
+        record_events(happenings, actor=actor, at=at)
+
+
+def heard(rows: Sequence[Transaction]) -> list[Happening]:
+    """The money that came and went, where somebody wants to hear of it: an aspect of what else is told of it."""
+    happenings = [Happening(TENDERED, row) for row in rows if is_tender(row)]
+    return happenings if happenings and is_heard(TENDERED) else []

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.deletion import Collector
+from django.db.models.functions import Upper
 
 from apps.catalog.models import Product, Variant
 from apps.ground.rows import ShopOwned
@@ -112,7 +113,10 @@ class LineItem(ShopOwned):
                 violation_error_code="duties",
             ),
         )
-        indexes = (models.Index(fields=("order", "position", "id"), name="orders_lineitem_by_order"),)
+        indexes = (
+            models.Index(fields=("order", "position", "id"), name="orders_lineitem_by_order"),
+            models.Index("shop", Upper("sku"), "order", condition=~Q(sku=""), name="orders_lineitem_by_sku"),
+        )
 
     def __str__(self) -> str:
         return f"{self.quantity} × {self.name}"

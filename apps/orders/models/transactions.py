@@ -67,6 +67,9 @@ class Transaction(ShopOwned):
         )
         indexes = (
             models.Index(fields=("order", "id"), name="orders_transaction_by_order"),
+            models.Index(
+                fields=("shop", "authorization"), condition=~Q(authorization=""), name="orders_transaction_by_code"
+            ),
             # Of millions of movements the few that staff must look at.
             models.Index(
                 fields=("shop", "id"),

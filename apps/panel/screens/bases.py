@@ -21,14 +21,19 @@ Never use ``date_hierarchy``: it reads the whole table.
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
+from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, models, transaction
 from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import SimpleTemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
@@ -40,8 +45,9 @@ from apps.panel.screens import deleting, saved_views, searching
 from apps.panel.screens.extensions import Inline, added_to
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.history import ScreenHistory
-from apps.panel.screens.lists import PanelChangeList
+from apps.panel.screens.lists import PanelChangeList, without_indentation
 from apps.panel.screens.paging import BoundedPaginator
+from apps.panel.theme import display
 from apps.panel.wording import in_words
 
 M = TypeVar("M", bound=models.Model)
@@ -92,7 +98,28 @@ class PanelAdmin(ScreenHistory[M]):
         """The list, under the name that the menu gives it, with the view that the person wants to begin with."""
         if query := saved_views.landing(request, self):
             return HttpResponseRedirect(f"{request.path}?{query}")
-        return super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
+        answer = super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
+        if isinstance(answer, SimpleTemplateResponse):
+            answer.add_post_render_callback(without_indentation)
+        return answer
+
+    @display(description="Select record")
+    def action_checkbox(self, instance: M) -> SafeString:
+        """The mark by which a row is chosen, without the forty classes that the theme gives each."""
+        return format_html(
+            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="Select record">',
+            ACTION_CHECKBOX_NAME,
+            instance.pk,
+        )
+
+    def get_preserved_filters(self, request: HttpRequest) -> str:
+        """What narrows the list, for links that lead back to it; the size of its pages the session knows."""
+        kept = super().get_preserved_filters(request)
+        ((name, query),) = parse_qsl(kept) or [("", "")]
+        asked = urlencode(
+            [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != saved_views.SIZE_VAR]
+        )
+        return urlencode({name: asked}) if asked else ""
 
     def response_action(  # type: ignore[override]
         self, request: HttpRequest, queryset: models.QuerySet[M]
@@ -113,7 +140,25 @@ class PanelAdmin(ScreenHistory[M]):
         if not search_term.strip() or not lookups:
             return queryset, False
         most, newest = searching.bound_of(request), not searching.is_from_anywhere(request)
-        return searching.found(queryset, lookups, search_term, most=most, newest=newest), False
+        also = self.also_found(request, queryset, search_term.strip(), most)
+        return searching.found(queryset, lookups, search_term, most=most, newest=newest, also=also), False
+
+    def also_found(
+        self, request: HttpRequest, queryset: models.QuerySet[M], term: str, most: int
+    ) -> Sequence[models.QuerySet[M]]:
+        """Rows that the whole text finds by what ``search_fields`` cannot name, such as rows of other tables.
+
+        Each part is asked by its own index, and follows at most so many rows of another table.
+        """
+        return ()
+
+    def told_in_search(self, instance: M) -> Sequence[str]:
+        """What the search from anywhere says of a row beside its name and its kind."""
+        return ()
+
+    def picture_in_search(self, instance: M) -> str:
+        """The row's small picture there; empty where its icon stands for it."""
+        return ""
 
     # --- what apps above add ---
 

@@ -15,6 +15,7 @@ from django.utils.text import capfirst
 from apps.panel.menu import Menu
 from apps.panel.once import once_or_back
 from apps.panel.requests import By, Context, in_shop
+from apps.panel.screens.searching import note_on
 from apps.panel.theme import ThemedAdmin
 from apps.shops.models import Shop
 from apps.staff.domain.actors import actor_of
@@ -72,6 +73,10 @@ class ScreenPages(ThemedAdmin[M]):
     def url(self, name: str, *args: object) -> str:
         """The address of one of this model's pages: ``changelist``, ``change`` and so on."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
+
+    def search_note(self, term: str) -> str:
+        """What a search of the list did not do with a text, in a sentence; empty where it did all."""
+        return note_on(term, self.search_fields)
 
     @property
     def heading(self) -> str:

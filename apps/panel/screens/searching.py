@@ -31,7 +31,15 @@ def is_from_anywhere(request: HttpRequest) -> bool:
     return request.resolver_match is not None and request.resolver_match.url_name in {"search", "links"}
 
 
-def found(rows: QuerySet[M], lookups: Sequence[str], text: str, *, most: int, newest: bool = True) -> QuerySet[M]:
+def found(
+    rows: QuerySet[M],
+    lookups: Sequence[str],
+    text: str,
+    *,
+    most: int,
+    newest: bool = True,
+    also: Sequence[QuerySet[M]] = (),
+) -> QuerySet[M]:
     """The rows of which each word of a text stands in some column; at most so many for each column.
 
     A condition that names several columns at once reads the shop's whole table, so each column is asked by itself.
@@ -42,6 +50,7 @@ def found(rows: QuerySet[M], lookups: Sequence[str], text: str, *, most: int, ne
         text: What was typed; quotation marks keep words together.
         most: How many rows a column gives.
         newest: Whether these are the newest; any where not.
+        also: Further rows that are found.
     """
     words = [_unquoted(word) for word in smart_split(text)][:MAX_WORDS]
     if not words or not lookups:
@@ -50,7 +59,7 @@ def found(rows: QuerySet[M], lookups: Sequence[str], text: str, *, most: int, ne
     first, *others = sorted(words, key=len, reverse=True)
     further = reduce(and_, (reduce(or_, (_has(rows.model, each, word) for each in lookups)) for word in others), Q())
     parts = [rows.filter(_has(rows.model, each, first) & further) for each in lookups]
-    return united(rows, parts, most=most, newest=newest)
+    return united(rows, [*parts, *also], most=most, newest=newest)
 
 
 def united(rows: QuerySet[M], parts: Sequence[QuerySet[M]], *, most: int, newest: bool = True) -> QuerySet[M]:
@@ -62,6 +71,17 @@ def united(rows: QuerySet[M], parts: Sequence[QuerySet[M]], *, most: int, newest
         keys.filter(among(part.order_by(*order).values("pk")[:most])).order_by().values("pk") for part in parts
     )
     return rows.filter(among(first.union(*others, all=True) if others else first))
+
+
+def note_on(text: str, lookups: Sequence[str]) -> str:
+    """What a search did not do with a text, in a sentence; empty where it did all."""
+    words = [_unquoted(word) for word in smart_split(text)]
+    if len(words) > MAX_WORDS:
+        return f"Only the first {MAX_WORDS} words were looked for."
+    short = [word for word in words if len(word) < SHORTEST_PART]
+    if short and any(lookup.rpartition("__")[2] in _BEGINNINGS for lookup in lookups):
+        return f"“{short[0]}” was looked for at the beginning only; parts of words need three letters."
+    return ""
 
 
 def bound_of(request: HttpRequest) -> int:

@@ -31,7 +31,9 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     """How the shop's checkout takes the wallet."""
 
     form = PaymentHandlerForm
-    menu = Menu("Settings", "payments", 30, "Payment handlers")
+    menu = Menu(
+        "Settings", "payments", 30, "Payment handlers", words=("checkout", "credit card", "gateway", "paypal", "bank")
+    )
     intro = "How the shop can be paid. What is on is published at the shop's domain, for platforms that buy for people."
     empty_text = "There is no payment handler. Add one with the shop ID that the wallet gave you."
     change_form_template = "panel/payments/change_form.html"

@@ -59,7 +59,7 @@ class OwedFilter(SelectFilter):
 class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
     """What was refunded; a refund is made from the page of its order, and never changed."""
 
-    menu = Menu("Sales", "currency_exchange", 15)
+    menu = Menu("Sales", "currency_exchange", 15, words=("return", "money back", "chargeback"))
     intro = "What went back to customers. A refund begins on the page of its order."
     empty_text = "No refund here. Open an order and choose Refund…"
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")

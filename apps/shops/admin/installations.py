@@ -42,7 +42,7 @@ Used: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
     """Apps at work in this shop. Tokens are shown once, in the answer to the request that made them."""
 
-    menu = Menu("Apps", "extension", 10, "Apps")
+    menu = Menu("Apps", "extension", 10, "Apps", words=("plugin", "integration", "api", "token"))
     intro = "Programs that work for this shop through the interface. Each may do what you grant it, and nothing else."
     empty_text = "No app is installed. Install one to let a program read or change this shop's data."
     list_display = ("app_name", "may_do", "created_at", "last_used")

@@ -73,7 +73,7 @@ class RegistrationForm(scope_fields.ScopesForm):
 class AppAdmin(PanelAdmin[App]):
     """Registrations of apps. A secret is shown once, in the answer to the request that made it."""
 
-    menu = Menu("Apps", "apps", 20, "Own apps")
+    menu = Menu("Apps", "apps", 20, "Own apps", words=("api", "key", "secret", "developer", "oauth"))
     intro = "Apps that this shop makes and keeps. Here stands what they ask for; what they may do, each shop decides."
     empty_text = "This shop keeps no app. Register one to let it ask shops for access."
     list_display = ("name", "for_whom", "asks_for", "at_work_in")

@@ -100,7 +100,26 @@ class ShopForm(PanelForm[Shop]):
 class ShopAdmin(PanelAdmin[Shop]):
     """One row only: the shop one is in."""
 
-    menu = Menu("Settings", "settings", 10, "Shop settings")
+    menu = Menu(
+        "Settings",
+        "settings",
+        10,
+        "Shop settings",
+        words=(
+            "tax",
+            "vat",
+            "domain",
+            "currency",
+            "currencies",
+            "time zone",
+            "timezone",
+            "address",
+            "language",
+            "name",
+            "two-factor",
+            "preferences",
+        ),
+    )
     topics = "shop"
     form = ShopForm
     fieldsets = (

@@ -46,7 +46,9 @@ Listed: TypeAlias = "WithAnnotations[Membership, _Factors]"
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """Places in this shop; the rules are the services'."""
 
-    menu = Menu("Settings", "group", 20, "Staff")
+    menu = Menu(
+        "Settings", "group", 20, "Staff", words=("team", "user", "permission", "role", "access", "invite", "colleague")
+    )
     intro = "The people who work in this shop, and what each may do. A change applies from their next click."
     list_display = ("person", "role", "two_factor", "last_login", "status")
     list_display_links = ("person",)

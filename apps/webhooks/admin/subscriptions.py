@@ -79,7 +79,7 @@ class PaceForm(forms.ModelForm[Subscription]):
 class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     """Apps make and change subscriptions; staff watch, pause, test, and have sent once more."""
 
-    menu = Menu("Apps", "webhook", 30, "Webhooks")
+    menu = Menu("Apps", "webhook", 30, "Webhooks", words=("api", "callback", "notification"))
     intro = "What apps are told of, and whether it arrives. Apps manage their subscriptions themselves."
     empty_text = "No app of this shop has subscribed to anything."
     list_before_template = "panel/webhooks/subscriptions.html"

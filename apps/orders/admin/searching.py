@@ -1,0 +1,52 @@
+"""What staff find orders by besides their customer; each by an index of its own, and never without a bound."""
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Upper
+
+from apps.customers.domain.search_text import fold
+from apps.customers.models import Customer
+from apps.ground.lookups import among
+from apps.orders.models import LineItem, Order, Transaction
+from apps.panel.screens.searching import SHORTEST_PART
+
+LONGEST_ID = 18
+# Of what very many orders or customers hold a part of, so many are looked at, and the newest orders besides.
+FOLLOWED, RECENT = 1_000, 5_000
+LOOKED_FOR = "Number, SKU, city, tag, payment, or a part of the customer's name or e-mail"
+TOO_SHORT = (
+    "Of fewer than three letters orders are found by their number, SKU, city and payment, and by the beginnings of "
+    "their customer's words; parts of names and tags need three."
+)
+
+
+def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet[Order]]:
+    """The orders of which a text is the name, the e-mail, a SKU, the city, a payment, or a part of tags and names.
+
+    Args:
+        orders: Those that may be found.
+        term: The text.
+        most: How many rows of another table are followed to their orders.
+    """
+    wanted = Upper(Value(term))
+    yield orders.filter(name=f"#{term.removeprefix('#')}")
+    yield orders.filter(email=term)
+    lines = LineItem.rows().exclude(sku="").alias(wanted=Upper("sku")).filter(wanted=wanted)
+    yield orders.filter(among(lines.order_by("-order_id").values("order_id")[:most]))
+    payments = Transaction.rows().exclude(authorization="").filter(authorization=term)
+    yield orders.filter(among(payments.order_by().values("order_id")[:most]))
+    if term.isascii() and term.isdigit() and len(term) <= LONGEST_ID:
+        yield orders.filter(among(Transaction.rows().filter(pk=int(term)).values("order_id")))
+    if term.startswith("#"):
+        return
+    yield orders.alias(city=Upper(Cast(KT("shipping_address__city"), TextField()))).filter(city=wanted)
+    if len(term) >= SHORTEST_PART:
+        # A tag may be that of a third of all orders: putting those into order would read them all.
+        tagged = orders.exclude(tags="").filter(tags__icontains=term)
+        yield orders.filter(among(tagged.order_by().values("pk")[:FOLLOWED]))
+        newest = Order.rows().order_by("-pk").values("pk")[:RECENT]
+        yield orders.filter(among(newest), tags__icontains=term)
+        named = Customer.rows().filter(search_text__contains=fold(term)).order_by()
+        yield orders.filter(among(named.values("pk")[:FOLLOWED], "customer"))

@@ -1,0 +1,112 @@
+"""A worker that is killed while orders of a file are checked or taken in: the next one goes on, and nothing is twice.
+
+The worker runs as a process of its own, and kills itself (``SIGKILL``) in the middle of the second batch.
+"""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from apps.customers.models import Customer
+from apps.events.models import Event
+from apps.exchange.domain import imports
+from apps.exchange.models import Import, ImportedRow
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.orders.models import LineItem, Order, Transaction
+from apps.shops.models import Shop
+from backoffice.storages import file_storages
+from tests.client.conftest import database_url
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+ORDERS = 120
+# Each of three batches has this statement once: what was found is noted; payments, behind the orders and their lines.
+CHECKED, TAKEN = '"counts" =', 'INSERT INTO "orders_transaction"'
+WORKER = """
+import os, signal, sys, uuid
+import django
+django.setup()
+from django.db import connection
+from apps.jobs.domain import queue
+
+left = 2
+def counted(execute, sql, params, many, context):
+    global left
+    left -= sys.argv[2] in sql
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(sql, params, many, context)
+
+connection.ensure_connection()
+with connection.execute_wrapper(counted):
+    queue.run(uuid.UUID(sys.argv[1]))
+"""
+
+
+def work_and_die(job: Job, statement: str, folder: Path) -> int:
+    """The exit code of a worker that is killed before a statement comes for the second time."""
+    env = {**os.environ, "DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
+    env |= {"BACKOFFICE_SECRET_KEY": settings.SECRET_KEY, "BACKOFFICE_DATA_DIR": str(folder)}
+    command = [sys.executable, "-c", WORKER, str(job.key), statement]
+    return subprocess.run(command, cwd=settings.BASE_DIR, env=env, check=False, timeout=120).returncode
+
+
+def killed_and_done(task: str, statement: str, folder: Path) -> None:
+    """A worker is killed, its lease and its claim run out, and another does the work."""
+    job = Job.objects.get(task=task)
+    ended = work_and_die(job, statement, folder)
+    before = timezone.now() - timedelta(seconds=1)
+    Job.objects.filter(pk=job.pk, state="running").update(lease_until=before)
+    Import.objects.exclude(claimed_until=None).update(claimed_until=before)
+    assert ended == -signal.SIGKILL
+    assert 0 < Import.objects.get().done < ORDERS
+    queue.run(job.key)
+
+
+def orders() -> list[dict[str, Any]]:
+    """Paid orders of new people, every tenth of which cannot be."""
+    line = {"title": "Mug", "price": "12.50"}
+    return [
+        {
+            "id": number,
+            "email": f"a{number}@example.com",
+            "financial_status": "paid",
+            "line_items": [line] if number % 10 else [],
+        }
+        for number in range(1, ORDERS + 1)
+    ]
+
+
+def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Any, tmp_path: Path) -> None:
+    settings.STORAGES = {**settings.STORAGES, **file_storages("", tmp_path / "media")}
+    text = "".join(json.dumps({"order": row}) + "\n" for row in orders())
+    with shop_scope(shop):
+        kept = imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+        imports.ask_for_check(kept, actor="system")
+        killed_and_done(imports.CHECK, CHECKED, tmp_path)
+        kept.refresh_from_db()
+        assert (kept.state, kept.counts) == (Import.State.CHECKED, {"new": 108, "failed": 12})
+        imports.confirm(kept, actor="system", at=timezone.now())
+        killed_and_done(imports.RUN, TAKEN, tmp_path)
+
+        assert Counter(kept.fates.filter(dry=False).values_list("fate", flat=True)) == {"new": 108, "failed": 12}
+        assert set(kept.fates.values_list("line", flat=True)) == set(range(1, ORDERS + 1))
+        for model in (Order, LineItem, Transaction, Customer):
+            assert model.objects.count() == 108
+        assert Event.objects.filter(topic="orders/create").count() == 108
+        assert sorted(Order.objects.values_list("number", flat=True)) == list(range(1, 109))
+    with every_shop():
+        assert ImportedRow.objects.filter(dry=True).count() == 0

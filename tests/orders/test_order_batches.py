@@ -1,0 +1,231 @@
+"""Orders of a file that are taken in together become what they become one by one, in every table."""
+
+import io
+import json
+from collections import Counter
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.customers.domain.customers import create_customer
+from apps.customers.models import Customer
+from apps.exchange.domain import batches, checking, imports, running
+from apps.exchange.models import Import, ImportedRow
+from apps.ground.tenancy import shop_scope
+from apps.orders.domain import placing
+from apps.orders.domain.drafting import Drafted
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests import factories
+from tests.orders.factories import make_order, make_variant
+from tests.orders.tables import Tables, nameless
+from tests.webhooks.worlds import subscribe
+
+State = Import.State
+MUG = {"title": "Mug", "price": "12.50", "quantity": 2}
+BOWL = {"title": "Bowl", "price": "18.00", "properties": [{"name": "Engraving", "value": "Ada"}]}
+PLACE = {"first_name": "Ada", "address1": "1 Main Street", "city": "Stockholm", "country": "Sweden"}
+TOPICS = ("orders/create", "orders/paid", "orders/cancelled", "customers/create", "order_transactions/create")
+
+
+@pytest.fixture(autouse=True)
+def _files(files: Path) -> None:
+    """Files lie in a folder of their own."""
+
+
+def orders() -> list[dict[str, Any]]:
+    """One of each kind that comes in; of some the like came before, in the shop or in the file."""
+    rows: list[dict[str, Any]] = [
+        {"email": "new@example.com", "line_items": [MUG, BOWL], "tags": "vip, new", "shipping_address": PLACE},
+        {"email": "ADA@example.com", "line_items": [MUG], "financial_status": "paid", "note": "Ring twice"},
+        {"phone": "+46 8 123 456 78", "line_items": [MUG]},
+        {"phone": "+46 8 999 999 99", "line_items": [MUG]},
+        {"line_items": [MUG], "customer": {"first_name": "No", "last_name": "Keys"}},
+        {"line_items": [BOWL]},
+        {"email": "new@example.com", "line_items": [MUG], "created_at": "2026-01-05T10:00:00Z"},
+        {"line_items": [{"sku": "MUG-1"}, {"sku": "TWICE", "title": "Twice", "price": "1.00"}]},
+        {"line_items": [{"sku": "MUG-1", "quantity": 3}], "financial_status": "paid"},
+        {
+            "email": "buyer@example.com",
+            "buyer_accepts_marketing": True,
+            "line_items": [{**MUG, "tax_lines": [{"title": "VAT", "rate": "0.25"}]}, BOWL],
+            "shipping_lines": [{"title": "Post", "price": "5.00", "tax_lines": [{"title": "VAT", "rate": "0.25"}]}],
+            "discount_codes": [{"code": "TEN", "amount": "10", "type": "percentage"}],
+            "billing_address": PLACE,
+        },
+        {"line_items": [MUG], "tax_lines": [{"title": "VAT", "rate": "0.1", "price": "2.50"}], "taxes_included": True},
+        {"line_items": [MUG], "transactions": [{"kind": "sale", "amount": "10.00"}], "email": "ada@example.com"},
+        {
+            "line_items": [MUG],
+            "transactions": [
+                {"kind": "authorization", "amount": "25.00"},
+                {"kind": "capture", "amount": "5.00"},
+                {"kind": "sale", "amount": "5.00"},
+                {"kind": "sale", "amount": "1.00", "status": "failure"},
+            ],
+        },
+        {"line_items": [MUG], "financial_status": "voided"},
+        {"line_items": [MUG], "name": "#1007"},
+        {"line_items": [MUG], "name": "#1500", "financial_status": "authorized"},
+        {"line_items": [MUG], "name": "A-17"},
+        {"line_items": [MUG], "name": "A-17", "id": "another"},
+        {"line_items": [MUG], "name": "TAKEN"},
+        {"line_items": [MUG], "cancelled_at": "2026-02-01T10:00:00Z", "financial_status": "authorized"},
+        {
+            "line_items": [MUG],
+            "cancelled_at": "2026-02-01",
+            "fulfillment_status": "restocked",
+            "cancel_reason": "fraud",
+        },
+        {"line_items": [MUG], "cancelled_at": "2026-02-01", "fulfillment_status": "fulfilled"},
+        {"line_items": [MUG], "cancelled_at": "yesterday"},
+        {"line_items": [MUG], "fulfillment_status": "fulfilled", "closed_at": "2026-02-01T10:00:00Z"},
+        {"line_items": [{**MUG, "fulfillment_status": "partial", "fulfillable_quantity": 1}, BOWL]},
+        {"line_items": [{"sku": "JAR"}], "inventory_behaviour": "decrement_obeying_policy"},
+        {"line_items": [{"sku": "JAR", "quantity": 9}], "inventory_behaviour": "decrement_obeying_policy"},
+        {"line_items": [MUG], "currency": "EUR", "presentment_currency": "SEK", "exchange_rate": "11.5"},
+        {"line_items": [MUG], "test": True, "financial_status": "paid", "email": "ada@example.com"},
+        # Refused, each for another reason.
+        {"line_items": []},
+        {"line_items": [{"title": "Mug"}]},
+        {"line_items": [MUG], "email": "no e-mail"},
+        {"line_items": [MUG], "total_price": "1.00"},
+        {"line_items": [MUG], "created_at": "2999-01-01"},
+        {"line_items": [MUG], "transactions": [{"kind": "capture"}], "email": "never@example.com"},
+        {"line_items": [MUG], "financial_status": "refunded"},
+        {"line_items": [MUG], "customer": {"email": "x@example.com", "phone": "12"}},
+        {"line_items": [MUG], "customer": {"email": "other@example.com", "phone": "+1 415 555 0101"}},
+        {"line_items": "junk"},
+        {"line_items": [MUG], "fulfill_at": "soon"},
+        {"line_items": [MUG], "email": "erased@example.com"},
+        # Nobody but the batch itself knows of the first.
+        {"line_items": [MUG], "customer": {"email": "first@example.com", "phone": "+1 415 555 0177"}},
+        {"line_items": [MUG], "customer": {"email": "second@example.com", "phone": "+1 415 555 0177"}},
+        {"line_items": [MUG], "email": "last@example.com", "financial_status": "paid"},
+        {"line_items": [MUG], "email": "last@example.com", "financial_status": "paid"},
+    ]
+    for number, row in enumerate(rows):
+        row.setdefault("id", number + 1)
+    return [*rows, rows[0], {"id": "gone", "line_items": [BOWL]}, {"id": "there", "line_items": [BOWL]}]
+
+
+def arranged(domain: str, *, heard: bool) -> Shop:
+    """A shop with customers, goods, an order of each name that comes, and what was imported before."""
+    shop = factories.make_shop(domain=domain, name="Shop")
+    make_variant(shop)
+    make_variant(shop, sku="TWICE")
+    make_variant(shop, sku="TWICE")
+    make_variant(shop, sku="JAR", stock=5)
+    if heard:
+        installation = factories.make_installation(shop, name="App")
+        for topic in TOPICS:
+            subscribe(installation, "https://apps.example.com/hooks", topic=topic)
+    with shop_scope(shop):
+        at = timezone.now()
+        for keys in (
+            {"email": "ada@example.com", "phone": "+14155550101"},
+            {"first_name": "Bo", "phone": "+46812345678"},
+            {"email": "erased@example.com"},
+        ):
+            create_customer(keys, actor="system", at=at)
+        Customer.objects.filter(email="erased@example.com").update(erasing_at=at)
+        make_order(shop, name="TAKEN")
+        before = kept_file([{"id": "gone", "line_items": [MUG]}, {"id": "there", "line_items": [MUG]}])
+        imports.mark_importing(before)
+        with closing(running.run(before)) as told:
+            list(told)
+        gone = ImportedRow.objects.get(source_key="order:gone")
+        Order.objects.get(name=gone.label).delete()
+    return shop
+
+
+def kept_file(rows: list[dict[str, Any]]) -> Import:
+    text = "".join(json.dumps({"order": row}) + "\n" for row in rows) + "no JSON\n"
+    return imports.keep(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
+
+
+def checked_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
+    """What the check of the file says, and all rows of the shop after the import."""
+    with shop_scope(shop):
+        kept = kept_file(orders())
+        with closing(checking.check(kept)) as told:
+            said = [(row.line, what.fate, nameless(what.reason), dict(what.changes)) for row, what in told]
+        imports.confirm(Import.objects.get(pk=kept.pk), without_unknown=True, actor="system", at=timezone.now())
+        with closing(running.run(kept)) as told:
+            list(told)
+    return said, Tables(shop).dump()
+
+
+def differing(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+    """The rows that only one of two tables has."""
+    return sorted((Counter(one) - Counter(other)).elements()), sorted((Counter(other) - Counter(one)).elements())
+
+
+@pytest.mark.parametrize("heard", [False, True], ids=["nobody listens", "an app listens"])
+def test_orders_together_become_what_they_become_one_by_one(
+    db: None, monkeypatch: pytest.MonkeyPatch, heard: bool
+) -> None:
+    together: list[int] = []
+    create_orders = placing.create_orders
+
+    def counted(drafts: list[Drafted], **given: Any) -> Any:
+        refusals = create_orders(drafts, **given)
+        together.append(refusals.count(None))
+        return refusals
+
+    monkeypatch.setattr(placing, "create_orders", counted)
+    found = []
+    for number, at_once in enumerate((1, 9)):
+        monkeypatch.setattr(batches, "AT_ONCE", at_once)
+        found.append(checked_and_run(arranged(f"shop{number}.example", heard=heard)))
+        assert bool(together) == (at_once > 1)
+
+    (said, tables), (said_together, tables_together) = found
+    assert said_together == said
+    assert {label: differing(rows, tables_together.get(label, [])) for label, rows in tables.items()} == {
+        label: ([], []) for label in tables
+    }
+    assert tables_together.keys() == tables.keys()
+    # Not by coming alone.
+    assert sum(together) > 20
+    assert Counter(fate for _, fate, _, _ in said) > Counter({"new": 28, "skipped": 2, "failed": 12})
+
+
+def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
+    kept = kept_file([{"id": number, "line_items": [MUG], "email": f"ada{number}@example.com"} for number in range(8)])
+
+    with CaptureQueriesContext(connection) as statements, closing(checking.check(kept)) as told:
+        assert Counter(outcome.fate for _, outcome in told) == {"new": 8, "failed": 1}
+
+    written = [each["sql"] for each in statements if each["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert written
+    assert not [text for text in written if "orders_import" not in text]
+
+
+def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
+    counts = []
+    for size in (10, 40):
+        rows = [
+            {
+                "id": f"{size}-{number}",
+                "line_items": [MUG],
+                "email": f"a{number}@example.com",
+                "financial_status": "paid",
+            }
+            for number in range(size)
+        ]
+        kept = kept_file(rows)
+        imports.mark_importing(kept)
+        with CaptureQueriesContext(connection) as statements, closing(running.run(kept)) as told:
+            assert sum(outcome.fate == "new" for _, outcome in told) == size
+        counts.append(len([each for each in statements if each["sql"].startswith(("INSERT", "SELECT"))]))
+
+    few, many = counts
+    assert many <= few + 4
+    assert {row.total_price for row in Order.objects.all()} == {Decimal(25)}
