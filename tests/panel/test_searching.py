@@ -270,10 +270,14 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
     monkeypatch.setattr("apps.orders.admin.searching.RECENT", 2)
     names = [make_order(shop, tags="vip").name for _ in range(4)]
 
-    found = orders_listed(panel_with("orders"), "vip")
+    panel = panel_with("orders")
+    found = orders_listed(panel, "vip")
 
     assert found[:2] == [names[3], names[2]]
     assert len(found) <= 3
+    said = "This text stands in the tags of more than 1 orders"
+    assert said in panel.get("orders_order_changelist", q="vip").content.decode()
+    assert said not in panel.get("orders_order_changelist", q="vipx").content.decode()
 
 
 @pytest.mark.postgres

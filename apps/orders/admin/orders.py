@@ -31,7 +31,7 @@ from apps.panel.once import posted
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
-from apps.panel.screens.searching import SHORTEST_PART, bound_of, is_from_anywhere, united
+from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import display
 from apps.panel.wording import in_words
 from apps.staff.domain.permissions import grant
@@ -128,8 +128,8 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def search_note(self, term: str) -> str:
-        """Which texts are not looked for everywhere."""
-        return searching.TOO_SHORT if 0 < len(term.strip()) < SHORTEST_PART else ""
+        """Which texts are not looked for everywhere, and of which not all is shown."""
+        return searching.note_on(term.strip())
 
     @admin.action(description="Close the chosen orders", permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

@@ -16,6 +16,10 @@ LONGEST_ID = 18
 # Of what very many orders or customers hold a part of, so many are looked at, and the newest orders besides.
 FOLLOWED, RECENT = 1_000, 5_000
 LOOKED_FOR = "Number, SKU, city, tag, payment, or a part of the customer's name or e-mail"
+TOO_MANY = (
+    "This text stands in the tags of more than {followed:,} orders, or in more than {followed:,} customers' names. "
+    "Only some of those orders are shown; those among the newest {newest:,} with the tag are."
+)
 TOO_SHORT = (
     "Of fewer than three letters orders are found by their number, SKU, city and payment, and by the beginnings of "
     "their customer's words; parts of names and tags need three."
@@ -44,9 +48,25 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
     yield orders.alias(city=Upper(Cast(KT("shipping_address__city"), TextField()))).filter(city=wanted)
     if len(term) >= SHORTEST_PART:
         # A tag may be that of a third of all orders: putting those into order would read them all.
-        tagged = orders.exclude(tags="").filter(tags__icontains=term)
-        yield orders.filter(among(tagged.order_by().values("pk")[:FOLLOWED]))
+        yield orders.filter(among(_tagged(orders, term).values("pk")[:FOLLOWED]))
         newest = Order.rows().order_by("-pk").values("pk")[:RECENT]
         yield orders.filter(among(newest), tags__icontains=term)
-        named = Customer.rows().filter(search_text__contains=fold(term)).order_by()
-        yield orders.filter(among(named.values("pk")[:FOLLOWED], "customer"))
+        yield orders.filter(among(_named(term).values("pk")[:FOLLOWED], "customer"))
+
+
+def note_on(term: str) -> str:
+    """What a search for a text did not do, in a sentence; empty where it did all."""
+    if 0 < len(term) < SHORTEST_PART:
+        return TOO_SHORT
+    cut = _tagged(Order.rows(), term), _named(term)
+    if not term.startswith("#") and any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
+        return TOO_MANY.format(followed=FOLLOWED, newest=RECENT)
+    return ""
+
+
+def _tagged(orders: QuerySet[Order], term: str) -> QuerySet[Order]:
+    return orders.exclude(tags="").filter(tags__icontains=term).order_by()
+
+
+def _named(term: str) -> QuerySet[Customer]:
+    return Customer.rows().filter(search_text__contains=fold(term)).order_by()
