@@ -111,12 +111,18 @@ def _span(name: str, kind: SpanKind, *, begun: Context | None = None) -> Iterato
         if span.is_recording():
             for connection in connections.all():
                 wrapped.enter_context(connection.execute_wrapper(_statement))
-        try:
+        with _errors_told(span):
             yield span
-        except Exception as error:
-            span.set_status(StatusCode.ERROR)
-            span.set_attribute("error.type", type(error).__qualname__)
-            raise
+
+
+@contextmanager
+def _errors_told(span: Span) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        span.set_status(StatusCode.ERROR)
+        span.set_attribute("error.type", type(error).__qualname__)
+        raise
 
 
 def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -129,9 +135,5 @@ def _statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, c
         ) as span
     ):
         span.set_attributes({"db.system.name": vendor, "db.query.text": redact(sql[:STATEMENT_CHARACTERS])})
-        try:
+        with _errors_told(span):
             return execute(sql, params, many, context)
-        except Exception as error:
-            span.set_status(StatusCode.ERROR)
-            span.set_attribute("error.type", type(error).__qualname__)
-            raise

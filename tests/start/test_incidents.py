@@ -1,20 +1,18 @@
 """An error told to a Sentry over a real socket: what it says, and what it does not."""
 
-import gzip
 import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import brotli
 import pytest
 from django.conf import settings
 
 from backoffice import alive
+from tests.start.intake import intake
 
 FAILS = """
 import django
@@ -39,24 +37,8 @@ def told() -> Iterator[tuple[str, list[str]]]:
     """A Sentry's address, and what it was told."""
     bodies: list[str] = []
 
-    class Intake(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            unpack = {"gzip": gzip.decompress, "br": brotli.decompress}.get(
-                self.headers.get("Content-Encoding", ""), bytes
-            )
-            bodies.append(unpack(body).decode())
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Not into the test's output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Intake)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://key@127.0.0.1:{server.server_port}/1", bodies
-    server.shutdown()
-    server.server_close()
+    with intake(lambda body: bodies.append(body.decode())) as port:
+        yield f"http://key@127.0.0.1:{port}/1", bodies
 
 
 def run(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:

@@ -1,15 +1,12 @@
 """Traces told to a collector over real sockets: what they say of a request and of a job, and what they do not."""
 
-import gzip
 import http.client
 import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests import factories
 from tests.client.conftest import WORKER, Server, database_url
 from tests.machine import patience
+from tests.start.intake import intake
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -49,25 +47,13 @@ def collector() -> Iterator[tuple[str, Collector]]:
     """A collector's address, and what it was told."""
     told = Collector()
 
-    class Intake(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = gzip.decompress(body)
-            request = ExportTraceServiceRequest.FromString(body)
-            told.text += str(request)
-            told.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
-            self.send_response(200)
-            self.end_headers()
+    def take(body: bytes) -> None:
+        request = ExportTraceServiceRequest.FromString(body)
+        told.text += str(request)
+        told.extend(span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
 
-        def log_message(self, *_: object) -> None:
-            """Not into the test's output."""
-
-    server = HTTPServer(("127.0.0.1", 0), Intake)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", told
-    server.shutdown()
-    server.server_close()
+    with intake(take) as port:
+        yield f"http://127.0.0.1:{port}", told
 
 
 @pytest.fixture
