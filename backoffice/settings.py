@@ -206,6 +206,8 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            # Every template speaks of people's languages and of how they write numbers.
+            "builtins": ["django.templatetags.i18n", "django.templatetags.l10n"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
