@@ -123,11 +123,11 @@ def ensure(rank: type[Rank], using: str) -> None:
 
 
 def _row(rank: type[Rank]) -> type[models.Model]:
-    return rank._meta.get_field("of").related_model  # type: ignore[return-value]
+    return rank._meta.get_field("of").related_model
 
 
 def _followed(rank: type[Rank]) -> list[str]:
-    return [field.column for field in rank._meta.concrete_fields if field.name not in {"of", "shop"}]
+    return [field.attname for field in rank._meta.concrete_fields if field.name not in {"of", "shop"}]
 
 
 def _upsert(rank: type[Rank], source: str) -> str:

@@ -21,7 +21,7 @@ RANKED: dict[type[ShopOwned], type[Rank]] = {Product: ProductRank, Customer: Cus
 
 def differing() -> dict[str, object]:
     """Where ranks and rows differ: nowhere."""
-    found = {}
+    found: dict[str, object] = {}
     for model, rank in RANKED.items():
         names = [field.name for field in rank._meta.concrete_fields if field.name != "of"]
         with every_shop():
@@ -33,7 +33,8 @@ def differing() -> dict[str, object]:
 
 
 def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
-    product = api.post("products.json", {"product": {"title": "Mug", "variants": [{"price": "5.00"}]}}).json()["product"]
+    body = {"title": "Mug", "variants": [{"price": "5.00"}]}
+    product = api.post("products.json", {"product": body}).json()["product"]
     customer = api.post("customers.json", {"customer": {"email": "ann@mail.example"}}).json()["customer"]
     assert ProductRank.objects.count() == CustomerRank.objects.count() == 1
     line = {"variant_id": product["variants"][0]["id"], "quantity": 2}

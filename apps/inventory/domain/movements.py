@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, transaction
 from django.db.models import F, Sum
 
 from apps.events.domain.recording import Happening, record_event, record_events
@@ -193,7 +193,9 @@ def _read(moves: Sequence[Move]) -> dict[tuple[int, int], InventoryLevel]:
     """The levels as they are now, locked by the updates before."""
     items, places = {move.item_id for move in moves}, {move.location_id for move in moves}
     wanted = {(move.item_id, move.location_id) for move in moves}
-    rows = (InventoryLevel.from_db("default", _COLUMNS, row) for row in _LEVELS.fetch(sorted(items), sorted(places)))
+    rows = (
+        InventoryLevel.from_db(DEFAULT_DB_ALIAS, _COLUMNS, row) for row in _LEVELS.fetch(sorted(items), sorted(places))
+    )
     return {key: row for row in rows if (key := (row.item_id, row.location_id)) in wanted}
 
 

@@ -51,11 +51,14 @@ class PanelChangeList(ThemedChangeList):
             descends = nearest.startswith("-") if isinstance(nearest, str) else getattr(nearest, "descending", False)
             last = "-pk" if descends else "pk"
         order = [*columns, last]
-        return list(ranks.by_rank(self.model, order)) if all(isinstance(name, str) for name in order) else order
+        names = [name for name in order if isinstance(name, str)]
+        return list(ranks.by_rank(self.model, names)) if len(names) == len(order) else order
 
-    def get_queryset(self, request: HttpRequest, **exclude_parameters: Any) -> QuerySet[Model]:
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
+    ) -> QuerySet[Any, Any]:
         """The rows that fit, in their order."""
-        return ranks.joined(super().get_queryset(request, **exclude_parameters))
+        return ranks.joined(super().get_queryset(request, exclude_parameters))
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:
