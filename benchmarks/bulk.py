@@ -12,7 +12,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
+from apps.ground import ranks
 from apps.ground.ids import LAST_UNUSED
+from apps.ground.ranks import Rank
 
 
 def on_postgres() -> bool:
@@ -136,7 +138,12 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 )
         for definition in definitions:
             cursor.execute(definition)
-    if not on_postgres():
+    if on_postgres():
+        # The triggers that rank rows were off.
+        for rank in Rank.__subclasses__():
+            if rank._meta.get_field("of").related_model in models:
+                ranks.ensure(rank, connection.alias)
+    else:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
     with connection.cursor() as cursor:
