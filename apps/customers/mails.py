@@ -3,6 +3,7 @@
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.customers.domain.accounts import activation_url
 from apps.customers.models import Customer, Invitation
@@ -42,7 +43,7 @@ def send_welcome(job: Job, **arguments: int) -> None:
         return
     shop = current_shop()
     text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
-    letters.write(customer.email, f"Welcome to {shop.name}", text)
+    letters.write(customer.email, _("Welcome to {shop}").format(shop=shop.name), text)
 
 
 def register_all() -> None:

@@ -4,6 +4,7 @@ from datetime import UTC
 
 from django.conf import settings
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.context import Context
 from apps.api.openapi.schemas import resource_schema
@@ -159,28 +160,36 @@ def register_all() -> None:
     verbs = {**PLAIN, "enable": "account activated", "disable": "account disabled"}
     register_resource("customers", "Customer", CustomerSerializer, scope=SCOPE, verbs=verbs)
     for name, render, shape, label in (
-        ("customers_email_marketing_consent/update", _email_consent, _email_shape, "E-mail marketing consent changed"),
-        ("customers_marketing_consent/update", _sms_consent, _sms_shape, "SMS marketing consent changed"),
+        (
+            "customers_email_marketing_consent/update",
+            _email_consent,
+            _email_shape,
+            gettext_noop("E-mail marketing consent changed"),
+        ),
+        ("customers_marketing_consent/update", _sms_consent, _sms_shape, gettext_noop("SMS marketing consent changed")),
     ):
         topics.register(name, scope=SCOPE, render=render, shape=shape, label=label, example=Customer)
-    for name, label in ((TAGS_ADDED, "Tags added to a customer"), (TAGS_REMOVED, "Tags taken off a customer")):
+    for name, label in (
+        (TAGS_ADDED, gettext_noop("Tags added to a customer")),
+        (TAGS_REMOVED, gettext_noop("Tags taken off a customer")),
+    ):
         topics.register(name, scope=SCOPE, render=_tags, shape=_tags_shape, label=label, example=_one_tagged, each=True)
-    label = "Another customer merged into this one"
+    label = gettext_noop("Another customer merged into this one")
     topics.register(
         MERGED, scope=SCOPE, render=_merged, shape=_merged_shape, label=label, example=_one_merged, each=True
     )
     for name, label in (
-        ("customers/invite", "Invitation sent"),
-        ("customers/activation_url", "Activation link made"),
-        ("customers/export", "Personal data handed over"),
-        ("customers/erase", "Personal data erased"),
+        ("customers/invite", gettext_noop("Invitation sent")),
+        ("customers/activation_url", gettext_noop("Activation link made")),
+        ("customers/export", gettext_noop("Personal data handed over")),
+        ("customers/erase", gettext_noop("Personal data erased")),
     ):
         # For the audit trail alone: no scope opens them to subscribers.
         topics.register(name, scope="", render=_account, label=label)
     # What the law has apps told; they come from an app's configuration file alone. Who asks is shown with the contact.
-    label = "Apps asked for a customer's data"
+    label = gettext_noop("Apps asked for a customer's data")
     topics.register(
         DATA_REQUEST, scope=SCOPE, render=_asked, shape=_asked_shape, label=label, offered=False, example=Customer
     )
-    label = "Apps asked to forget a customer"
+    label = gettext_noop("Apps asked to forget a customer")
     topics.register(REDACT, scope="", render=_forgotten, shape=_forgotten_shape, label=label, example=Customer)

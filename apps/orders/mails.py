@@ -1,6 +1,7 @@
 """The mails that buyers get of their orders: asked for in the transaction of the change, sent by a worker."""
 
 from django.template.loader import render_to_string
+from django.utils.translation import gettext, gettext_noop
 
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import letters
@@ -11,7 +12,10 @@ from apps.orders.models import Order
 
 RECEIPT = "orders.receipt"
 CANCELLATION = "orders.cancellation"
-_SUBJECTS = {RECEIPT: "Your order {name} at {shop}", CANCELLATION: "Your order {name} at {shop} was cancelled"}
+_SUBJECTS = {
+    RECEIPT: gettext_noop("Your order {name} at {shop}"),
+    CANCELLATION: gettext_noop("Your order {name} at {shop} was cancelled"),
+}
 
 
 def send(job: Job, **arguments: int) -> None:
@@ -21,7 +25,8 @@ def send(job: Job, **arguments: int) -> None:
         return
     shop = current_shop()
     text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **story_of(order)})
-    letters.write(order.email, _SUBJECTS[job.task].format(name=order.name, shop=shop.name), text)
+    subject = gettext(_SUBJECTS[job.task]).format(name=order.name, shop=shop.name)
+    letters.write(order.email, subject, text)
 
 
 def register_all() -> None:

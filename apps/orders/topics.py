@@ -1,6 +1,7 @@
 """The topics that orders publish."""
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.topics import register_resource
 from apps.events.domain import topics
@@ -47,10 +48,10 @@ def register_all() -> None:
         example=_moved,
     )
     for name, label in (
-        ("orders/comment", "Comment added"),
-        ("orders/redact", "Personal data erased"),
-        ("orders/export", "Orders exported"),
-        ("orders/import", "Orders imported"),
+        ("orders/comment", gettext_noop("Comment added")),
+        ("orders/redact", gettext_noop("Personal data erased")),
+        ("orders/export", gettext_noop("Orders exported")),
+        ("orders/import", gettext_noop("Orders imported")),
     ):
         # For the audit trail alone: no scope opens them to apps.
         topics.register(name, scope="", render=_nothing, label=label)

@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django_stubs_ext import StrOrPromise
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
@@ -39,8 +40,8 @@ class Task:
         is_urgent: Whether somebody waits for it.
     """
 
-    title: str
-    note: str
+    title: StrOrPromise
+    note: StrOrPromise
     model: type[Model]
     query: str
     rows: Callable[[HttpRequest], QuerySet[Model]]
@@ -69,7 +70,7 @@ class Figure:
 class Card:
     """A card of the home page; it leads to the list of ``model`` for those who may open that."""
 
-    title: str
+    title: StrOrPromise
     icon: str
     permission: str
     model: type[Model]
@@ -122,7 +123,7 @@ def page(request: HttpRequest) -> Context:
 def tasks(request: HttpRequest) -> list[Waiting]:
     """What waits for this person: each task by one bounded count."""
     found = []
-    for task in sorted(_tasks, key=lambda task: (task.order, task.title)):
+    for task in sorted(_tasks, key=lambda task: (task.order, str(task.title))):
         if link := _link(request, task.model, task.query):
             number = counted(task.rows(request))
             if number != "0":
@@ -133,7 +134,7 @@ def tasks(request: HttpRequest) -> list[Waiting]:
 def cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
     """The cards of this person, with their figures and, where they may open it, the address of the list."""
     shown = (
-        card for card in sorted(_cards, key=lambda card: (card.order, card.title)) if may(request, card.permission)
+        card for card in sorted(_cards, key=lambda card: (card.order, str(card.title))) if may(request, card.permission)
     )
     return [(card, card.figure(request), _link(request, card.model, card.query)) for card in shown]
 

@@ -11,6 +11,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
+from django_stubs_ext import StrOrPromise
 
 from apps.panel.addresses import outside_url, panel_url
 from apps.panel.requests import Context, shop_of
@@ -31,8 +32,8 @@ class Menu:
     section: str
     icon: str
     order: int = 50
-    title: str = ""
-    words: tuple[str, ...] = ()
+    title: StrOrPromise = ""
+    words: tuple[StrOrPromise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Entry:
     icon: str
     order: int
     link: str
-    words: tuple[str, ...] = ()
+    words: tuple[StrOrPromise, ...] = ()
 
     def is_meant_by(self, term: str) -> bool:
         """Whether somebody who types this, in small letters, may look for the page."""
@@ -70,14 +71,14 @@ def add_page(menu: Menu, url_name: str, allowed: Callable[[HttpRequest], bool]) 
 def entries(request: HttpRequest) -> list[Entry]:
     """What this person may open here, in the order of the menu."""
     found = [
-        Entry(each.section, each.title, each.icon, each.order, reverse(f"admin:{page.url_name}"), each.words)
+        Entry(each.section, str(each.title), each.icon, each.order, reverse(f"admin:{page.url_name}"), each.words)
         for page in _pages
         if page.allowed(request) and (each := page.menu)
     ]
     for model, model_admin in admin.site._registry.items():
         menu: Menu | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_view_or_change_permission(request):
-            title = menu.title or capfirst(str(model._meta.verbose_name_plural))
+            title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
             found.append(Entry(menu.section, title, menu.icon, menu.order, link, menu.words))
     return sorted(found, key=lambda entry: (SECTIONS.index(entry.section), entry.order, entry.title))

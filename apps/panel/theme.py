@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.db.models import Model
+from django_stubs_ext import StrOrPromise
 from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite as ThemedSite
 from unfold.templatetags import unfold_list
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     def display(
         *,
-        description: str,
+        description: StrOrPromise,
         ordering: str = ...,
         boolean: bool = ...,
         header: bool = ...,
@@ -76,7 +77,7 @@ unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
 
 # A group of fields of a form, under its heading.
-Fieldset: TypeAlias = "tuple[str | None, _FieldOpts]"
+Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"
 
 __all__ = [
     "Fieldset",

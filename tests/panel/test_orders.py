@@ -202,7 +202,7 @@ def test_bulk_close_says_what_it_did(panel: Panel, order: Order, shop: Shop) -> 
         follow=True,
     )
 
-    assert "1 orders closed. 1 were closed or cancelled already." in response.content.decode()
+    assert "1 order closed. 1 was closed or cancelled already." in response.content.decode()
 
 
 def test_the_chosen_orders_are_exported(

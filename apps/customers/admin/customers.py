@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.admin import merging as compare
 from apps.customers.admin.forms import CustomerForm, InviteForm
@@ -36,7 +38,7 @@ from apps.shops.models import Shop
 from apps.staff.domain.permissions import grant
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
-WHY_KEPT = "Customers with orders stay: book-keeping needs them. Erase the personal data instead."
+WHY_KEPT = gettext_noop("Customers with orders stay: book-keeping needs them. Erase the personal data instead.")
 
 grant("customers", "vacd", "customers.customer", "customers.address")
 grant("customers", "v", "customers.consentchange")
@@ -46,39 +48,53 @@ grant("customers", "v", "customers.consentchange")
 class CustomerAdmin(ShopOwnedAdmin[Customer]):
     """The shop's customers."""
 
-    menu = Menu("Customers", "group", 10, words=("buyer", "client", "people", "newsletter", "e-mail", "email"))
-    intro = "Everybody who bought here, has an account, or was added by hand."
-    empty_text = "No customer yet. They come with their first order, or you add them."
+    menu = Menu(
+        "Customers",
+        "group",
+        10,
+        words=(
+            pgettext_lazy("search", "buyer"),
+            pgettext_lazy("search", "client"),
+            pgettext_lazy("search", "people"),
+            pgettext_lazy("search", "newsletter"),
+            pgettext_lazy("search", "e-mail"),
+            "email",
+        ),
+    )
+    intro = gettext_lazy("Everybody who bought here, has an account, or was added by hand.")
+    empty_text = gettext_lazy("No customer yet. They come with their first order, or you add them.")
     form = CustomerForm
-    list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "created_at")
+    list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     list_display_links = ("name",)
     list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt")
     search_fields = ("search_text",)
-    search_help_text = "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
+    search_help_text = gettext_lazy(
+        "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
+    )
     ordering = ("-id",)
     change_form_template = "panel/customers/customer.html"
     actions = ("merge_chosen",)
     inlines = (AddressInline, ConsentInline, MetafieldInline)
     fieldsets = (
         (None, {"fields": (("first_name", "last_name"), ("email", "phone"), "verified_email")}),
-        ("Notes", {"fields": ("tags", "note", "tax_exempt")}),
-        ("Marketing", {"fields": (("email_consent", "sms_consent"),)}),
+        (gettext_lazy("Notes"), {"fields": ("tags", "note", "tax_exempt")}),
+        (gettext_lazy("Marketing"), {"fields": (("email_consent", "sms_consent"),)}),
     )
 
     # --- the list ---
 
-    @display(description="Name", ordering="last_name")
+    @display(description=gettext_lazy("Name"), ordering="last_name")
     def name(self, customer: Customer) -> str:
         """What people call the customer."""
         return str(customer)
 
-    @display(description="E-mail", ordering="email_key")
+    @display(description=gettext_lazy("E-mail"), ordering="email_key")
     def address(self, customer: Customer) -> str:
         """As it was given."""
         return customer.email
 
     @display(
-        description="Account",
+        description=gettext_lazy("Account"),
         ordering="state",
         label={"enabled": "success", "invited": "info", "declined": "warning", "disabled": "default"},
     )
@@ -86,15 +102,20 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         """Whether there is an account."""
         return customer.state, customer.get_state_display()
 
-    @display(description="Spent", ordering="total_spent")
+    @display(description=gettext_lazy("Spent"), ordering="total_spent")
     def spent(self, customer: Customer) -> str:
         """What the customer spent, in the shop's currency."""
         return text_of(customer.total_spent, current_shop().currency)
 
-    @display(description="Last order", ordering="last_order_at", empty_value="–")
+    @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
         """When the customer last ordered."""
         return None if customer.last_order_at == NEVER else customer.last_order_at
+
+    @display(description=gettext_lazy("Created at"), ordering="created_at")
+    def since(self, customer: Customer) -> datetime:
+        """When the customer became known."""
+        return customer.created_at
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
@@ -144,7 +165,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         try:
             customers.delete_customer(obj, **self.by(request))
         except customers.HasOrders:
-            raise DomainError(WHY_KEPT) from None
+            raise DomainError(_(WHY_KEPT)) from None
 
     # --- pages of our own ---
 
@@ -175,11 +196,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             except DomainError as refusal:
                 form.add_error(None, in_words(refusal))
             else:
-                self.message_user(
-                    request, f"The invitation to {form.cleaned_data['to']} is on its way.", messages.SUCCESS
-                )
+                done = _("The invitation to {address} is on its way.").format(address=form.cleaned_data["to"])
+                self.message_user(request, done, messages.SUCCESS)
                 return self._back(customer)
-        return self._page(request, "invite", f"Invite {customer}", customer, form=form)
+        return self._page(request, "invite", _("Invite {customer}").format(customer=customer), customer, form=form)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Make an activation link, and show it this once."""
@@ -192,7 +212,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
                 return self._back(customer)
-        response = self._page(request, "activation", f"Activation link of {customer}", customer, url=url)
+        title = _("Activation link of {customer}").format(customer=customer)
+        response = self._page(request, "activation", title, customer, url=url)
         response.status_code = 201 if url else 200
         add_never_cache_headers(response)
         return response
@@ -207,17 +228,19 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
             else:
-                self.message_user(request, f"The account of {customer} is disabled.", messages.SUCCESS)
+                done = _("The account of {customer} is disabled.").format(customer=customer)
+                self.message_user(request, done, messages.SUCCESS)
             return self._back(customer)
-        return self._page(request, "disable", f"Disable the account of {customer}", customer)
+        title = _("Disable the account of {customer}").format(customer=customer)
+        return self._page(request, "disable", title, customer)
 
-    @admin.action(description="Merge the two chosen…", permissions=["delete"])
+    @admin.action(description=gettext_lazy("Merge the two chosen…"), permissions=["delete"])
     def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Customer]) -> HttpResponse | None:
         """Lead to the page that compares two customers; the older one stays unless staff swap them."""
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:3])
         if len(ids) == 2:
             return HttpResponseRedirect(f"{self.url('merge_with', ids[0])}?other={ids[1]}")
-        self.message_user(request, "Tick the two customers who are the same person.", messages.ERROR)
+        self.message_user(request, _("Tick the two customers who are the same person."), messages.ERROR)
         return None
 
     def merge_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -230,7 +253,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             found = Customer.objects.exclude(pk=customer.pk).filter(matches(q, self.shop(request))).order_by("-pk")
         job = merging.job_of(customer.pk)
         shown = list(found[: compare.MOST_SHOWN])
-        return self._page(request, "merge", f"Merge {customer}", customer, q=q, found=shown, job=job)
+        title = _("Merge {customer}").format(customer=customer)
+        return self._page(request, "merge", title, customer, q=q, found=shown, job=job)
 
     def merge_with_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Compare a customer with the ``other``, and merge them as chosen."""
@@ -244,9 +268,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         try:
             if request.method == "POST":
                 if merging.merge(keep, other, chosen, **self.by(request)):
-                    self.message_user(request, f"Customer {other_id} was merged into {keep}.", messages.SUCCESS)
+                    done = _("Customer {number} was merged into {customer}.").format(number=other_id, customer=keep)
+                    self.message_user(request, done, messages.SUCCESS)
                     return self._back(keep)
-                message = "The customers are being merged; this page shows how far it is."
+                message = _("The customers are being merged; this page shows how far it is.")
                 self.message_user(request, message, messages.SUCCESS)
                 return HttpResponseRedirect(self.url("merge", keep.pk))
             merging.refuse(keep, other)
@@ -256,7 +281,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return self._page(
             request,
             "merge_with",
-            f"Merge {keep} and {other}",
+            _("Merge {customer} and {other}").format(customer=keep, other=other),
             keep,
             other=other,
             rows=compare.compared(keep, other, chosen),
@@ -274,7 +299,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         """What can be done with the personal data."""
         require(request, CHANGE)
         customer: Customer = self.row_or_404(request, object_id)
-        title = f"Personal data of {customer}"
+        title = _("Personal data of {customer}").format(customer=customer)
         job = erasing.job_of(customer.pk) if customer.erasing_at else None
         return self._page(request, "data", title, customer, may_erase=may(request, DELETE), wrong=wrong, job=job)
 
@@ -303,9 +328,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if request.POST.get("confirm", "").strip() != str(customer.pk):
             return self.data_view(request, object_id, wrong=True)
         if erasing.erase(customer, **self.by(request)):
-            self.message_user(request, "The personal data is erased.", messages.SUCCESS)
+            self.message_user(request, _("The personal data is erased."), messages.SUCCESS)
             return self._back(customer)
-        message = "The personal data is being erased; this page shows how far it is."
+        message = _("The personal data is being erased; this page shows how far it is.")
         self.message_user(request, message, messages.SUCCESS)
         return HttpResponseRedirect(self.url("data", customer.pk))
 
@@ -320,8 +345,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
 
 def _known(request: HttpRequest) -> home.Figure:
-    return home.Figure(home.counted(Customer.rows()), "known to the shop")
+    return home.Figure(home.counted(Customer.rows()), _("known to the shop"))
 
 
-home.add_card(home.Card("Customers", "group", VIEW, Customer, _known, order=40))
+home.add_card(home.Card(gettext_lazy("Customers"), "group", VIEW, Customer, _known, order=40))
 add_former(Customer, merging.former_ids)

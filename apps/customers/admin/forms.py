@@ -2,6 +2,8 @@
 
 from django import forms
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.domain import validation
 from apps.customers.domain.addresses import clean_address
@@ -30,8 +32,8 @@ STATES = [choice for choice in ConsentState.choices if choice[0] not in {Consent
 class CustomerForm(PanelForm[Customer]):
     """Contact details, notes and consents; what does not fit is the rules' to say."""
 
-    email_consent = forms.ChoiceField(label="E-mail marketing", required=False, widget=ThemedSelect)
-    sms_consent = forms.ChoiceField(label="SMS marketing", required=False, widget=ThemedSelect)
+    email_consent = forms.ChoiceField(label=gettext_lazy("E-mail marketing"), required=False, widget=ThemedSelect)
+    sms_consent = forms.ChoiceField(label=gettext_lazy("SMS marketing"), required=False, widget=ThemedSelect)
 
     class Meta:
         model = Customer
@@ -72,8 +74,8 @@ class CustomerForm(PanelForm[Customer]):
 class AddressForm(ShopOwnedForm[Address]):
     """An address; country and province are completed."""
 
-    country_code = forms.ChoiceField(label="Country", required=False, widget=ThemedSelect)
-    is_default = forms.BooleanField(label="Default", required=False)
+    country_code = forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
+    is_default = forms.BooleanField(label=gettext_lazy("Default"), required=False)
 
     class Meta:
         model = Address
@@ -92,7 +94,7 @@ class AddressForm(ShopOwnedForm[Address]):
 
     def prepare(self) -> None:
         """The countries to choose from, and whether the address is the default."""
-        self.offer("country_code", [("", "Choose a country"), *((each.code, each.name) for each in countries())])
+        self.offer("country_code", [("", _("Choose a country")), *((each.code, each.name) for each in countries())])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
@@ -100,7 +102,7 @@ class AddressForm(ShopOwnedForm[Address]):
         """Check by the rules that REST has."""
         cleaned = super().clean() or self.cleaned_data
         present = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
-        _, errors = clean_address(self.values, present)
+        _values, errors = clean_address(self.values, present)
         for name, messages in errors.items():
             field = {"country": "country_code"}.get(name, name)
             self.add_error(field if field in self.fields else None, messages)
@@ -118,8 +120,8 @@ class AddressForm(ShopOwnedForm[Address]):
 class InviteForm(forms.Form):
     """What an invitation says; whatever is left out is filled in."""
 
-    to = forms.EmailField(label="To", max_length=255)
-    subject = forms.CharField(label="Subject", max_length=255)
+    to = forms.EmailField(label=pgettext_lazy("mail", "To"), max_length=255)
+    subject = forms.CharField(label=gettext_lazy("Subject"), max_length=255)
     custom_message = forms.CharField(
-        label="Message", max_length=5000, required=False, widget=forms.Textarea(attrs={"rows": 5})
+        label=gettext_lazy("Message"), max_length=5000, required=False, widget=forms.Textarea(attrs={"rows": 5})
     )

@@ -6,6 +6,8 @@ from django.db.models import QuerySet
 from django.forms.models import BaseInlineFormSet, ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.customers.admin.forms import AddressForm
 from apps.customers.domain import addresses
@@ -29,7 +31,7 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
             form for form in self._kept() if "is_default" in form.changed_data and form.cleaned_data["is_default"]
         ]
         for form in chosen[1:]:
-            form.add_error("is_default", "Only one address can be the default.")
+            form.add_error("is_default", _("Only one address can be the default."))
 
     def _kept(self) -> list[AddressForm]:
         filled = (form for form in self.forms if form not in self.deleted_forms and getattr(form, "cleaned_data", None))
@@ -92,8 +94,8 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     """The history of consents, newest first."""
 
     model = ConsentChange
-    verbose_name = "consent"
-    verbose_name_plural = "consent history"
+    verbose_name = gettext_lazy("consent")
+    verbose_name_plural = gettext_lazy("consent history")
     fields = readonly_fields = ("channel", "state", "opt_in_level", "consent_updated_at", "collected_from", "by")
     ordering = ("-id",)
     can_delete = False
@@ -102,7 +104,7 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
         """The shop's rows."""
         return ConsentChange.rows().order_by(*self.ordering)
 
-    @display(description="Recorded by")
+    @display(description=gettext_lazy("Recorded by"))
     def by(self, change: ConsentChange) -> str:
         """Who recorded it."""
         return name_of(change.actor)

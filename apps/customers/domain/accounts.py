@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 
 from apps.customers.domain.tokens import ACTIVATION, make_token, new_nonce, read_token
 from apps.customers.domain.validation import ACCOUNTS_OFF, password_errors
@@ -36,7 +37,7 @@ class AlreadyEnabled(TransitionRefused):
 
     def __init__(self) -> None:
         """Say it in the interface's words."""
-        super().__init__("account already enabled")
+        super().__init__(_("account already enabled"))
 
 
 class AccountsDisabled(DomainError):
@@ -46,7 +47,7 @@ class AccountsDisabled(DomainError):
 
     def __init__(self) -> None:
         """Say so."""
-        super().__init__(ACCOUNTS_OFF)
+        super().__init__(_(ACCOUNTS_OFF))
 
 
 class NotDisablable(TransitionRefused):
@@ -63,7 +64,7 @@ class LinkDead(DomainError):
 
     def __init__(self) -> None:
         """The same words for all reasons."""
-        super().__init__("This link is no longer valid.")
+        super().__init__(_("This link is no longer valid."))
 
 
 class PasswordRefused(DomainError):
@@ -270,7 +271,7 @@ def disable(customer: Customer, *, actor: str, at: datetime) -> Customer:
         state=State.DISABLED, password="", activation_nonce="", activation_expires_at=None
     )
     if not moved:
-        raise NotDisablable("The customer has no account.")
+        raise NotDisablable(_("The customer has no account."))
     customer.refresh_from_db()
     record_event("customers/disable", customer, actor=actor, at=at)
     return customer

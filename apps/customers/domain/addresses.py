@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.customers.domain.aggregate import lock, touch
 from apps.customers.models import Address, Customer
@@ -42,7 +43,7 @@ class DefaultAddressNeeded(DomainError):
 
     def __init__(self) -> None:
         """Say what would help."""
-        super().__init__("Cannot delete the customer's default address while there are others")
+        super().__init__(_("Cannot delete the customer's default address while there are others"))
 
 
 class UnknownAddress(DomainError):
@@ -64,7 +65,7 @@ def clean_address(given: Given, present: Address | None = None) -> tuple[Attrs, 
     name = (given.get("name") or "").strip()
     known = present.name if present else None
     if "name" in given and name != known and not attrs.keys() & {"first_name", "last_name"}:
-        first, _, last = name.rpartition(" ")
+        first, _space, last = name.rpartition(" ")
         attrs |= {"first_name": first, "last_name": last} if first else {"first_name": last, "last_name": ""}
         if max(len(first), len(last)) > LONGEST_PART:
             return attrs, {"name": [too_long(LONGEST_PART)]}

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from django.utils.translation import gettext as _
+
 from apps.customers.domain.search_text import places_of, renew
 from apps.customers.models import SEARCHED, Customer
 from apps.ground.errors import DomainError
@@ -16,7 +18,7 @@ class BeingErased(DomainError):
 
     def __init__(self) -> None:
         """One wording for all of them."""
-        super().__init__("is being erased; try again once the personal data is gone")
+        super().__init__(_("is being erased; try again once the personal data is gone"))
 
 
 def lock(customer: Customer) -> Customer:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from apps.customers.models import ConsentChange, ConsentState, Customer, OptInLevel
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Errors
@@ -92,9 +94,9 @@ def check(
     field = KINDS[channel].field
     moment = given.get("updated_at")
     if moment is not None and moment > at:
-        return {f"{field}.consent_updated_at": ["must not be in the future"]}
+        return {f"{field}.consent_updated_at": [_("must not be in the future")]}
     if not has_contact:
-        return {field: ["needs an email" if channel is Channel.EMAIL else "needs a phone"]}
+        return {field: [_("needs an email") if channel is Channel.EMAIL else _("needs a phone")]}
     return {}
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.contrib.auth import hashers
 from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
+from django.utils.translation import gettext as _
 
 from apps.customers.domain import accounts, addresses, consents
 from apps.customers.domain.aggregate import lock
@@ -36,7 +37,7 @@ class HasOrders(DomainError):
 
     def __init__(self) -> None:
         """Say it in the interface's words."""
-        super().__init__("Error deleting customer")
+        super().__init__(_("Error deleting customer"))
 
 
 @transaction.atomic(savepoint=False)

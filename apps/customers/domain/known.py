@@ -9,6 +9,7 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from apps.customers.domain.contacts import NotAnEmail, NotAPhone, canonical_email, canonical_phone, email_key
 from apps.customers.models import Customer
@@ -46,9 +47,11 @@ class Known:
         if by_phone is None or by_email == by_phone:
             return by_email
         if by_email is not None:
-            raise KeysDisagree(f"The e-mail is that of {_named(by_email)}, the phone that of {_named(by_phone)}")
+            words = _("The e-mail is that of {by_email}, the phone that of {by_phone}")
+            raise KeysDisagree(words.format(by_email=_named(by_email), by_phone=_named(by_phone)))
         if self.email and by_phone.email_key:
-            raise KeysDisagree(f"The phone is that of {_named(by_phone)}, whose e-mail is another")
+            words = _("The phone is that of {by_phone}, whose e-mail is another")
+            raise KeysDisagree(words.format(by_phone=_named(by_phone)))
         return by_phone
 
 
@@ -123,4 +126,4 @@ def has_phone(number: str) -> Q:
 
 
 def _named(customer: Customer) -> str:
-    return f"{customer} (customer {customer.pk})"
+    return _("{customer} (customer {number})").format(customer=customer, number=customer.pk)

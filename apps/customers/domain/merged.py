@@ -9,6 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
 from apps.customers.domain import accounts, consents
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent, consent_of
@@ -54,7 +58,7 @@ class Field:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     shown: Callable[[Customer], str]
     columns: tuple[str, ...] = ()
     sides: tuple[Side, ...] = (Side.KEEP, Side.OTHER)
@@ -73,7 +77,9 @@ class Field:
 
 def _tax(customer: Customer) -> str:
     exemptions = ", ".join(map(str, customer.tax_exemptions))
-    return f"Exempt{': ' if exemptions else ''}{exemptions}" if customer.tax_exempt or exemptions else "Pays tax"
+    if exemptions:
+        return _("Exempt: {exemptions}").format(exemptions=exemptions)
+    return _("Exempt") if customer.tax_exempt else _("Pays tax")
 
 
 def _default_address(customer: Customer) -> str:
@@ -98,14 +104,14 @@ class _Metafields(Field):
 
 
 FIELDS = (
-    Field("name", "Name", lambda customer: customer.name, ("first_name", "last_name")),
-    Field("email", "E-mail", lambda customer: customer.email, ("email", "email_key", "verified_email")),
-    Field("phone", "Phone", lambda customer: customer.phone, ("phone",)),
-    Field("note", "Note", lambda customer: customer.note, ("note",), (Side.BOTH, Side.KEEP, Side.OTHER)),
-    Field("tax", "Taxes", _tax, ("tax_exempt", "tax_exemptions")),
+    Field("name", gettext_lazy("Name"), lambda customer: customer.name, ("first_name", "last_name")),
+    Field("email", gettext_lazy("E-mail"), lambda customer: customer.email, ("email", "email_key", "verified_email")),
+    Field("phone", gettext_lazy("Phone"), lambda customer: customer.phone, ("phone",)),
+    Field("note", gettext_lazy("Note"), lambda customer: customer.note, ("note",), (Side.BOTH, Side.KEEP, Side.OTHER)),
+    Field("tax", gettext_lazy("Taxes"), _tax, ("tax_exempt", "tax_exemptions")),
     Field("multipass", "Multipass", lambda customer: customer.multipass_identifier, ("multipass_identifier",)),
-    Field("default_address", "Default address", _default_address),
-    _Metafields("metafields", "Metafields of one name", _metafields),
+    Field("default_address", gettext_lazy("Default address"), _default_address),
+    _Metafields("metafields", gettext_lazy("Metafields of one name"), _metafields),
 )
 _BY_NAME = {field.name: field for field in FIELDS}
 
@@ -119,7 +125,7 @@ def check(choices: Choices) -> None:
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():
         if name not in _BY_NAME:
-            errors[name] = ["is no field of a merge"]
+            errors[name] = [_("is no field of a merge")]
         elif side not in _BY_NAME[name].sides:
             errors[name] = [f"must be one of {', '.join(_BY_NAME[name].sides)}"]
     if errors:

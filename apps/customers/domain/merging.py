@@ -15,6 +15,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.customers.domain import consents, merged
 from apps.customers.domain.aggregate import BeingErased, refuse_while_erased
@@ -23,6 +25,7 @@ from apps.customers.domain.customers import tell_tags
 from apps.customers.domain.merged import Choices, MergeRefused, Side
 from apps.customers.domain.search_text import places_of, renew
 from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentChange, Customer, Invitation
+from apps.events.domain import wording
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
@@ -48,6 +51,9 @@ class _Part:
     move: Move
 
 
+_MERGED = wording.tells(gettext_noop("Customer {merged} was merged into customer {number}"))
+
+
 class MergeUnderWay(MergeRefused):
     """A worker is merging one of the two."""
 
@@ -55,7 +61,7 @@ class MergeUnderWay(MergeRefused):
 
     def __init__(self) -> None:
         """One wording for all of them."""
-        super().__init__("One of the two customers is being merged already; try again once that is done.")
+        super().__init__(_("One of the two customers is being merged already; try again once that is done."))
 
 
 class _CameMeanwhile(Exception):
@@ -96,7 +102,7 @@ def merge(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: 
     """
     merged.check(choices)
     if keep.pk == other.pk:
-        raise MergeRefused("A customer cannot be merged with itself.")
+        raise MergeRefused(_("A customer cannot be merged with itself."))
     if all(part.rows(other.pk).count() <= AT_ONCE for part in _parts.values()):
         _merge(keep.pk, other.pk, choices, actor=actor, at=at)
         return True
@@ -118,11 +124,12 @@ def refuse(keep: Customer, other: Customer, job: Job | None = None) -> None:
         MergeUnderWay: A worker is merging one of the two.
     """
     if keep.pk == other.pk:
-        raise MergeRefused("A customer cannot be merged with itself.")
+        raise MergeRefused(_("A customer cannot be merged with itself."))
     for customer in (keep, other):
         refuse_while_erased(customer)
         if customer.redacted_at is not None:
-            raise MergeRefused(f"The personal data of customer {customer.pk} was erased: nobody can tell who that was.")
+            words = _("The personal data of customer {number} was erased: nobody can tell who that was.")
+            raise MergeRefused(words.format(number=customer.pk))
     if job is None and (job_of(keep.pk) or job_of(other.pk)):
         raise MergeUnderWay
 
@@ -268,7 +275,7 @@ def _unite(keep: Customer, other: Customer, choices: Choices, *, actor: str, at:
     for channel in noted:
         consents.note(keep, channel, actor=actor, at=at)
     keep.merged_id = merged_id
-    message = f"Customer {merged_id} was merged into customer {keep.pk}"
+    message = _MERGED.format(merged=merged_id, number=keep.pk)
     told = {"merged_customer_id": [merged_id, keep.pk]}
     record_event(TOPIC, keep, actor=actor, at=at, changes=told, message=message)
     record_event("customers/update", keep, actor=actor, at=at, changes=changes)

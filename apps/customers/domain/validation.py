@@ -7,6 +7,8 @@ Rule: decisions, Customers.
 from datetime import datetime
 
 from django.db import models
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_addresses
@@ -20,13 +22,13 @@ from apps.ground.phrases import BLANK, TAKEN, too_long
 from apps.metafields.domain.setting import BadMetafields, Draft, check_many
 from apps.shops.models import Shop
 
-NAMELESS = "must have a name or email address"
+NAMELESS = gettext_noop("must have a name or email address")
 TEXTS = tuple(
     name for name in EDITABLE if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
 )
 MIN_PASSWORD, MAX_PASSWORD = 5, 72
-MISMATCH = "doesn't match Password"
-ACCOUNTS_OFF = "customer accounts are disabled"
+MISMATCH = gettext_noop("doesn't match Password")
+ACCOUNTS_OFF = gettext_noop("customer accounts are disabled")
 
 
 class CustomerRefused(DomainError):
@@ -95,7 +97,7 @@ def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> 
         return
     values = [cleaned.get(name, getattr(customer, name) if customer else "") for name in named]
     if not any(value.strip() for value in values) and "email" not in errors:
-        errors["customer"] = [NAMELESS]
+        errors["customer"] = [_(NAMELESS)]
 
 
 def _clean_consents(cleaned: Attrs, errors: Errors, customer: Customer | None, at: datetime) -> None:
@@ -142,7 +144,7 @@ def _clean_password(cleaned: Attrs, errors: Errors) -> None:
     if not password:
         cleaned.pop("password", None)
         if confirmation:
-            errors["password_confirmation"] = [MISMATCH]
+            errors["password_confirmation"] = [_(MISMATCH)]
         return
     errors |= password_errors(password, confirmation)
 
@@ -151,11 +153,11 @@ def password_errors(password: str, confirmation: str | None) -> Errors:
     """What is wrong with a new password; a confirmation counts where one is given."""
     errors: Errors = {}
     if len(password) < MIN_PASSWORD:
-        errors["password"] = [f"is too short (minimum is {MIN_PASSWORD} characters)"]
+        errors["password"] = [_("is too short (minimum is {limit} characters)").format(limit=MIN_PASSWORD)]
     if len(password) > MAX_PASSWORD:
         errors["password"] = [too_long(MAX_PASSWORD)]
     if confirmation is not None and confirmation != password:
-        errors["password_confirmation"] = [MISMATCH]
+        errors["password_confirmation"] = [_(MISMATCH)]
     return errors
 
 
@@ -171,6 +173,6 @@ def _clean_metafields(cleaned: Attrs, errors: Errors) -> None:
 
 def _check_invitable(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
     if shop.customer_accounts == Shop.CustomerAccounts.DISABLED:
-        errors["send_email_invite"] = [ACCOUNTS_OFF]
+        errors["send_email_invite"] = [_(ACCOUNTS_OFF)]
     elif not cleaned.get("email") and "email" not in errors:
         errors["email"] = [BLANK]

@@ -1,12 +1,14 @@
 """Where customers live."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.customers.models.customers import Customer
 from apps.ground.rows import ShopOwned
 
 
-def _text(label: str | None = None) -> "models.CharField[str | None, str | None]":
+def _text(label: StrOrPromise) -> "models.CharField[str | None, str | None]":
     """A line of an address: null where it was not given, and blank where it was given blank, as it is shown again."""
     return models.CharField(label, max_length=255, blank=True, null=True)
 
@@ -17,22 +19,23 @@ class Address(ShopOwned):
     customer = models.ForeignKey(
         Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
     )
-    first_name = _text()
-    last_name = _text()
-    company = _text()
-    address1 = _text("address")
-    address2 = _text("apartment, suite …")
-    city = _text()
-    province = models.CharField(max_length=255, blank=True)
+    first_name = _text(gettext_lazy("first name"))
+    last_name = _text(gettext_lazy("last name"))
+    company = _text(gettext_lazy("company"))
+    address1 = _text(gettext_lazy("address"))
+    address2 = _text(gettext_lazy("apartment, suite …"))
+    city = _text(gettext_lazy("city"))
+    province = models.CharField(gettext_lazy("province"), max_length=255, blank=True)
     province_code = models.CharField(max_length=10, blank=True)
     country = models.CharField(max_length=255, blank=True)
     country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")
-    zip = _text("postal code")
-    phone = _text()
+    zip = _text(gettext_lazy("postal code"))
+    phone = _text(gettext_lazy("phone"))
 
     class Meta:
+        verbose_name = gettext_lazy("address")
+        verbose_name_plural = gettext_lazy("addresses")
         ordering = ("id",)
-        verbose_name_plural = "addresses"
         indexes = (
             models.Index(fields=("customer", "-updated_at", "-id"), name="customers_address_recent"),
             models.Index(fields=("shop", "country_code", "customer"), name="customers_address_by_country"),

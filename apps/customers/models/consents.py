@@ -1,6 +1,7 @@
 """What customers agreed to, and when."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.rows import ShopOwned
 
@@ -8,40 +9,42 @@ from apps.ground.rows import ShopOwned
 class ConsentState(models.TextChoices):
     """Whether a customer wants marketing messages on a channel."""
 
-    NOT_SUBSCRIBED = "not_subscribed", "Not subscribed"
-    PENDING = "pending", "Waiting for confirmation"
-    SUBSCRIBED = "subscribed", "Subscribed"
-    UNSUBSCRIBED = "unsubscribed", "Unsubscribed"
-    REDACTED = "redacted", "Erased"
-    INVALID = "invalid", "Not reachable"
+    NOT_SUBSCRIBED = "not_subscribed", gettext_lazy("Not subscribed")
+    PENDING = "pending", gettext_lazy("Waiting for confirmation")
+    SUBSCRIBED = "subscribed", gettext_lazy("Subscribed")
+    UNSUBSCRIBED = "unsubscribed", gettext_lazy("Unsubscribed")
+    REDACTED = "redacted", pgettext_lazy("consent", "Erased")
+    INVALID = "invalid", gettext_lazy("Not reachable")
 
 
 class OptInLevel(models.TextChoices):
     """How sure it is that the consent came from the customer."""
 
-    SINGLE = "single_opt_in", "Single opt-in"
-    CONFIRMED = "confirmed_opt_in", "Confirmed opt-in"
-    UNKNOWN = "unknown", "Unknown"
+    SINGLE = "single_opt_in", gettext_lazy("Single opt-in")
+    CONFIRMED = "confirmed_opt_in", gettext_lazy("Confirmed opt-in")
+    UNKNOWN = "unknown", gettext_lazy("Unknown")
 
 
 class ConsentChange(ShopOwned):
     """One step in the history of a customer's consent; never changed."""
 
     class Channel(models.TextChoices):
-        EMAIL = "email", "E-mail"
-        SMS = "sms", "Text message"
+        EMAIL = "email", gettext_lazy("E-mail")
+        SMS = "sms", gettext_lazy("Text message")
 
     customer = models.ForeignKey(
         "customers.Customer", on_delete=models.CASCADE, related_name="consent_changes", editable=False
     )
-    channel = models.CharField(max_length=5, choices=Channel)
-    state = models.CharField(max_length=20, choices=ConsentState)
-    opt_in_level = models.CharField(max_length=20, choices=OptInLevel, blank=True)
-    collected_from = models.CharField(max_length=50, blank=True)
-    consent_updated_at = models.DateTimeField(null=True)
+    channel = models.CharField(gettext_lazy("channel"), max_length=5, choices=Channel)
+    state = models.CharField(gettext_lazy("state"), max_length=20, choices=ConsentState)
+    opt_in_level = models.CharField(gettext_lazy("opt in level"), max_length=20, choices=OptInLevel, blank=True)
+    collected_from = models.CharField(gettext_lazy("collected from"), max_length=50, blank=True)
+    consent_updated_at = models.DateTimeField(gettext_lazy("consent updated at"), null=True)
     actor = models.CharField(max_length=100)
 
     class Meta:
+        verbose_name = gettext_lazy("consent change")
+        verbose_name_plural = gettext_lazy("consent changes")
         ordering = ("-id",)
 
     def __str__(self) -> str:

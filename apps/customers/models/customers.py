@@ -10,6 +10,7 @@ from decimal import Decimal
 from django.contrib.auth import hashers
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.models.consents import ConsentState, OptInLevel
 from apps.ground.phrases import TAKEN
@@ -49,22 +50,29 @@ class Customer(ShopOwned):
     """
 
     class State(models.TextChoices):
-        DISABLED = "disabled", "No account"
-        INVITED = "invited", "Invited"
-        ENABLED = "enabled", "Active account"
-        DECLINED = "declined", "Declined"
+        DISABLED = "disabled", pgettext_lazy("customer", "No account")
+        INVITED = "invited", pgettext_lazy("customer", "Invited")
+        ENABLED = "enabled", pgettext_lazy("customer", "Active account")
+        DECLINED = "declined", pgettext_lazy("customer", "Declined")
 
     shop = shop_of_many()
-    first_name = models.CharField(max_length=255, blank=True)
-    last_name = models.CharField(max_length=255, blank=True)
-    email = models.EmailField("e-mail", max_length=255, blank=True)
+    first_name = models.CharField(gettext_lazy("first name"), max_length=255, blank=True)
+    last_name = models.CharField(gettext_lazy("last name"), max_length=255, blank=True)
+    email = models.EmailField(gettext_lazy("e-mail"), max_length=255, blank=True)
     email_key = models.CharField(max_length=320, blank=True, editable=False)
-    phone = models.CharField(max_length=20, blank=True, help_text="With the country's prefix, e.g. +46 8 123 456 78.")
-    verified_email = models.BooleanField("verified e-mail", default=False)
-    state = models.CharField(max_length=10, choices=State, default=State.DISABLED, editable=False)
-    note = models.TextField(max_length=5000, blank=True)
-    tags = models.TextField(blank=True)
-    tax_exempt = models.BooleanField(default=False)
+    phone = models.CharField(
+        gettext_lazy("phone"),
+        max_length=20,
+        blank=True,
+        help_text=gettext_lazy("With the country's prefix, e.g. +46 8 123 456 78."),
+    )
+    verified_email = models.BooleanField(gettext_lazy("verified e-mail"), default=False)
+    state = models.CharField(
+        gettext_lazy("state"), max_length=10, choices=State, default=State.DISABLED, editable=False
+    )
+    note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
+    tags = models.TextField(gettext_lazy("tags"), blank=True)
+    tax_exempt = models.BooleanField(gettext_lazy("tax exempt"), default=False)
     tax_exemptions = models.JSONField(default=list, blank=True)
     multipass_identifier = models.CharField(max_length=255, blank=True)
     search_text = models.TextField(blank=True, editable=False)
@@ -75,7 +83,7 @@ class Customer(ShopOwned):
         "customers.Address", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
     )
 
-    orders_count = models.PositiveIntegerField(default=0, editable=False)
+    orders_count = models.PositiveIntegerField(gettext_lazy("orders count"), default=0, editable=False)
     total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=Decimal(0), editable=False)
     last_order_id = models.BigIntegerField(null=True, blank=True, editable=False)
     last_order_name = models.CharField(max_length=255, blank=True, editable=False)
@@ -83,7 +91,11 @@ class Customer(ShopOwned):
     last_order_currency = models.CharField(max_length=3, blank=True, editable=False)
 
     email_marketing_state = models.CharField(
-        max_length=20, choices=ConsentState, default=ConsentState.NOT_SUBSCRIBED, editable=False
+        gettext_lazy("email marketing state"),
+        max_length=20,
+        choices=ConsentState,
+        default=ConsentState.NOT_SUBSCRIBED,
+        editable=False,
     )
     email_marketing_opt_in_level = models.CharField(
         max_length=20, choices=OptInLevel, default=OptInLevel.SINGLE, blank=True, editable=False
@@ -112,6 +124,8 @@ class Customer(ShopOwned):
     merged_id: int | None = None
 
     class Meta:
+        verbose_name = gettext_lazy("customer")
+        verbose_name_plural = gettext_lazy("customers")
         ordering = ("-id",)
         constraints = (
             models.UniqueConstraint(
@@ -174,6 +188,8 @@ class Invitation(ShopOwned):
     sent_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("invitation")
+        verbose_name_plural = gettext_lazy("invitations")
         ordering = ("-id",)
 
     def __str__(self) -> str:

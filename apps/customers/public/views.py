@@ -3,6 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -13,8 +15,8 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 
 MESSAGES = {
-    "password": "The password {}.",
-    "password_confirmation": "The two passwords differ.",
+    "password": gettext_noop("The password {fault}."),
+    "password_confirmation": gettext_noop("The two passwords differ."),
 }
 
 
@@ -44,7 +46,7 @@ def _answer(request: HttpRequest, shop: Shop, customer: Customer) -> HttpRespons
             customer, password=password, confirmation=request.POST.get("password_confirmation", ""), at=at
         )
     except PasswordRefused as refused:
-        errors = [MESSAGES[field].format(messages[0]) for field, messages in refused.errors.items()]
+        errors = [_(MESSAGES[field]).format(fault=messages[0]) for field, messages in refused.errors.items()]
         return _page(request, "form", status=422, shop=shop, customer=customer, errors=errors)
     return _page(request, "done", shop=shop, customer=customer)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django_stubs_ext import StrOrPromise
 
 from apps.events.models import Event
 from apps.orders.models import Order
@@ -46,7 +47,7 @@ class Button:
         order: Its place.
     """
 
-    label: str
+    label: StrOrPromise
     url_name: str
     allowed: Callable[[HttpRequest, Order], bool]
     order: int = 50
@@ -86,7 +87,7 @@ def added(request: HttpRequest, order: Order) -> Context:
     return {
         "buttons": [
             (button.label, reverse(f"admin:{button.url_name}", args=[order.pk]))
-            for button in sorted(_buttons, key=lambda button: (button.order, button.label))
+            for button in sorted(_buttons, key=lambda button: (button.order, str(button.label)))
             if button.allowed(request, order)
         ],
         "parts_above": list(_shown(request, order, above=True)),

@@ -8,8 +8,11 @@ from decimal import Decimal
 from django import forms
 from django.db.models import Q
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
+from apps.events.domain.wording import retold
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
@@ -58,21 +61,27 @@ class LinesForm(forms.Form):
     """
 
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
-    find = forms.CharField(label="SKU, barcode or beginning of the product's name", required=False, max_length=255)
-    own_title = forms.CharField(label="What", required=False, max_length=255)
-    own_quantity = forms.IntegerField(label="Units", required=False, min_value=1, max_value=items.MAX_UNITS)
-    own_taxable = forms.BooleanField(label="Taxed as the other lines", required=False, initial=True)
-    own_shipping = forms.BooleanField(label="Has to be sent", required=False, initial=True)
+    find = forms.CharField(
+        label=gettext_lazy("SKU, barcode or beginning of the product's name"), required=False, max_length=255
+    )
+    own_title = forms.CharField(label=pgettext_lazy("line item", "What"), required=False, max_length=255)
+    own_quantity = forms.IntegerField(
+        label=gettext_lazy("Units"), required=False, min_value=1, max_value=items.MAX_UNITS
+    )
+    own_taxable = forms.BooleanField(label=gettext_lazy("Taxed as the other lines"), required=False, initial=True)
+    own_shipping = forms.BooleanField(label=gettext_lazy("Has to be sent"), required=False, initial=True)
 
     def __init__(self, order: Order, data: QueryDict | None = None) -> None:
         super().__init__(data, initial={"seen_version": order.version, "own_quantity": 1})
         self.order, self.lines = order, lines_of(order)
-        self.fields["own_price"] = MoneyField(currency=order.currency, label="Price of one", required=False)
+        self.fields["own_price"] = MoneyField(currency=order.currency, label=_("Price of one"), required=False)
         for line in self.lines:
             self._add_line(line)
         self.variants = self._variants(data)
         for variant in self.variants:
-            self.fields[f"add-{variant.pk}"] = _units(f"Units of {_name(variant)} to add", 0, items.MAX_UNITS, 0)
+            self.fields[f"add-{variant.pk}"] = _units(
+                _("Units of {product} to add").format(product=_name(variant)), 0, items.MAX_UNITS, 0
+            )
         for field in self.fields.values():
             if not isinstance(field.widget, forms.HiddenInput | forms.CheckboxInput):
                 field.widget.attrs |= _INPUT
@@ -80,11 +89,13 @@ class LinesForm(forms.Form):
     def _add_line(self, line: LineItem) -> None:
         least = line.current_quantity - removable(line)
         most = line.current_quantity + items.MAX_UNITS
-        words = f"At least {least}: units that were sent or refunded cannot be removed." if least else ""
-        label = f"Units of {line.name}"
-        self.fields[f"units-{line.pk}"] = _units(label, least, most, line.current_quantity, too_few=words)
+        words = _("At least {least}: units that were sent or refunded cannot be removed.").format(least=least)
+        label = _("Units of {product}").format(product=line.name)
+        self.fields[f"units-{line.pk}"] = _units(
+            label, least, most, line.current_quantity, too_few=words if least else ""
+        )
         if discountable(line):
-            label = f"Discount on {line.name}, in {self.order.currency}"
+            label = _("Discount on {product}, in {currency}").format(product=line.name, currency=self.order.currency)
             self.fields[f"discount-{line.pk}"] = MoneyField(currency=self.order.currency, label=label, required=False)
 
     def _variants(self, data: QueryDict | None) -> list[Variant]:
@@ -128,9 +139,9 @@ class LinesForm(forms.Form):
         """A line of its own has a title and a price, or nothing."""
         data = super().clean() or self.cleaned_data
         if data.get("own_title") and data.get("own_price") is None and "own_price" not in self.errors:
-            self.add_error("own_price", "Enter what one unit costs.")
+            self.add_error("own_price", _("Enter what one unit costs."))
         if data.get("own_price") is not None and not data.get("own_title"):
-            self.add_error("own_title", "Enter what it is.")
+            self.add_error("own_title", _("Enter what it is."))
         return data
 
     @property
@@ -162,8 +173,8 @@ class LinesForm(forms.Form):
     def refuse(self, refusal: DomainError) -> None:
         """Say what the service said: at the line that it is about, where it is about one."""
         for name, messages in refusal.errors.items():
-            _, _, rest = name.partition("line_items.")
-            pk, _, part = rest.partition(".")
+            rest = name.partition("line_items.")[2]
+            pk, _dot, part = rest.partition(".")
             field = f"{_FIELDS.get(part, '')}-{pk}"
             known = field if field in self.fields else None
             self.add_error(known, [sentence(text) if known or rest else about(name, text) for text in messages])
@@ -176,7 +187,7 @@ def _units(label: str, least: int, most: int, initial: int, too_few: str = "") -
         max_value=most,
         initial=initial,
         required=False,
-        error_messages={"invalid": "Enter a whole number.", **({"min_value": too_few} if too_few else {})},
+        error_messages={"invalid": _("Enter a whole number."), **({"min_value": too_few} if too_few else {})},
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
 
@@ -192,8 +203,8 @@ def shown(order: Order, outcome: Outcome) -> Attrs:
         return f"{text_of(amount, order.currency)} {order.currency}"
 
     return {
-        "moves": outcome.moves,
-        "sums": [(name, money(old), money(new)) for name, old, new in outcome.sums],
+        "moves": [retold(move) for move in outcome.moves],
+        "sums": [(_(name), money(old), money(new)) for name, old, new in outcome.sums],
         "outstanding": money(outcome.outstanding) if outcome.outstanding > 0 else "",
         "owed": money(-outcome.outstanding) if outcome.outstanding < 0 else "",
     }

@@ -5,6 +5,9 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.attrs import Given
 from apps.ground.money import ZERO, text_of
@@ -25,7 +28,7 @@ class CancelForm(forms.Form):
 
     reason = forms.ChoiceField(choices=Order.CancelReason.choices, widget=forms.Select(attrs=_INPUT))
     restock = forms.BooleanField(required=False, initial=True)
-    notify = forms.BooleanField(required=False, label="Tell the customer by e-mail")
+    notify = forms.BooleanField(required=False, label=gettext_lazy("Tell the customer by e-mail"))
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
         """The fields for money are there where something was paid, and the person may give it back."""
@@ -37,11 +40,11 @@ class CancelForm(forms.Form):
             first = next(iter(self.left))
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
             # What fits its currency is asked for once that is known.
-            self.fields["amount"] = _Amount(required=False, label="Give back", widget=widget)
+            self.fields["amount"] = _Amount(required=False, label=_("Give back"), widget=widget)
             self.fields["currency"] = forms.ChoiceField(
                 choices=[(code, code) for code in self.left],
                 initial=first,
-                widget=forms.Select(attrs={**_INPUT, "aria-label": "Currency"}),
+                widget=forms.Select(attrs={**_INPUT, "aria-label": _("Currency")}),
             )
 
     def clean(self) -> Values:
@@ -56,13 +59,17 @@ class CancelForm(forms.Form):
             else:
                 if amount > self.left[currency]:
                     most = text_of(self.left[currency], currency)
-                    self.add_error("amount", f"There is at most {most} {currency} to give back.")
+                    self.add_error(
+                        "amount", _("There is at most {amount} to give back.").format(amount=f"{most} {currency}")
+                    )
         return data
 
     @property
     def most(self) -> str:
         """What can be given back, in words."""
-        return " and ".join(f"{text_of(amount, currency)} {currency}" for currency, amount in self.left.items())
+        return get_text_list(
+            [f"{text_of(amount, currency)} {currency}" for currency, amount in self.left.items()], _("and")
+        )
 
     @property
     def money(self) -> str:

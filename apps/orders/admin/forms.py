@@ -1,6 +1,9 @@
 """The form of what staff change of an order by hand: contact details, both addresses, notes and tags."""
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.customers.admin.forms import AddressForm
 from apps.ground.attrs import Attrs
@@ -12,7 +15,17 @@ from apps.shops.domain.countries import countries
 
 KINDS = ("shipping", "billing")
 PARTS = AddressForm.Meta.fields
-_LABELS = {"zip": "Postal code", "address1": "Address", "address2": "Apartment, floor", "province": "Province"}
+_LABELS: dict[str, StrOrPromise] = {
+    "first_name": gettext_lazy("First name"),
+    "last_name": gettext_lazy("Last name"),
+    "company": gettext_lazy("Company"),
+    "address1": gettext_lazy("Address"),
+    "address2": gettext_lazy("Apartment, floor"),
+    "city": gettext_lazy("City"),
+    "zip": gettext_lazy("Postal code"),
+    "province": gettext_lazy("Province"),
+    "phone": gettext_lazy("Phone"),
+}
 _ROWS = (
     ("first_name", "last_name"),
     ("company", "phone"),
@@ -27,10 +40,10 @@ def _rows(kind: str) -> tuple[tuple[str, ...], ...]:
 
 
 FIELDSETS: tuple[Fieldset, ...] = (
-    ("Contact", {"fields": (("email", "phone"),)}),
-    ("Shipping address", {"fields": _rows("shipping")}),
-    ("Billing address", {"fields": ("billing_same", *_rows("billing"))}),
-    ("Notes", {"fields": ("tags", "note", "po_number")}),
+    (gettext_lazy("Contact"), {"fields": (("email", "phone"),)}),
+    (gettext_lazy("Shipping address"), {"fields": _rows("shipping")}),
+    (gettext_lazy("Billing address"), {"fields": ("billing_same", *_rows("billing"))}),
+    (gettext_lazy("Notes"), {"fields": ("tags", "note", "po_number")}),
 )
 
 
@@ -40,11 +53,11 @@ class OrderForm(PanelForm[Order]):
     Both addresses are snapshots, so nothing here changes the customer's own.
     """
 
-    email = forms.EmailField(label="E-mail", required=False, max_length=255)
+    email = forms.EmailField(label=gettext_lazy("E-mail"), required=False, max_length=255)
     billing_same = forms.BooleanField(
-        label="Same as the shipping address",
+        label=gettext_lazy("Same as the shipping address"),
         required=False,
-        help_text="Then what stands below is not used.",
+        help_text=gettext_lazy("Then what stands below is not used."),
     )
 
     class Meta:
@@ -53,7 +66,7 @@ class OrderForm(PanelForm[Order]):
 
     def prepare(self) -> None:
         """Show the addresses as they are kept."""
-        known = [("", "Choose a country"), *((each.code, each.name) for each in countries())]
+        known = [("", _("Choose a country")), *((each.code, each.name) for each in countries())]
         for kind in KINDS:
             kept = self._kept(kind) or {}
             code = kept.get("country_code") or ""
@@ -78,7 +91,7 @@ class OrderForm(PanelForm[Order]):
             cleaned[f"{kind}_address"] = snapshot
         if cleaned.get("billing_same"):
             if any(name.startswith("billing_") and name != "billing_same" for name in self.changed_data):
-                self.add_error("billing_same", "Untick this to use the billing address that you typed.")
+                self.add_error("billing_same", _("Untick this to use the billing address that you typed."))
             cleaned["billing_address"] = cleaned["shipping_address"]
         return cleaned
 
@@ -99,11 +112,9 @@ class OrderForm(PanelForm[Order]):
 
 
 def _field(name: str) -> forms.Field:
-    model = AddressForm.base_fields[name]
-    label = _LABELS.get(name, str(model.label or name.replace("_", " ").capitalize()))
     if name == "country_code":
-        return forms.ChoiceField(label="Country", required=False, widget=ThemedSelect)
-    return forms.CharField(label=label, required=False, max_length=255)
+        return forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
+    return forms.CharField(label=_LABELS[name], required=False, max_length=255)
 
 
 # The panel makes the form anew from what it declares.

@@ -7,6 +7,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
@@ -50,9 +52,19 @@ grant("edit_orders", "a", "orders.transaction")
 class OrderAdmin(ShopOwnedAdmin[Order]):
     """The shop's orders."""
 
-    menu = Menu("Sales", "orders", 10, words=("purchase", "bought", "invoice", "unpaid"))
-    intro = "What was bought. Orders come from your storefront, from apps, or from an import."
-    empty_text = "No order here. New ones appear by themselves; older ones can be imported."
+    menu = Menu(
+        "Sales",
+        "orders",
+        10,
+        words=(
+            pgettext_lazy("search", "purchase"),
+            pgettext_lazy("search", "bought"),
+            pgettext_lazy("search", "invoice"),
+            pgettext_lazy("search", "unpaid"),
+        ),
+    )
+    intro = gettext_lazy("What was bought. Orders come from your storefront, from apps, or from an import.")
+    empty_text = gettext_lazy("No order here. New ones appear by themselves; older ones can be imported.")
     form = OrderForm
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     list_display_links = ("name",)
@@ -67,18 +79,18 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
 
     # --- the list ---
 
-    @display(description="Customer")
+    @display(description=gettext_lazy("Customer"))
     def buyer(self, order: Order) -> str:
         """Who bought."""
-        return str(order.customer or order.email or "No customer")
+        return str(order.customer or order.email or _("No customer"))
 
-    @display(description="Total", ordering="total_price")
+    @display(description=gettext_lazy("Total"), ordering="total_price")
     def total(self, order: Order) -> str:
         """What it comes to."""
         return f"{text_of(order.total_price, order.currency)} {order.currency}"
 
     @display(
-        description="Payment",
+        description=gettext_lazy("Payment"),
         label={
             "paid": "success",
             "authorized": "info",
@@ -94,14 +106,16 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return order.financial_status, order.get_financial_status_display()
 
     @display(
-        description="Fulfillment",
+        description=gettext_lazy("Fulfillment"),
         label={"fulfilled": "success", "partial": "warning", "unfulfilled": "warning", "restocked": "default"},
     )
     def sending(self, order: Order) -> tuple[str, str]:
         """How far it is sent."""
         return order.fulfillment_status or "unfulfilled", order.get_fulfillment_status_display()
 
-    @display(description="State", label={"open": "info", "closed": "default", "cancelled": "danger"})
+    @display(
+        description=pgettext_lazy("order", "State"), label={"open": "info", "closed": "default", "cancelled": "danger"}
+    )
     def state(self, order: Order) -> tuple[str, str]:
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
@@ -132,15 +146,21 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """Which texts are not looked for everywhere, and of which not all is shown."""
         return searching.note_on(term.strip())
 
-    @admin.action(description="Close the chosen orders", permissions=["change"])
+    @admin.action(description=gettext_lazy("Close the chosen orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         """Put orders into the archive."""
         chosen = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in chosen:
             transitions.close(order, **self.by(request))
         skipped = queryset.count() - len(chosen)
-        also = f" {skipped} were closed or cancelled already." if skipped else ""
-        self.message_user(request, f"{len(chosen)} orders closed.{also}", messages.SUCCESS)
+        count = len(chosen)
+        said = [ngettext("{count} order closed.", "{count} orders closed.", count).format(count=count)]
+        if skipped:
+            already = ngettext(
+                "{count} was closed or cancelled already.", "{count} were closed or cancelled already.", skipped
+            )
+            said.append(already.format(count=skipped))
+        self.message_user(request, " ".join(said), messages.SUCCESS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Orders are not written by hand."""
@@ -187,7 +207,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return self.page(
             request,
             "panel/orders/order.html",
-            f"Order {order}",
+            _("Order {order}").format(order=order),
             original=order,
             may_change=may(request, CHANGE),
             may_delete=may(request, DELETE),
@@ -201,7 +221,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The form of what staff may change by hand."""
         require(request, CHANGE)
-        return self.changeform_view(request, object_id, "", {"title": "Change the order"})
+        return self.changeform_view(request, object_id, "", {"title": _("Change the order")})
 
     def lines_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask what becomes of the lines, show what that changes, then do it."""
@@ -212,7 +232,8 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             try:
                 if step == "save":
                     edit_lines(order, form.edit, **self.by(request))
-                    self.message_user(request, f"The lines of order {order} are changed.", messages.SUCCESS)
+                    done = _("The lines of order {order} are changed.").format(order=order)
+                    self.message_user(request, done, messages.SUCCESS)
                     return self._back(order)
                 outcome = preview(order, form.edit, **self.by(request))
             except DomainError as refusal:
@@ -220,7 +241,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return self.page(
             request,
             "panel/orders/lines.html",
-            f"Edit the lines of order {order}",
+            _("Edit the lines of order {order}").format(order=order),
             original=order,
             form=form,
             outcome=outcome and shown(order, outcome),
@@ -253,7 +274,9 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             return self._do(
                 request,
                 order,
-                f"Order {order} is cancelled{f' and {form.money} refunded' if form.money else ''}.",
+                _("Order {order} is cancelled and {money} refunded.").format(order=order, money=form.money)
+                if form.money
+                else _("Order {order} is cancelled.").format(order=order),
                 lambda by: transitions.cancel(
                     order,
                     reason=data["reason"],
@@ -266,7 +289,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return self.page(
             request,
             "panel/orders/cancel.html",
-            f"Cancel order {order}",
+            _("Cancel order {order}").format(order=order),
             original=order,
             form=form,
             looking=is_fine and request.POST.get("step") == "look",
@@ -275,11 +298,11 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
 
     def close_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Put the order into the archive."""
-        return self._act(request, object_id, "The order is closed.", transitions.close)
+        return self._act(request, object_id, _("The order is closed."), transitions.close)
 
     def open_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Take the order out of the archive."""
-        return self._act(request, object_id, "The order is open again.", transitions.reopen)
+        return self._act(request, object_id, _("The order is open again."), transitions.reopen)
 
     def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Capture what is left of the newest authorization."""
@@ -287,7 +310,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         def capture(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "capture"}, **by)
 
-        return self._act(request, object_id, "The payment is captured.", capture)
+        return self._act(request, object_id, _("The payment is captured."), capture)
 
     def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Note that the rest was paid by hand."""
@@ -295,7 +318,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         def note(order: Order, **by: Unpack[By]) -> object:
             return payments.create_transaction(order, {"kind": "sale", "gateway": "manual"}, **by)
 
-        return self._act(request, object_id, "The order is marked as paid.", note)
+        return self._act(request, object_id, _("The order is marked as paid."), note)
 
     def comment_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Add a comment to the timeline."""
@@ -304,7 +327,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         def note(order: Order, **by: Unpack[By]) -> object:
             return editing.add_comment(order, text, **by)
 
-        return self._act(request, object_id, "The comment is on the timeline.", note, permission=COMMENT)
+        return self._act(request, object_id, _("The comment is on the timeline."), note, permission=COMMENT)
 
     def _act(
         self, request: HttpRequest, object_id: str, done: str, move: Callable[..., object], *, permission: str = CHANGE
@@ -334,8 +357,8 @@ add_inline(Customer, CustomersOrders)
 
 home.add_task(
     home.Task(
-        "Unpaid orders",
-        "open, and not yet paid in full",
+        gettext_lazy("Unpaid orders"),
+        gettext_lazy("open, and not yet paid in full"),
         Order,
         "view=unpaid",
         lambda request: in_view(Order.rows(), "unpaid"),

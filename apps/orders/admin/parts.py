@@ -7,6 +7,8 @@ from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
 
 from apps.customers.models import Customer
 from apps.ground.money import text_of
@@ -31,18 +33,18 @@ def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
 class ViewFilter(SimpleListFilter):
     """The views of the list; open orders unless another is chosen."""
 
-    title = "view"
+    title = gettext_lazy("view")
     parameter_name = "view"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The views' names."""
         return [
-            ("open", "Open"),
-            ("unfulfilled", "Unfulfilled"),
-            ("unpaid", "Unpaid"),
-            ("closed", "Closed"),
-            ("cancelled", "Cancelled"),
-            ("all", "All"),
+            ("open", pgettext("order", "Open")),
+            ("unfulfilled", _("Unfulfilled")),
+            ("unpaid", _("Unpaid")),
+            ("closed", pgettext("order", "Closed")),
+            ("cancelled", pgettext("order", "Cancelled")),
+            ("all", _("All")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
@@ -76,7 +78,7 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
         """The shop's rows."""
         return Order.rows().order_by(*self.ordering)
 
-    @display(description="Total")
+    @display(description=gettext_lazy("Total"))
     def total(self, order: Order) -> str:
         """What it comes to."""
         return f"{text_of(order.total_price, order.currency)} {order.currency}"

@@ -10,7 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.ground.cells import Writer
 from apps.ground.money import ZERO, text_of
@@ -31,7 +33,19 @@ _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-
 
 grant_custom("reports", REPORT)
 add_page(
-    Menu("Sales", "payments", 12, "Sales report", words=("revenue", "turnover", "statistics", "analytics", "tax")),
+    Menu(
+        "Sales",
+        "payments",
+        12,
+        gettext_lazy("Sales report"),
+        words=(
+            pgettext_lazy("search", "revenue"),
+            pgettext_lazy("search", "turnover"),
+            pgettext_lazy("search", "statistics"),
+            pgettext_lazy("search", "analytics"),
+            pgettext_lazy("search", "tax"),
+        ),
+    ),
     "orders_order_report",
     lambda request: may(request, REPORT),
 )
@@ -40,8 +54,8 @@ add_page(
 class DaysForm(forms.Form):
     """Which days."""
 
-    first = forms.DateField(label="From", widget=_DATE, input_formats=["%Y-%m-%d"])
-    last = forms.DateField(label="Until", widget=_DATE, input_formats=["%Y-%m-%d"])
+    first = forms.DateField(label=pgettext_lazy("days", "From"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    last = forms.DateField(label=pgettext_lazy("days", "Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
 
     def clean(self) -> Values:
         """The days are in their order, and not too many."""
@@ -49,11 +63,11 @@ class DaysForm(forms.Form):
         first, last = data.get("first"), data.get("last")
         if first and last:
             if first > last:
-                self.add_error("last", "This is before the first day.")
+                self.add_error("last", _("This is before the first day."))
             elif (last - first).days >= reporting.MOST_DAYS:
-                self.add_error("last", "A report reaches over a year at the most.")
+                self.add_error("last", _("A report reaches over a year at the most."))
             elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", "There were no sales then.")
+                self.add_error("first", _("There were no sales then."))
         return data
 
 
@@ -63,7 +77,8 @@ class Table:
 
     Attributes:
         title: Its heading, on the page.
-        columns: The names of its columns; all but the first hold numbers.
+        columns: The names of its columns, on the page; all but the first hold numbers.
+        header: The same in the file, whose words are those of programs and never translated.
         rows: A value for each column, the first one for people; days without anything are left out.
         lines: All rows, for the file, with days as 2026-03-02.
         note: What it says below the heading.
@@ -72,6 +87,7 @@ class Table:
 
     title: str
     columns: Sequence[str]
+    header: Sequence[str]
     rows: Sequence[Sequence[object]]
     lines: Sequence[Sequence[object]]
     note: str
@@ -99,7 +115,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
             "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
             "query": request.GET.urlencode(),
         }
-    return TemplateResponse(request, "panel/orders/report.html", {**base, "title": "Sales report", **context})
+    return TemplateResponse(request, "panel/orders/report.html", {**base, "title": _("Sales report"), **context})
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
@@ -118,9 +134,9 @@ def file_view(request: HttpRequest) -> HttpResponse:
     file = f"{name}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     add_never_cache_headers(response)
-    writer = Writer(response, table.columns)
+    writer = Writer(response, table.header)
     for line in table.lines:
-        writer.write(dict(zip(table.columns, line, strict=True)))
+        writer.write(dict(zip(table.header, line, strict=True)))
     return response
 
 
@@ -150,25 +166,38 @@ def _sales(days: Days) -> Table:
     def values(sold: Sold, earlier: Sold) -> tuple[object, ...]:
         return sold.orders, text_of(sold.money, currency), earlier.orders, text_of(earlier.money, currency)
 
-    reach = f"before, from {date_format(before.first, 'j M Y')} to {date_format(before.last, 'j M Y')}:"
+    note = _("{orders}; before, from {first} to {last}: {money} in {orders_before}.").format(
+        orders=_orders(orders[0]),
+        first=date_format(before.first, "j M Y"),
+        last=date_format(before.last, "j M Y"),
+        money=f"{text_of(then, currency)} {currency}",
+        orders_before=_orders(orders[1]),
+    )
     return Table(
-        title=f"{text_of(now, currency)} {currency}, {_change(now, then)}",
-        columns=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
+        title=_("{money}, {change}").format(money=f"{text_of(now, currency)} {currency}", change=_change(now, then)),
+        columns=(
+            _("Day"),
+            _("Orders"),
+            _("Money ({currency})").format(currency=currency),
+            _("Orders before"),
+            _("Money before ({currency})").format(currency=currency),
+        ),
+        header=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
         rows=[
             (date_format(day, "j M Y"), *values(sold, earlier))
             for day, sold, earlier in reversed(pairs)
             if sold.orders or earlier.orders
         ],
         lines=[(day.isoformat(), *values(sold, earlier)) for day, sold, earlier in pairs],
-        note=f"{_orders(orders[0])}; {reach} {text_of(then, currency)} {currency} in {_orders(orders[1])}.",
-        footer=f"{_orders(others)} in other currencies cannot be added to it." if others else "",
+        note=note,
+        footer=_not_added(others),
         pairs=pairs_of(
             [
                 (earlier.money, sold.money, f"{date_format(day, 'j M')}: {text_of(sold.money, currency)} {currency}")
                 for day, sold, earlier in pairs
             ]
         ),
-        legend=("these days", "the days before"),
+        legend=(_("these days"), _("the days before")),
     )
 
 
@@ -182,24 +211,36 @@ def _returning(days: Days) -> Table:
         return each.returning, each.first, each.unknown
 
     known = total.returning + total.first
-    share = f" ({round(100 * total.returning / known)} % of those whose customer is known)" if known else ""
+    note = _("Of {orders}, {returning} came from customers who had bought before.")
+    if known:
+        note = _(
+            "Of {orders}, {returning} came from customers who had bought before "
+            "({percent} % of those whose customer is known)."
+        )
     return Table(
-        title=f"{_orders(total.returning)} of returning customers",
-        columns=("Day", "Returning customers", "First orders", "Unknown customers"),
+        title=_("{orders} of returning customers").format(orders=_orders(total.returning)),
+        columns=(_("Day"), _("Returning customers"), _("First orders"), _("Unknown customers")),
+        header=("Day", "Returning customers", "First orders", "Unknown customers"),
         rows=[(date_format(day, "j M Y"), *values(each)) for day, each in reversed(rows) if each.orders],
         lines=[(day.isoformat(), *values(each)) for day, each in rows],
-        note=f"Of {_orders(total.orders)}, {total.returning} came from customers who had bought before{share}.",
+        note=note.format(
+            orders=_orders(total.orders),
+            returning=total.returning,
+            percent=round(100 * total.returning / known) if known else 0,
+        ),
         pairs=pairs_of(
             [
                 (
                     Decimal(each.orders),
                     Decimal(each.returning),
-                    f"{date_format(day, 'j M')}: {each.returning} of {each.orders}",
+                    _("{day}: {returning} of {orders}").format(
+                        day=date_format(day, "j M"), returning=each.returning, orders=each.orders
+                    ),
                 )
                 for day, each in rows
             ]
         ),
-        legend=("of returning customers", "all orders"),
+        legend=(_("of returning customers"), _("all orders")),
     )
 
 
@@ -213,11 +254,12 @@ def _products(days: Days) -> Table:
 
     shown = found[:MOST_SHOWN]
     return Table(
-        title="Best sellers",
-        columns=("Product", "Orders", "Units", f"Money ({currency})"),
+        title=_("Best sellers"),
+        columns=(_("Product"), _("Orders"), _("Units"), _("Money ({currency})").format(currency=currency)),
+        header=("Product", "Orders", "Units", f"Money ({currency})"),
         rows=lines(shown),
         lines=lines(found),
-        note="What their units were bought for, with discounts and taxes, without shipping and duties.",
+        note=_("What their units were bought for, with discounts and taxes, without shipping and duties."),
         bars=bars_of([(each.money, f"{each.name}: {text_of(each.money, currency)} {currency}") for each in shown]),
         more=len(found) - len(shown),
     )
@@ -227,14 +269,26 @@ _TABLES: dict[str, Callable[[Days], Table]] = {"sales": _sales, "returning": _re
 
 
 def _orders(count: int) -> str:
-    return f"{count:,} order{'' if count == 1 else 's'}"
+    return ngettext("{count} order", "{count} orders", count).format(count=_number(count))
+
+
+def _not_added(others: int) -> str:
+    """That orders in other currencies are left out; empty where there are none."""
+    if not others:
+        return ""
+    return _("{orders} in other currencies cannot be added to it.").format(orders=_orders(others))
+
+
+def _number(count: int) -> str:
+    return number_format(count, force_grouping=True)
 
 
 def _change(now: Decimal, then: Decimal) -> str:
     """How much more or less, in words."""
     if now == then:
-        return "as much as before"
+        return _("as much as before")
     if not then:
-        return "after nothing before"
+        return _("after nothing before")
     percent = abs(round(100 * (now - then) / then))
-    return f"{percent:,} % {'more' if now > then else 'less'} than before"
+    said = _("{percent} % more than before") if now > then else _("{percent} % less than before")
+    return said.format(percent=_number(percent))

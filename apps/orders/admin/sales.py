@@ -9,6 +9,7 @@ from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import ngettext, pgettext_lazy
 
 from apps.ground.money import ZERO, text_of
 from apps.ground.tenancy import current_shop
@@ -66,13 +67,15 @@ def days(count: int) -> list[Day]:
 
 
 def _label(day: Day, currency: str) -> str:
-    orders = f"{day.orders} order{'' if day.orders == 1 else 's'}"
-    return f"{date_format(day.day, 'j M')}: {day.text} {currency}, {orders}"
+    said = ngettext("{day}: {money}, {count} order", "{day}: {money}, {count} orders", day.orders)
+    return said.format(day=date_format(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
 
 
 def _today(request: HttpRequest) -> home.Figure:
     (today,) = days(1)
-    note = f"{current_shop().currency} sold today, {today.orders} order{'' if today.orders == 1 else 's'}"
+    note = ngettext(
+        "{currency} sold today, {count} order", "{currency} sold today, {count} orders", today.orders
+    ).format(currency=current_shop().currency, count=today.orders)
     return home.Figure(today.text, note)
 
 
@@ -92,5 +95,5 @@ def _chart(request: HttpRequest) -> Context:
     }
 
 
-home.add_card(home.Card("Sales", "payments", SALES, Order, _today, order=5, query="view=all"))
+home.add_card(home.Card(pgettext_lazy("home", "Sales"), "payments", SALES, Order, _today, order=5, query="view=all"))
 home.add_section(home.Section("panel/orders/sales.html", CHART, _chart))

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from django.db.models import QuerySet, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Upper
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy
 
 from apps.customers.domain.search_text import fold
 from apps.customers.models import Customer
@@ -15,12 +17,12 @@ from apps.panel.screens.searching import SHORTEST_PART
 LONGEST_ID = 18
 # Of what very many orders or customers hold a part of, so many are looked at, and the newest orders besides.
 FOLLOWED, RECENT = 1_000, 5_000
-LOOKED_FOR = "Number, SKU, city, tag, payment, or a part of the customer's name or e-mail"
-TOO_MANY = (
-    "This text stands in the tags of more than {followed:,} orders, or in more than {followed:,} customers' names. "
-    "Only some of those orders are shown; those among the newest {newest:,} with the tag are."
+LOOKED_FOR = gettext_lazy("Number, SKU, city, tag, payment, or a part of the customer's name or e-mail")
+TOO_MANY = gettext_lazy(
+    "This text stands in the tags of more than {followed} orders, or in more than {followed} customers' names. "
+    "Only some of those orders are shown; those among the newest {newest} with the tag are."
 )
-TOO_SHORT = (
+TOO_SHORT = gettext_lazy(
     "Of fewer than three letters orders are found by their number, SKU, city and payment, and by the beginnings of "
     "their customer's words; parts of names and tags need three."
 )
@@ -57,10 +59,12 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
 def note_on(term: str) -> str:
     """What a search for a text did not do, in a sentence; empty where it did all."""
     if 0 < len(term) < SHORTEST_PART:
-        return TOO_SHORT
+        return str(TOO_SHORT)
     cut = _tagged(Order.rows(), term), _named(term)
     if not term.startswith("#") and any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
-        return TOO_MANY.format(followed=FOLLOWED, newest=RECENT)
+        return TOO_MANY.format(
+            followed=number_format(FOLLOWED, force_grouping=True), newest=number_format(RECENT, force_grouping=True)
+        )
     return ""
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.ground.money import text_of
@@ -61,16 +63,16 @@ def _sums(order: Order, money: Writer) -> list[tuple[str, str]]:
     """The money of the order, and what of it the buyer saw."""
     shown = sums_of(order, money)
     if order.is_multi_currency:
-        shown.append(("Seen by the buyer", as_seen(order)(order.total_price)))
+        shown.append((_("Seen by the buyer"), as_seen(order)(order.total_price)))
     return shown
 
 
 def _addresses(order: Order) -> list[tuple[str, list[str]]]:
     """The addresses line by line; one where both are the same."""
     if order.shipping_address == order.billing_address:
-        both = [("Shipping and billing address", order.shipping_address)]
+        both = [(_("Shipping and billing address"), order.shipping_address)]
     else:
-        both = [("Shipping address", order.shipping_address), ("Billing address", order.billing_address)]
+        both = [(_("Shipping address"), order.shipping_address), (_("Billing address"), order.billing_address)]
     return [(title, written_address(address)) for title, address in both if address]
 
 
@@ -100,7 +102,7 @@ def timeline(order: Order, others: Iterable[Told] = ()) -> list[Moment]:
     told = sorted([*others, *((event, sentence(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True)
     told = told[:MAX_EVENTS]
     comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
-    names = names_of([event.actor for event, _ in told] + [row.actor for row in comments])
+    names = names_of([event.actor for event, _text in told] + [row.actor for row in comments])
     moments = [Moment(event.created_at, names[event.actor], text) for event, text in told]
     moments += [Moment(row.created_at, names[row.actor], row.body, comment=True) for row in comments]
     return sorted(moments, key=lambda moment: moment.at, reverse=True)

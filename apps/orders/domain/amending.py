@@ -11,7 +11,10 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from apps.events.domain import wording
 from apps.events.domain.recording import record_event
 from apps.ground.money import text_of
 from apps.orders.domain import edits, hooks, payments, pricing, stocking
@@ -20,11 +23,11 @@ from apps.orders.domain.loading import lines_of, lock, shipping_of, transactions
 from apps.orders.models import LineItem, Order
 
 _SHOWN = {
-    "Goods": "current_subtotal_price",
-    "Discounts": "current_total_discounts",
-    "Taxes": "current_total_tax",
-    "Total": "current_total_price",
-    "Outstanding": "outstanding",
+    gettext_noop("Goods"): "current_subtotal_price",
+    gettext_noop("Discounts"): "current_total_discounts",
+    gettext_noop("Taxes"): "current_total_tax",
+    gettext_noop("Total"): "current_total_price",
+    gettext_noop("Outstanding"): "outstanding",
 }
 # Of a line, what is changed; of what is done, how much is told.
 _CHANGED = (
@@ -38,6 +41,18 @@ _CHANGED = (
     "tax_lines",
 )
 _TOLD = 5
+
+
+def _each(told: str) -> str:
+    """Moves that were joined, in the language that is read."""
+    return "; ".join(wording.retold(move) for move in told.split("; "))
+
+
+_REMOVED = wording.tells(gettext_noop("{count} × {name} removed"))
+_ADDED = wording.tells(gettext_noop("{count} × {name} added"))
+_DISCOUNTED = wording.tells(gettext_noop("{money} off {name}"))
+_EDITED_MORE = wording.tells(gettext_noop("Edited: {moves}; and {count} more"), moves=_each)
+_EDITED = wording.tells(gettext_noop("Edited: {moves}"), moves=_each)
 _COLUMNS = (*pricing.SUMS, "tax_lines", "discount_applications")
 
 
@@ -55,8 +70,8 @@ class Outcome:
 
     Attributes:
         order: As it is after it.
-        sums: Per sum of the order its name, what it was and what it is; those that stay are left out.
-        moves: What is done, a phrase for each.
+        sums: Per sum of the order its name in English, what it was and what it is; those that stay are left out.
+        moves: What is done, a phrase for each, in English.
         outstanding: What is still to be paid then; negative for what is owed to the buyer.
     """
 
@@ -102,7 +117,7 @@ def edit_lines(order: Order, edit: Edit, *, actor: str, at: datetime) -> Outcome
     fewer, discounts, extra = edits.asked(order, lines, edit)
     added = edits.added(order, lines, edit, extra)
     if not (fewer or discounts or added):
-        raise EditRefused("Nothing is changed", field="base")
+        raise EditRefused(_("Nothing is changed"), field="base")
     for take_part in hooks.edits:
         take_part(order, {line.pk: count for line, count in fewer.items()}, more=bool(added), actor=actor, at=at)
     every = [*lines, *added]
@@ -136,11 +151,11 @@ def edit_lines(order: Order, edit: Edit, *, actor: str, at: datetime) -> Outcome
 
 def _refuse(order: Order, edit: Edit) -> None:
     if edit.seen_version is not None and edit.seen_version != order.version:
-        raise ChangedMeanwhile("Somebody changed this order meanwhile. Nothing has been saved; look at it again.")
+        raise ChangedMeanwhile(_("Somebody changed this order meanwhile. Nothing has been saved; look at it again."))
     if order.cancelled_at is not None:
-        raise EditRefused("The order is cancelled; its lines cannot be edited any more.", field="base")
+        raise EditRefused(_("The order is cancelled; its lines cannot be edited any more."), field="base")
     if order.closed_at is not None:
-        raise EditRefused("The order is closed. Open it again to edit its lines.", field="base")
+        raise EditRefused(_("The order is closed. Open it again to edit its lines."), field="base")
 
 
 def _sums(order: Order) -> dict[str, Decimal]:
@@ -156,12 +171,12 @@ def _moves(
     order: Order, fewer: Mapping[LineItem, int], discounts: Mapping[LineItem, Decimal], added: Sequence[LineItem]
 ) -> Iterator[str]:
     for line, count in fewer.items():
-        yield f"{count} × {line.name} removed"
+        yield _REMOVED.format(count=count, name=line.name)
     for line in added:
-        yield f"{line.quantity} × {line.name} added"
+        yield _ADDED.format(count=line.quantity, name=line.name)
     given = {**discounts, **{line: line.discount for line in added if line.discount}}
     for line, amount in given.items():
-        yield f"{text_of(amount, order.currency)} {order.currency} off {line.name}"
+        yield _DISCOUNTED.format(money=f"{text_of(amount, order.currency)} {order.currency}", name=line.name)
 
 
 def _text(order: Order, amount: Decimal) -> str:
@@ -170,5 +185,5 @@ def _text(order: Order, amount: Decimal) -> str:
 
 def _told(moves: Sequence[str]) -> str:
     """What was done, for the timeline: all of it where that is short enough to be read."""
-    more = f"; and {len(moves) - _TOLD} more" if len(moves) > _TOLD else ""
-    return f"Edited: {'; '.join(move[:100] for move in moves[:_TOLD])}{more}"
+    words, told = (_EDITED_MORE if len(moves) > _TOLD else _EDITED), "; ".join(move[:100] for move in moves[:_TOLD])
+    return words.format(moves=told, count=len(moves) - _TOLD)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from apps.ground.money import text_of
 from apps.orders.models import Order
 
@@ -24,14 +26,14 @@ def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
     """What the order comes to, line by line; amounts of nothing are left out."""
     codes = ", ".join(code["code"] for code in order.discount_codes)
     rows = [
-        ("Goods", order.total_line_items_price, True),
-        (f"Discounts ({codes})" if codes else "Discounts", -order.total_discounts, False),
-        ("Shipping", order.total_shipping_price, False),
-        ("Taxes (included)" if order.taxes_included else "Taxes", order.total_tax, False),
-        ("Duties", order.total_duties, False),
-        ("Tip", order.total_tip_received, False),
-        ("Total", order.total_price, True),
-        ("Paid", order.total_paid, True),
-        ("Refunded", -order.total_refunded, False),
+        (_("Goods"), order.total_line_items_price, True),
+        (_("Discounts ({codes})").format(codes=codes) if codes else _("Discounts"), -order.total_discounts, False),
+        (_("Shipping"), order.total_shipping_price, False),
+        (_("Taxes (included)") if order.taxes_included else _("Taxes"), order.total_tax, False),
+        (_("Duties"), order.total_duties, False),
+        (_("Tip"), order.total_tip_received, False),
+        (_("Total"), order.total_price, True),
+        (_("Paid"), order.total_paid, True),
+        (_("Refunded"), -order.total_refunded, False),
     ]
     return [(label, money(amount)) for label, amount, always in rows if always or amount]

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Final
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.customers.domain.aggregate import refuse_while_erased
 from apps.customers.models import Customer
@@ -129,7 +130,7 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
     order = lock(order)
     done = [row for row in transactions_of(order) if row.status == Transaction.Status.SUCCESS]
     if any(row.gateway not in OFFLINE and not row.test for row in done):
-        raise NotDeletable("An order that was paid through a gateway cannot be deleted")
+        raise NotDeletable(_("An order that was paid through a gateway cannot be deleted"))
     lines = lines_of(order)
     record_event("orders/delete", order, actor=actor, at=at)
     order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import ZERO, fits, text_of
@@ -115,7 +117,9 @@ def _wrong_units(line: LineItem, change: int) -> str:
     if change >= -removable(line):
         return ""
     least = line.current_quantity - removable(line)
-    return f"must be at least {least}: units that were sent or refunded cannot be removed" if least else at_least(0)
+    if not least:
+        return at_least(0)
+    return _("must be at least {least}: units that were sent or refunded cannot be removed").format(least=least)
 
 
 def _wrong_discount(order: Order, line: LineItem, discount: Decimal, change: int) -> str:
@@ -125,7 +129,7 @@ def _wrong_discount(order: Order, line: LineItem, discount: Decimal, change: int
     if discount < 0 or not fits(discount, order.currency):
         return INVALID
     if not most:
-        return "cannot be given on a line of which units leave, left or were refunded, or that costs nothing"
+        return _("cannot be given on a line of which units leave, left or were refunded, or that costs nothing")
     return at_most(text_of(most, order.currency)) if discount > most else ""
 
 

@@ -5,6 +5,7 @@ Rule: decisions, Fulfillment (order status page).
 """
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy
 
 from apps.ground.attrs import Attrs
 from apps.orders.domain.bill import as_seen, sums_of
@@ -13,10 +14,10 @@ from apps.orders.domain.pricing import net
 from apps.orders.models import Order
 
 SENT = {
-    Order.FulfillmentStatus.UNFULFILLED: "Not sent yet",
-    Order.FulfillmentStatus.PARTIAL: "Partly sent",
-    Order.FulfillmentStatus.FULFILLED: "Sent",
-    Order.FulfillmentStatus.RESTOCKED: "Not sent",
+    Order.FulfillmentStatus.UNFULFILLED: gettext_lazy("Not sent yet"),
+    Order.FulfillmentStatus.PARTIAL: gettext_lazy("Partly sent"),
+    Order.FulfillmentStatus.FULFILLED: gettext_lazy("Sent"),
+    Order.FulfillmentStatus.RESTOCKED: gettext_lazy("Not sent"),
 }
 
 

@@ -10,8 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.catalog.domain.sales import count_units
+from apps.events.domain import wording
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
@@ -26,8 +29,14 @@ Kind = Transaction.Kind
 Status = Transaction.Status
 NEEDS_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
-CANCELLED = "The order is cancelled"
 MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
+_KINDS = {each.name.capitalize(): each.label for each in Kind}
+_STATUSES = {each.name.capitalize(): each.label for each in Status}
+_SAID = wording.tells(
+    gettext_noop("{kind} of {amount} ({status})"),
+    kind=lambda word: str(_KINDS.get(word, word)),
+    status=lambda word: str(_STATUSES.get(word, word)),
+)
 
 
 class PaymentRefused(DomainError):
@@ -55,13 +64,22 @@ def create_transaction(order: Order, attrs: Given, *, actor: str, at: datetime) 
     order = lock(order)
     known = transactions_of(order)
     if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not waiting(known):
-        raise PaymentRefused(CANCELLED, field="base")
+        raise PaymentRefused(_("The order is cancelled"), field="base")
     row = draft(order, known, attrs, at=at)
     save([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
     tenders.tell([row], actor=actor, at=at)
-    settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=f"{row} ({row.get_status_display()})")
+    settle(order, lines_of(order), [*known, row], actor=actor, at=at, message=_said(row))
     return row
+
+
+def _said(row: Transaction) -> str:
+    """A movement of money for the timeline."""
+    return _SAID.format(
+        kind=Kind(row.kind).name.capitalize(),
+        amount=f"{text_of(row.amount, row.currency)} {row.currency}",
+        status=Status(row.status).name.capitalize(),
+    )
 
 
 def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datetime) -> Transaction:
@@ -78,7 +96,7 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
-        raise PaymentRefused("must be made as a refund of the order", field="kind")
+        raise PaymentRefused(_("must be made as a refund of the order"), field="kind")
     parent = _parent(known, attrs) if kind in NEEDS_PARENT else None
     currency = _currency(order, parent, attrs)
     amount = _amount(order, known, parent, currency, attrs)
@@ -98,7 +116,7 @@ def draft(order: Order, known: Sequence[Transaction], attrs: Given, *, at: datet
     )
     if kind != Kind.VOID and concluded_by(row, known) is None:
         if order.cancelled_at is not None:
-            raise PaymentRefused(CANCELLED, field="base")
+            raise PaymentRefused(_("The order is cancelled"), field="base")
         _refuse_excess(order, known, row)
     _set_rest(row)
     return row
@@ -157,7 +175,7 @@ def _parent(known: Sequence[Transaction], attrs: Given) -> Transaction:
     """
     parent = _authorization(known, attrs)
     if attrs["kind"] == Kind.VOID and captures_of(parent, known):
-        raise PaymentRefused("The authorization has been captured and cannot be voided", field="parent_id")
+        raise PaymentRefused(_("The authorization has been captured and cannot be voided"), field="parent_id")
     return parent
 
 
@@ -204,12 +222,12 @@ def _authorization(known: Sequence[Transaction], attrs: Given) -> Transaction:
     if wanted is None:
         is_open = [row for row in known if row.kind == Kind.AUTHORIZATION and row.unsettled]
         if not is_open:
-            raise PaymentRefused("must be an open authorization of the order", field="parent_id")
+            raise PaymentRefused(_("must be an open authorization of the order"), field="parent_id")
         return next((row for row in is_open if code and row.authorization == code), is_open[-1])
     for row in known:
         if row.pk == wanted and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
             if not row.unsettled:
-                raise PaymentRefused("has been settled already", field="parent_id")
+                raise PaymentRefused(_("has been settled already"), field="parent_id")
             return row
     raise PaymentRefused(INVALID, field="parent_id")
 
@@ -221,9 +239,11 @@ def _currency(order: Order, parent: Transaction | None, attrs: Given) -> str:
             raise PaymentRefused(BLANK, field="currency")
         return parent.currency if parent else order.currency
     if given not in {order.currency, order.presentment_currency}:
-        raise PaymentRefused("is not a currency of the order", field="currency")
+        raise PaymentRefused(_("is not a currency of the order"), field="currency")
     if parent is not None and parent.currency != given:
-        raise PaymentRefused(f"must be {parent.currency}, that of the authorization", field="currency")
+        raise PaymentRefused(
+            _("must be {currency}, that of the authorization").format(currency=parent.currency), field="currency"
+        )
     return str(given)
 
 
@@ -240,7 +260,7 @@ def _amount(
     elif not fits(given, currency):
         raise PaymentRefused(INVALID)
     if given == 0 and order.total_price:
-        raise PaymentRefused("must be greater than 0")
+        raise PaymentRefused(_("must be greater than 0"))
     if given >= MAX_AMOUNT:
         raise PaymentRefused(INVALID)
     if parent is not None and given > parent.unsettled:

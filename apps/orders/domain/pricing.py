@@ -8,6 +8,8 @@ Rule: decisions, Orders.
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Errors, Given
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, plain, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
@@ -280,7 +282,7 @@ def _tax_rows(order: Order, kind: str, rows: Sequence[Priced]) -> Errors:
         row.tax_lines = [levies.tax_line(order, net(row) if taxable else ZERO, tax) for tax in row.tax_lines]
         row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
         if order.taxes_included and row.tax > net(row):
-            errors[f"{kind}.{index}.tax_lines"] = ["are more than the price that includes them"]
+            errors[f"{kind}.{index}.tax_lines"] = [_("are more than the price that includes them")]
     return errors
 
 
@@ -362,9 +364,9 @@ def too_large(order: Order) -> Errors:
     largest = max(getattr(order, name) for name in (*TOTALS, "total_duties"))
     errors: Errors = {}
     if largest >= MAX_AMOUNT:
-        errors["total_price"] = [f"must be less than {MAX_AMOUNT}"]
+        errors["total_price"] = [_("must be less than {limit}").format(limit=MAX_AMOUNT)]
     elif largest * order.exchange_rate >= MAX_AMOUNT:
-        errors["exchange_rate"] = [f"makes amounts that are not less than {MAX_AMOUNT}"]
+        errors["exchange_rate"] = [_("makes amounts that are not less than {limit}").format(limit=MAX_AMOUNT)]
     if order.total_weight > MAX_WEIGHT:
         errors["total_weight"] = [at_most(MAX_WEIGHT)]
     return errors

@@ -6,6 +6,8 @@ A line notes from which locations its units came, so units are given back where 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from apps.catalog.domain.sales import hold_products
 from apps.ground.errors import DomainError
 from apps.inventory.domain import movements
@@ -76,7 +78,8 @@ def _moves(order: Order, lines: Sequence[LineItem], *, besides: Collection[int] 
         if missing:
             may = order.inventory_behaviour == Behaviour.IGNORE_POLICY or line.variant.inventory_policy == CONTINUE
             if not may:
-                short[f"line_items.{index}.quantity"] = [f"is more than is in stock ({line.quantity - missing})"]
+                left = line.quantity - missing
+                short[f"line_items.{index}.quantity"] = [_("is more than is in stock ({count})").format(count=left)]
                 continue
             picked[fallback] = picked.get(fallback, 0) + missing
             oversold.add((item, fallback))

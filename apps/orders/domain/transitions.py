@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Given
@@ -74,10 +76,10 @@ def cancel(
     """
     order = lock(order)
     if order.cancelled_at is not None:
-        raise NotCancellable("The order is cancelled already")
+        raise NotCancellable(_("The order is cancelled already"))
     lines = lines_of(order)
     if any(line.fulfilled_quantity for line in lines):
-        raise NotCancellable("An order of which items were sent cannot be cancelled")
+        raise NotCancellable(_("An order of which items were sent cannot be cancelled"))
     if order.customer_id is not None:
         buyers.locked(order.customer_id)
     for cancelled in hooks.cancellations:
@@ -104,7 +106,7 @@ def cancel(
 def _refund(order: Order, parts: Given, *, restock: bool, actor: str, at: datetime) -> Sequence[Move]:
     refunder = hooks.refunder()
     if refunder is None:
-        raise NoRefunds("cannot be refunded here")
+        raise NoRefunds(_("cannot be refunded here"))
     return refunder(order, parts, restock=restock, actor=actor, at=at)
 
 
@@ -148,7 +150,7 @@ def close(order: Order, *, actor: str, at: datetime) -> Order:
     """Put an order into the archive; nothing happens to one that is there."""
     order = lock(order)
     if order.closed_at is None:
-        _move(order, closed_at=at, actor=actor, at=at, message="Order closed")
+        _move(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
     return order
 
 
@@ -161,9 +163,9 @@ def reopen(order: Order, *, actor: str, at: datetime) -> Order:
     """
     order = lock(order)
     if order.cancelled_at is not None:
-        raise NotOpenable("A cancelled order cannot be opened again")
+        raise NotOpenable(_("A cancelled order cannot be opened again"))
     if order.closed_at is not None:
-        _move(order, closed_at=None, actor=actor, at=at, message="Order opened again")
+        _move(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order opened again"))
     return order
 
 

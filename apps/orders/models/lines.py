@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.deletion import Collector
 from django.db.models.functions import Upper
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Product, Variant
 from apps.ground.rows import ShopOwned
@@ -76,6 +77,8 @@ class LineItem(ShopOwned):
     taken_from = models.JSONField(default=dict)
 
     class Meta:
+        verbose_name = gettext_lazy("line item")
+        verbose_name_plural = gettext_lazy("line items")
         ordering = ("order", "position", "id")
         constraints = (
             models.CheckConstraint(
@@ -144,6 +147,8 @@ class ShippingLine(ShopOwned):
     is_removed = models.BooleanField(default=False)
 
     class Meta:
+        verbose_name = gettext_lazy("shipping line")
+        verbose_name_plural = gettext_lazy("shipping lines")
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.models import Customer
 from apps.ground.money import converted
@@ -110,62 +111,74 @@ class Order(ShopOwned):
     """
 
     class Status(models.TextChoices):
-        OPEN = "open", "Open"
-        CLOSED = "closed", "Closed"
-        CANCELLED = "cancelled", "Cancelled"
+        OPEN = "open", pgettext_lazy("order", "Open")
+        CLOSED = "closed", pgettext_lazy("order", "Closed")
+        CANCELLED = "cancelled", pgettext_lazy("order", "Cancelled")
 
     class FinancialStatus(models.TextChoices):
-        PENDING = "pending", "Payment pending"
-        AUTHORIZED = "authorized", "Authorized"
-        PARTIALLY_PAID = "partially_paid", "Partially paid"
-        PAID = "paid", "Paid"
-        PARTIALLY_REFUNDED = "partially_refunded", "Partially refunded"
-        REFUNDED = "refunded", "Refunded"
-        VOIDED = "voided", "Voided"
+        PENDING = "pending", gettext_lazy("Payment pending")
+        AUTHORIZED = "authorized", gettext_lazy("Authorized")
+        PARTIALLY_PAID = "partially_paid", gettext_lazy("Partially paid")
+        PAID = "paid", gettext_lazy("Paid")
+        PARTIALLY_REFUNDED = "partially_refunded", gettext_lazy("Partially refunded")
+        REFUNDED = "refunded", gettext_lazy("Refunded")
+        VOIDED = "voided", gettext_lazy("Voided")
 
     class FulfillmentStatus(models.TextChoices):
-        UNFULFILLED = "", "Unfulfilled"
-        PARTIAL = "partial", "Partially fulfilled"
-        FULFILLED = "fulfilled", "Fulfilled"
-        RESTOCKED = "restocked", "Restocked"
+        UNFULFILLED = "", gettext_lazy("Unfulfilled")
+        PARTIAL = "partial", gettext_lazy("Partially fulfilled")
+        FULFILLED = "fulfilled", gettext_lazy("Fulfilled")
+        RESTOCKED = "restocked", gettext_lazy("Restocked")
 
     class CancelReason(models.TextChoices):
-        CUSTOMER = "customer", "The customer changed their mind"
-        FRAUD = "fraud", "Fraud"
-        INVENTORY = "inventory", "Out of stock"
-        DECLINED = "declined", "Payment declined"
-        STAFF = "staff", "Staff error"
-        OTHER = "other", "Another reason"
+        CUSTOMER = "customer", gettext_lazy("The customer changed their mind")
+        FRAUD = "fraud", gettext_lazy("Fraud")
+        INVENTORY = "inventory", gettext_lazy("Out of stock")
+        DECLINED = "declined", gettext_lazy("Payment declined")
+        STAFF = "staff", gettext_lazy("Staff error")
+        OTHER = "other", gettext_lazy("Another reason")
 
     class InventoryBehaviour(models.TextChoices):
-        BYPASS = "bypass", "Leave the stock alone"
-        IGNORE_POLICY = "decrement_ignoring_policy", "Take from stock, even below zero"
-        OBEY_POLICY = "decrement_obeying_policy", "Take from stock as each variant's policy allows"
+        BYPASS = "bypass", gettext_lazy("Leave the stock alone")
+        IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Take from stock, even below zero")
+        OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Take from stock as each variant's policy allows")
 
     shop = shop_of_many()
     number = models.PositiveBigIntegerField(editable=False)
-    name = models.CharField(max_length=64, editable=False)
+    name = models.CharField(pgettext_lazy("order", "name"), max_length=64, editable=False)
     token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)
     confirmation_number = models.CharField(max_length=9, default=new_confirmation_number, editable=False)
 
     customer = models.ForeignKey(
-        Customer, on_delete=models.RESTRICT, null=True, blank=True, related_name="orders", db_index=False
+        Customer,
+        on_delete=models.RESTRICT,
+        null=True,
+        blank=True,
+        related_name="orders",
+        db_index=False,
+        verbose_name=gettext_lazy("customer"),
     )
-    email = models.EmailField("e-mail", max_length=255, blank=True)
-    phone = models.CharField(max_length=50, blank=True)
+    email = models.EmailField(gettext_lazy("e-mail"), max_length=255, blank=True)
+    phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
     buyer_accepts_marketing = models.BooleanField(default=False)
-    billing_address = models.JSONField(null=True, blank=True)
-    shipping_address = models.JSONField(null=True, blank=True)
+    billing_address = models.JSONField(gettext_lazy("billing address"), null=True, blank=True)
+    shipping_address = models.JSONField(gettext_lazy("shipping address"), null=True, blank=True)
     browser_ip = models.GenericIPAddressField(null=True, blank=True, editable=False)
     client_details = models.JSONField(null=True, blank=True, editable=False)
 
-    status = models.CharField(max_length=9, choices=Status, default=Status.OPEN, editable=False)
+    status = models.CharField(gettext_lazy("status"), max_length=9, choices=Status, default=Status.OPEN, editable=False)
     financial_status = models.CharField(
-        max_length=18, choices=FinancialStatus, default=FinancialStatus.PENDING, editable=False
+        gettext_lazy("financial status"),
+        max_length=18,
+        choices=FinancialStatus,
+        default=FinancialStatus.PENDING,
+        editable=False,
     )
-    fulfillment_status = models.CharField(max_length=9, choices=FulfillmentStatus, blank=True, editable=False)
-    processed_at = models.DateTimeField(default=timezone.now, editable=False)
-    cancelled_at = models.DateTimeField(null=True, blank=True, editable=False)
+    fulfillment_status = models.CharField(
+        gettext_lazy("fulfillment status"), max_length=9, choices=FulfillmentStatus, blank=True, editable=False
+    )
+    processed_at = models.DateTimeField(pgettext_lazy("order", "processed at"), default=timezone.now, editable=False)
+    cancelled_at = models.DateTimeField(gettext_lazy("cancelled at"), null=True, blank=True, editable=False)
     cancel_reason = models.CharField(max_length=9, choices=CancelReason, blank=True, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     redacted_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -201,10 +214,10 @@ class Order(ShopOwned):
     tax_lines = models.JSONField(default=list, editable=False)
     payment_gateway_names = models.JSONField(default=list, editable=False)
 
-    note = models.TextField(max_length=5000, blank=True)
+    note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
     note_attributes = models.JSONField(default=list, blank=True)
-    tags = models.TextField(blank=True, help_text="Separated by commas.")
-    po_number = models.CharField("PO number", max_length=255, blank=True)
+    tags = models.TextField(gettext_lazy("tags"), blank=True, help_text=gettext_lazy("Separated by commas."))
+    po_number = models.CharField(gettext_lazy("PO number"), max_length=255, blank=True)
     app = models.ForeignKey(
         App, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False, editable=False
     )
@@ -218,13 +231,15 @@ class Order(ShopOwned):
     inventory_behaviour = models.CharField(
         max_length=25, choices=InventoryBehaviour, default=InventoryBehaviour.BYPASS, editable=False
     )
-    test = models.BooleanField(default=False, editable=False)
+    test = models.BooleanField(pgettext_lazy("order", "test"), default=False, editable=False)
     units_counted = models.BooleanField(
         default=False, editable=False, help_text="Whether its units count as sold in best-selling lists."
     )
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("order")
+        verbose_name_plural = gettext_lazy("orders")
         ordering = ("-id",)
         constraints = (
             models.UniqueConstraint(fields=("shop", "number"), name="orders_order_number_is_unique"),
@@ -319,6 +334,8 @@ class Comment(ShopOwned):
     actor = models.CharField(max_length=100)
 
     class Meta:
+        verbose_name = gettext_lazy("comment")
+        verbose_name_plural = gettext_lazy("comments")
         ordering = ("id",)
 
     def __str__(self) -> str:

@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.money import text_of
 from apps.ground.rows import ShopOwned
@@ -18,17 +20,17 @@ class Transaction(ShopOwned):
     """
 
     class Kind(models.TextChoices):
-        AUTHORIZATION = "authorization", "Authorization"
-        CAPTURE = "capture", "Capture"
-        SALE = "sale", "Sale"
-        VOID = "void", "Void"
-        REFUND = "refund", "Refund"
+        AUTHORIZATION = "authorization", pgettext_lazy("transaction", "Authorization")
+        CAPTURE = "capture", pgettext_lazy("transaction", "Capture")
+        SALE = "sale", pgettext_lazy("transaction", "Sale")
+        VOID = "void", pgettext_lazy("transaction", "Void")
+        REFUND = "refund", pgettext_lazy("transaction", "Refund")
 
     class Status(models.TextChoices):
-        PENDING = "pending", "Pending"
-        SUCCESS = "success", "Success"
-        FAILURE = "failure", "Failure"
-        ERROR = "error", "Error"
+        PENDING = "pending", pgettext_lazy("transaction", "Pending")
+        SUCCESS = "success", pgettext_lazy("transaction", "Success")
+        FAILURE = "failure", pgettext_lazy("transaction", "Failure")
+        ERROR = "error", pgettext_lazy("transaction", "Error")
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="transactions", db_index=False)
     parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
@@ -51,6 +53,8 @@ class Transaction(ShopOwned):
     processed_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        verbose_name = gettext_lazy("transaction")
+        verbose_name_plural = gettext_lazy("transactions")
         ordering = ("order", "id")
         constraints = (
             models.UniqueConstraint(fields=("order", "sequence"), name="orders_transaction_sequence_is_unique"),
@@ -79,4 +83,11 @@ class Transaction(ShopOwned):
         )
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} of {text_of(self.amount, self.currency)} {self.currency}"
+        kind, amount = self.get_kind_display(), f"{text_of(self.amount, self.currency)} {self.currency}"
+        return _("{kind} of {amount}").format(kind=kind, amount=amount)
+
+    @property
+    def event_label(self) -> str:
+        """How the audit trail names it: in English, whoever notes it."""
+        kind = self.Kind(self.kind).name.capitalize()
+        return f"{kind} of {text_of(self.amount, self.currency)} {self.currency}"

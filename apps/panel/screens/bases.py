@@ -34,6 +34,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import SimpleTemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django_stubs_ext import StrOrPromise
 
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
@@ -67,8 +68,8 @@ class PanelAdmin(ScreenHistory[M]):
     """
 
     storefront_path: Callable[[Any], str] | None = None
-    empty_text = ""
-    intro = ""
+    empty_text: StrOrPromise = ""
+    intro: StrOrPromise = ""
     form: type[ModelForm[M]] = PanelForm[M]
     paginator = BoundedPaginator
     list_per_page = 50

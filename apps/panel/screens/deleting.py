@@ -12,6 +12,7 @@ from django.contrib.admin import ModelAdmin
 from django.db.models import CASCADE, PROTECT, RESTRICT, ForeignObjectRel, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst
+from django_stubs_ext import StrOrPromise
 
 COUNTED = 1_000
 NAMED = 20
@@ -19,11 +20,11 @@ AT_ONCE = 1_000
 
 
 # What one row of a model is called, and several: everywhere, or where rows of a second model are deleted.
-_words: dict[tuple[type[Model], type[Model] | None], tuple[str, str]] = {}
+_words: dict[tuple[type[Model], type[Model] | None], tuple[StrOrPromise, StrOrPromise]] = {}
 _untold: set[type[Model]] = set()
 
 
-def tell_as(model: type[Model], one: str, many: str, *, with_: type[Model] | None = None) -> None:
+def tell_as(model: type[Model], one: StrOrPromise, many: StrOrPromise, *, with_: type[Model] | None = None) -> None:
     """Say what rows of a model are called where they go along.
 
     Args:
@@ -68,7 +69,7 @@ class Going:
     def _called(self, model: type[Model], count: int) -> str:
         names = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
         one, many = _words.get((model, self.of)) or _words.get((model, None)) or names
-        return one if count == 1 else many
+        return str(one if count == 1 else many)
 
 
 def going_with(rows: "QuerySet[Any]", request: HttpRequest, screens: dict[type[Model], ModelAdmin[Any]]) -> Going:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
 
 from apps.api.resources.fields import ApiField
@@ -59,7 +60,7 @@ class ShopOwnedForm(forms.ModelForm[M]):
     def prepare(self) -> None:
         """Give the fields what depends on the row: choices, initial values, widgets."""
 
-    def offer(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
+    def offer(self, name: str, choices: Iterable[tuple[str, StrOrPromise]]) -> None:
         """Let a field be chosen from a list, where the form shows it."""
         field = self.fields.get(name)
         if isinstance(field, forms.ChoiceField):

@@ -81,7 +81,7 @@ class ScreenPages(ThemedAdmin[M]):
     @property
     def heading(self) -> str:
         """What people call this screen."""
-        return (self.menu.title if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
+        return (str(self.menu.title) if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
 
     @property
     def _where(self) -> Context:

@@ -4,6 +4,9 @@ import json
 import re
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.attrs import Attrs, Errors
 from apps.ground.phrases import size_of
@@ -66,11 +69,13 @@ class JsonBox(forms.CharField):
         try:
             found = parse_json(str(value).encode(), limit=entries.MAX_BYTES)
         except Unstorable:
-            raise forms.ValidationError("This holds a character that cannot be stored.") from None
+            raise forms.ValidationError(_("This holds a character that cannot be stored.")) from None
         except (BadJson, UnicodeEncodeError) as error:
-            raise forms.ValidationError(f"This is no JSON: {error}.") from None
+            raise forms.ValidationError(_("This is no JSON: {error}.").format(error=error)) from None
         if not isinstance(found, self.kind):
-            raise forms.ValidationError(f"This must be {'a list' if self.kind is list else 'an object'}.")
+            raise forms.ValidationError(
+                _("This must be a list.") if self.kind is list else _("This must be an object.")
+            )
         return found
 
     def prepare_value(self, value: object) -> object:
@@ -96,40 +101,53 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     attrs: Attrs
     findings: Errors
 
-    handler_version = forms.ChoiceField(label="Schema version")
+    handler_version = forms.ChoiceField(label=gettext_lazy("Schema version"))
     wallet_shop = forms.CharField(
-        label="Shop ID", help_text="The shop as the wallet knows it, given at registration. Public."
+        label=gettext_lazy("Shop ID"),
+        help_text=gettext_lazy("The shop as the wallet knows it, given at registration. Public."),
     )
     merchant_id = forms.CharField(
-        label="Merchant ID",
+        label=gettext_lazy("Merchant ID"),
         required=False,
-        help_text="The account that receives the money, where it is not the shop itself.",
+        help_text=gettext_lazy("The account that receives the money, where it is not the shop itself."),
     )
     merchant_name = forms.CharField(
-        label="Merchant name", required=False, help_text="The name that buyers see in the wallet."
+        label=gettext_lazy("Merchant name"),
+        required=False,
+        help_text=gettext_lazy("The name that buyers see in the wallet."),
     )
     wallet_environment = forms.ChoiceField(
-        label="Environment", choices=Environment.choices, initial=Environment.SANDBOX
+        label=gettext_lazy("Environment"), choices=Environment.choices, initial=Environment.SANDBOX
     )
     supported_currencies = CodesField(
-        required=False, help_text="Such as EUR, USD. Empty: every currency.", label="Currencies"
+        required=False,
+        help_text=gettext_lazy("Such as EUR, USD. Empty: every currency."),
+        label=gettext_lazy("Currencies"),
     )
     supported_countries = CodesField(
-        required=False, help_text="Such as FR, US. Empty: every country.", label="Countries"
+        required=False, help_text=gettext_lazy("Such as FR, US. Empty: every country."), label=gettext_lazy("Countries")
     )
     instruments = JsonBox(
         list,
-        label="Available instruments",
-        help_text='Such as [{"type": "wallet_pay"}]. Empty: everything that the handler knows.',
+        label=gettext_lazy("Available instruments"),
+        help_text=gettext_lazy('Such as [{"type": "wallet_pay"}]. Empty: everything that the handler knows.'),
     )
     other = JsonBox(
         dict,
-        label="Other settings",
-        help_text=f"An object with further members of the configuration, at most {size_of(entries.MAX_BYTES)} in all. "
-        "Everybody can read them: no keys, no passwords.",
+        label=gettext_lazy("Other settings"),
+        help_text=format_lazy(
+            gettext_lazy(
+                "An object with further members of the configuration, at most {size} in all. "
+                "Everybody can read them: no keys, no passwords."
+            ),
+            size=size_of(entries.MAX_BYTES),
+        ),
     )
     reason = forms.CharField(
-        required=False, max_length=200, help_text="Why you change it. Needed where production is concerned."
+        label=gettext_lazy("Reason"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("Why you change it. Needed where production is concerned."),
     )
 
     def prepare(self) -> None:
@@ -159,13 +177,13 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
             if field not in self.errors:
                 self.add_error(field, messages)
         if not cleaned.get("reason") and self.has_changed() and self._concerns_production(cleaned):
-            self.add_error("reason", "Say why: this concerns production.")
+            self.add_error("reason", _("Say why: this concerns production."))
         return cleaned
 
     def _config(self, cleaned: Values) -> Attrs:
         other = cleaned.get("other") or {}
         if doubled := sorted(other.keys() & set(MEMBERS.values())):
-            self.add_error("other", f"There is a field above for {', '.join(doubled)}.")
+            self.add_error("other", _("There is a field above for {names}.").format(names=", ".join(doubled)))
         typed = {member: cleaned.get(field) for field, member in MEMBERS.items()}
         unsaid = self.instance._state.adding or "environment" in self.instance.config
         if typed["environment"] == Environment.PRODUCTION and not unsaid:
@@ -182,7 +200,9 @@ def by_field(errors: Errors) -> Errors:
     found: Errors = {}
     for path, messages in errors.items():
         field, rest = _place(path)
-        found.setdefault(field, []).extend(f"{_subject(field, rest)} {message}." for message in messages)
+        found.setdefault(field, []).extend(
+            _("{subject} {fault}.").format(subject=_subject(field, rest), fault=_(message)) for message in messages
+        )
     return found
 
 
@@ -196,5 +216,5 @@ def _place(path: str) -> tuple[str, str]:
 
 def _subject(field: str, rest: str) -> str:
     if not rest:
-        return "This"
-    return f"Number {int(rest) + 1}" if field in _LISTS else rest
+        return _("This")
+    return _("Number {number}").format(number=int(rest) + 1) if field in _LISTS else rest

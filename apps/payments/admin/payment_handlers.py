@@ -1,12 +1,14 @@
 """Payment handlers as staff see them: with what the world will read of them."""
 
 import json
+from datetime import datetime
 from typing import ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
 from django.urls import URLPattern
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
@@ -32,31 +34,55 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
 
     form = PaymentHandlerForm
     menu = Menu(
-        "Settings", "payments", 30, "Payment handlers", words=("checkout", "credit card", "gateway", "paypal", "bank")
+        "Settings",
+        "payments",
+        30,
+        gettext_lazy("Payment handlers"),
+        words=(
+            pgettext_lazy("search", "checkout"),
+            pgettext_lazy("search", "credit card"),
+            pgettext_lazy("search", "gateway"),
+            "paypal",
+            pgettext_lazy("search", "bank"),
+        ),
     )
-    intro = "How the shop can be paid. What is on is published at the shop's domain, for platforms that buy for people."
-    empty_text = "There is no payment handler. Add one with the shop ID that the wallet gave you."
+    intro = gettext_lazy(
+        "How the shop can be paid. What is on is published at the shop's domain, for platforms that buy for people."
+    )
+    empty_text = gettext_lazy("There is no payment handler. Add one with the shop ID that the wallet gave you.")
     change_form_template = "panel/payments/change_form.html"
-    list_display = ("handler_id", "where", "on", "handler_version", "updated_at")
+    list_display = ("handler_id", "where", "on", "handler_version", "changed")
     list_filter = ("environment", "enabled")
     search_fields = ("handler_id__icontains",)
     ordering = ("id",)
     fieldsets: ClassVar[tuple[Fieldset, ...]] = (
         (None, {"fields": ("handler_id", "handler_version", "enabled", "wallet_environment")}),
-        ("Wallet", {"fields": ("wallet_shop", "merchant_id", "merchant_name")}),
-        ("Where it is offered", {"fields": ("supported_currencies", "supported_countries", "instruments")}),
-        ("Further", {"fields": ("other", "reason")}),
+        (gettext_lazy("Wallet"), {"fields": ("wallet_shop", "merchant_id", "merchant_name")}),
+        (
+            gettext_lazy("Where it is offered"),
+            {"fields": ("supported_currencies", "supported_countries", "instruments")},
+        ),
+        (gettext_lazy("Further"), {"fields": ("other", "reason")}),
     )
 
-    @display(description="Environment", ordering="environment", label={"Sandbox": "info", "Production": "success"})
-    def where(self, handler: PaymentHandlerConfig) -> str:
+    @display(
+        description=gettext_lazy("Environment"),
+        ordering="environment",
+        label={"sandbox": "info", "production": "success"},
+    )
+    def where(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
         """Whether money moves."""
-        return handler.get_environment_display()
+        return handler.environment, handler.get_environment_display()
 
-    @display(description="On", ordering="enabled", boolean=True)
+    @display(description=pgettext_lazy("payment handler", "On"), ordering="enabled", boolean=True)
     def on(self, handler: PaymentHandlerConfig) -> bool:
         """Whether it is published."""
         return handler.enabled
+
+    @display(description=gettext_lazy("Updated at"), ordering="updated_at")
+    def changed(self, handler: PaymentHandlerConfig) -> datetime:
+        """When it was changed last."""
+        return handler.updated_at
 
     def get_urls(self) -> list[URLPattern]:
         """The preview besides."""

@@ -6,7 +6,10 @@ Faces pass values by column; ``schema``, which a client may send back, is checke
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from apps.events.domain import wording
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Given
@@ -14,6 +17,9 @@ from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.payments.domain import entries, wallet_shops
 from apps.payments.models import PaymentHandlerConfig
+
+_CREATED = wording.tells(gettext_noop("Payment handler created: {reason}"))
+_CHANGED = wording.tells(gettext_noop("Payment handler changed: {reason}"))
 
 
 class InUse(DomainError):
@@ -59,7 +65,9 @@ def create_handler(attrs: Given, *, actor: str, at: datetime, reason: str = "") 
     handler = PaymentHandlerConfig(shop=current_shop(), created_at=at, **stored(attrs))
     wallet_shops.claim(handler.config["shop_id"])
     handler.save()
-    record_event("payment_handlers/create", handler, actor=actor, at=at, message=_message("created", reason))
+    record_event(
+        "payment_handlers/create", handler, actor=actor, at=at, message=_CREATED.format(reason=reason) if reason else ""
+    )
     return handler
 
 
@@ -79,7 +87,7 @@ def change_handler(
         if "config" in changes:
             wallet_shops.claim(handler.config["shop_id"])
             wallet_shops.release_unused()
-        message = _message("changed", reason)
+        message = _CHANGED.format(reason=reason) if reason else ""
         record_event("payment_handlers/update", handler, actor=actor, at=at, changes=changes, message=message)
     return handler
 
@@ -98,7 +106,7 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
         InUse: It is on in production.
     """
     if unless_in_use and handler.enabled and handler.environment == PaymentHandlerConfig.Environment.PRODUCTION:
-        raise InUse("This payment handler is on in production: switch it off first.")
+        raise InUse(_("This payment handler is on in production: switch it off first."))
     record_event("payment_handlers/delete", handler, actor=actor, at=at)
     handler.delete()
     wallet_shops.release_unused()
@@ -115,7 +123,3 @@ def stored(attrs: Given) -> Attrs:
 def environment_of(config: Given) -> str:
     """The environment of a configuration; production is meant where none is named."""
     return str(config.get("environment", PaymentHandlerConfig.Environment.PRODUCTION.value))
-
-
-def _message(verb: str, reason: str) -> str:
-    return f"Payment handler {verb}: {reason}" if reason else ""

@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Errors, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import is_currency
@@ -21,8 +23,6 @@ from apps.shops.domain.countries import countries
 
 MAX_DEPTH = 8
 MAX_BYTES = 16 * 1024
-TOO_DEEP = f"is nested deeper than {MAX_DEPTH}"
-SECRET = "must not be published"  # noqa: S105 - what is said of one
 _SECRETS = re.compile("secret|password|privatekey|accesstoken|apikey")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _CURRENCIES, _COUNTRIES = "supported_currencies", "supported_countries"
@@ -110,13 +110,13 @@ def unsafe(value: object) -> Errors:
 def _unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iterator[Finding]:
     """What cannot be kept or, where everybody reads it, must not be said."""
     if depth > MAX_DEPTH:
-        yield ".".join(path[:1]), TOO_DEEP
+        yield ".".join(path[:1]), _("is nested deeper than {limit}").format(limit=MAX_DEPTH)
     elif isinstance(value, dict):
         for key, item in value.items():
             if _UNSTORABLE.search(key):
                 yield ".".join(path) or "base", INVALID
             elif public and _SECRETS.search(re.sub("[^a-z]", "", key.lower())):
-                yield ".".join((*path, key)), SECRET
+                yield ".".join((*path, key)), _("must not be published")
             else:
                 yield from _unsafe(item, (*path, key), depth + 1, public=public)
     elif isinstance(value, list):

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Cast
 from django.db.models.lookups import StartsWith
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.ground.phrases import INVALID, TAKEN
 from apps.ground.rows import ShopOwned, VersionField
@@ -19,25 +20,30 @@ class PaymentHandlerConfig(ShopOwned):
     """
 
     class Environment(models.TextChoices):
-        SANDBOX = "sandbox", "Sandbox"
-        PRODUCTION = "production", "Production"
+        SANDBOX = "sandbox", gettext_lazy("Sandbox")
+        PRODUCTION = "production", gettext_lazy("Production")
 
-    handler_name = models.CharField("handler", max_length=64, default=HANDLER_NAME, editable=False)
+    handler_name = models.CharField(gettext_lazy("handler"), max_length=64, default=HANDLER_NAME, editable=False)
     handler_id = models.CharField(
-        "handler ID", max_length=128, help_text="Names this handler; payment instruments point back to it."
+        gettext_lazy("handler ID"),
+        max_length=128,
+        help_text=gettext_lazy("Names this handler; payment instruments point back to it."),
     )
-    handler_version = models.CharField("schema version", max_length=10)
+    handler_version = models.CharField(gettext_lazy("schema version"), max_length=10)
     available_instruments = models.JSONField(
         null=True, blank=True, help_text="Absent: everything that the handler knows."
     )
-    config = models.JSONField("configuration")
+    config = models.JSONField(gettext_lazy("configuration"))
     # Lifted out of the configuration, which names it or means production, for the constraint and for lists.
-    environment = models.CharField(max_length=10, choices=Environment, editable=False)
-    enabled = models.BooleanField(default=False, help_text="Published, and offered by the checkout.")
+    environment = models.CharField(gettext_lazy("environment"), max_length=10, choices=Environment, editable=False)
+    enabled = models.BooleanField(
+        gettext_lazy("enabled"), default=False, help_text=gettext_lazy("Published, and offered by the checkout.")
+    )
     version = VersionField()
 
     class Meta:
-        verbose_name = "payment handler"
+        verbose_name = gettext_lazy("payment handler")
+        verbose_name_plural = gettext_lazy("payment handlers")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "handler_id"),
@@ -49,7 +55,7 @@ class PaymentHandlerConfig(ShopOwned):
                 fields=("shop", "handler_name", "environment"),
                 condition=Q(enabled=True),
                 name="payments_handler_enabled_once_per_environment",
-                violation_error_message="is on for another handler of this environment",
+                violation_error_message=gettext_noop("is on for another handler of this environment"),
                 violation_error_code="enabled",
             ),
             models.CheckConstraint(
