@@ -139,10 +139,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
         for definition in definitions:
             cursor.execute(definition)
     if on_postgres():
-        # The triggers that rank rows were off.
-        for rank in Rank.__subclasses__():
-            if rank._meta.get_field("of").related_model in models:
-                ranks.ensure(rank, connection.alias)
+        _rank(models)
     else:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
@@ -153,6 +150,13 @@ def loading(*models: type[Model]) -> Iterator[None]:
             cursor.execute("RESET statement_timeout")
         else:
             cursor.execute("ANALYZE")
+
+
+def _rank(models: Sequence[type[Model]]) -> None:
+    """Make the ranks of rows that came while triggers were off."""
+    for rank in Rank.__subclasses__():
+        if rank._meta.get_field("of").related_model in models:
+            ranks.ensure(rank, connection.alias)
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:

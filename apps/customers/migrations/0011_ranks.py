@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("customers", "0009_erasing_by_a_worker"),
+        ("customers", "0010_names"),
         ("shops", "0011_staging_copies"),
     ]
 
