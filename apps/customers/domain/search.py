@@ -76,13 +76,30 @@ class Entry(WordStart):
         return self.found(f"{self.mark}{folded}{'' if term.kind is Kind.PREFIX else END}", folded)
 
 
-@dataclass(frozen=True)
-class Email(WordStart):
-    """An e-mail: the whole address of somebody finds them alone, anything else the beginnings of words, or the end.
+def _somebody(term: Term) -> Q | None:
+    """The customer whose whole address a term is; None where it is nobody's.
 
-    By whole addresses apps look customers up, and their words are those of many: among a million customers the search
+    By whole addresses people are looked up, and their words are those of many: among a million customers the search
     column takes a hundred times as long as the address's own index.
     """
+    if term.kind is not Kind.EXACT or "@" not in term.value:
+        return None
+    whole = Q(email_key=email_key(term.value.strip()))
+    return whole if Customer.objects.filter(whole).exists() else None
+
+
+@dataclass(frozen=True)
+class Anything(WordStart):
+    """A word of what customers are told apart by; the whole address of somebody finds them alone."""
+
+    def having(self, term: Term, folded: str) -> Q:
+        """The customer with that address, else those with such words."""
+        return _somebody(term) or super().having(term, folded)
+
+
+@dataclass(frozen=True)
+class Email(WordStart):
+    """An e-mail: the whole address of somebody finds them alone, anything else the beginnings of words, or the end."""
 
     takes_endings: ClassVar[bool] = True
     takes_words: ClassVar[bool] = False
@@ -93,11 +110,7 @@ class Email(WordStart):
             # The index knows the beginnings of words, and the first one may begin before what is asked for.
             words = _FIRST_WORD.sub("", folded, count=1) if _FIRST_WORD.match(folded) else folded
             return self.found(f"{marked(term.value, self.mark)[1:]}{END}", words)
-        if term.kind is Kind.EXACT and "@" in term.value:
-            whole = Q(email_key=email_key(term.value.strip()))
-            if Customer.objects.filter(whole).exists():
-                return whole
-        return super().having(term, folded)
+        return _somebody(term) or super().having(term, folded)
 
 
 @dataclass(frozen=True)
@@ -167,7 +180,7 @@ def _of_places(label: Label) -> WordStart:
 TAGS = Entry("search_own", Label.TAG)
 SEARCH = SearchFields(
     fields={
-        "any": WordStart("search_text"),
+        "any": Anything("search_text"),
         "email": Email("search_own", Label.EMAIL),
         "first_name": _own(Label.FIRST_NAME),
         "last_name": _own(Label.LAST_NAME),
