@@ -6,7 +6,7 @@ See ``apps.ground.personal``.
 from apps.ground.personal import Places
 
 IMPERSONAL: Places = {
-    "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale"),
+    "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language"),
     "staff.Membership": ("permissions",),
     "staff.SavedView": ("screen",),
     "staff.SentForm": ("key", "fingerprint", "result"),
