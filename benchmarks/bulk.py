@@ -12,9 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
-from apps.ground import ranks
 from apps.ground.ids import LAST_UNUSED
-from apps.ground.ranks import Rank
 
 
 def on_postgres() -> bool:
@@ -154,7 +152,9 @@ def loading(*models: type[Model]) -> Iterator[None]:
 
 def _rank(models: Sequence[type[Model]]) -> None:
     """Make the ranks of rows that came while triggers were off."""
-    for rank in Rank.__subclasses__():
+    from apps.ground import ranks
+
+    for rank in ranks.Rank.__subclasses__():
         if rank._meta.get_field("of").related_model in models:
             ranks.ensure(rank, connection.alias)
 
