@@ -65,8 +65,8 @@ def second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403: the form came without its key."""
-    text = (
-        _("The form was open too long, or it came from elsewhere. Nothing has been changed. Go back, reload, try again.")
+    text = _(
+        "The form was open too long, or it came from elsewhere. Nothing has been changed. Go back, reload, try again."
     )
     return _page(request, 403, _("This form is no longer valid"), text)
 

@@ -36,21 +36,21 @@ def test_browser_is_answered_in_its_language(db: None, accepted: str, language: 
 def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:
     User.objects.filter(pk=owner.user.pk).update(language="de")
 
-    assert language_of(owner.client.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert language_of(owner.client.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
-    assert language_of(owner.client.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert language_of(owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert language_of(owner.http.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert language_of(owner.http.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
     assert translation.get_language() == "en"
 
 
 def test_language_is_chosen_on_the_profile(owner: Panel) -> None:
-    answer = owner.client.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
+    answer = owner.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
 
     assert User.objects.get(pk=owner.user.pk).language == "de"
     assert "Ihr Profil ist gespeichert." in answer.content.decode()
 
 
 def test_language_without_a_catalogue_is_refused(owner: Panel) -> None:
-    owner.client.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
+    owner.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
 
     assert User.objects.get(pk=owner.user.pk).language == ""
 
@@ -60,8 +60,8 @@ def test_interface_answers_in_english(owner: Panel, shop: Shop) -> None:
     paths = ("/admin/api/2024-01/shop.json", "/admin/oauth/access_scopes.json", "/docs/api/", "/healthz")
 
     for path in paths:
-        spoken = owner.client.get(path, HTTP_ACCEPT_LANGUAGE="de")
-        assert spoken.content == owner.client.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
+        spoken = owner.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
+        assert spoken.content == owner.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
         assert "Accept-Language" not in spoken.headers.get("Vary", ""), path
 
 
