@@ -33,7 +33,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: names the permission that is missing, and whom to ask."""
     shop = shop_of(request)
-    owner, view_only = None, []
+    owner = None
+    view_only: list[str] = []
     if shop is not None and isinstance(request.user, User):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         place = Membership.rows().filter(user=request.user).first()

@@ -37,7 +37,9 @@ class Panel:
         return answer
 
     def post(self, name: str, /, *args: object, **data: Any) -> Response:
-        return self.http.post(self.url(name, *args), data)
+        answer = self.http.post(self.url(name, *args), data)
+        _send_all(answer)
+        return answer
 
     def forge(self, name: str, /, *args: object, **data: Any) -> Response:
         """Send a page's form without having opened the page, with a key that holds."""

@@ -52,7 +52,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """Places in this shop; the rules are the services'."""
 
     menu = Menu(
-        gettext_lazy("Settings"),
+        "Settings",
         "group",
         20,
         gettext_lazy("Staff"),
@@ -95,7 +95,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         """Whether their login asks for a code."""
         return place.has_factor
 
-    @display(description=gettext_lazy("Last login"), ordering="user__last_login", empty_value=gettext_lazy("never"))
+    @display(description=gettext_lazy("Last login"), ordering="user__last_login", empty_value="never")
     def last_login(self, place: Membership) -> datetime | None:
         """When they were here last."""
         return place.user.last_login
