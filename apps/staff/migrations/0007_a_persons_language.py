@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('staff', '0005_refunds_are_granted'),
+        ('staff', '0006_view_only'),
     ]
 
     operations = [
