@@ -1,6 +1,7 @@
 """Who may give money back: a permission of staff of its own, also where an app acts as them."""
 
 from django.utils.translation import gettext as _
+
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.shops.domain.members import member_of
