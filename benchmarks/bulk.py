@@ -136,7 +136,9 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 )
         for definition in definitions:
             cursor.execute(definition)
-    if not on_postgres():
+    if on_postgres():
+        _rank(models)
+    else:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
     with connection.cursor() as cursor:
@@ -146,6 +148,15 @@ def loading(*models: type[Model]) -> Iterator[None]:
             cursor.execute("RESET statement_timeout")
         else:
             cursor.execute("ANALYZE")
+
+
+def _rank(models: Sequence[type[Model]]) -> None:
+    """Make the ranks of rows that came while triggers were off."""
+    from apps.ground import ranks
+
+    for rank in ranks.Rank.__subclasses__():
+        if rank._meta.get_field("of").related_model in models:
+            ranks.ensure(rank, connection.alias)
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:

@@ -1,5 +1,6 @@
--- What wrk sends: wrk -s load.lua URL -- KIND TOKEN PATH NUMBER
--- KIND is "list" (PATH as it is), "one" (200 ids from all over 1 to NUMBER) or "create" (bodies numbered from NUMBER on).
+-- What wrk sends: wrk -s load.lua URL -- KIND TOKEN PATH NUMBER [LOCATION]
+-- KIND is "list" (PATH as it is), "one" (200 ids from all over 1 to NUMBER), "create" (bodies numbered from NUMBER on) or
+-- "adjust" (one more of the item NUMBER at LOCATION).
 
 local threads = 0
 
@@ -29,11 +30,15 @@ function init(args)
     return
   end
   local requests, turn = {}, 0
+  if kind == "adjust" then
+    requests[1] = wrk.format("POST", path, headers, string.format(
+      '{"inventory_item_id":%d,"location_id":%s,"available_adjustment":1}', number, args[5]))
+  end
   if kind == "one" then
     for index = 1, 200 do
       requests[index] = wrk.format("GET", string.gsub(path, "ID", math.floor(number * index / 200)), headers)
     end
-  else
+  elseif kind == "list" then
     requests[1] = wrk.format("GET", path, headers)
   end
   local count = #requests

@@ -46,14 +46,14 @@ def need_wrk() -> None:
         raise Unmeasurable("The benchmark needs wrk: apt install wrk")
 
 
-def run(port: int, kind: str, token: str, path: str, number: int, seconds: float) -> Figures:
+def run(port: int, kind: str, token: str, path: str, number: int, seconds: float, *more: str) -> Figures:
     """Load one server for some seconds.
 
     Raises:
         Unmeasurable: Not every answer was one of success.
     """
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
-    command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number)]
+    command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number), *more]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     result = json.loads(output.rsplit("RESULT ", 1)[1])
     if result["refused"] or not result["requests"]:

@@ -23,6 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 _SELECT = re.compile(r'SELECT .*? (FROM "(\w+)".* FOR (?:NO KEY )?(?:UPDATE|SHARE|KEY SHARE)\b.*)', re.DOTALL)
 _RAW_SELECT = re.compile(r"SELECT \w+ (FROM (\w+) .* FOR SHARE)", re.DOTALL)
 _WRITE = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"?\s', re.DOTALL)
+_EACH = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"? (SET .*)?WHERE (.*)', re.DOTALL)
 _SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FROM pg_sequences"
 
 
@@ -46,9 +47,13 @@ class Watch:
 
     def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         """Run a statement, noting what it locks."""
-        if not isinstance(sql, str) or many:
+        if not isinstance(sql, str):
             return execute(sql, params, many, context)
         self._follow()
+        if many:
+            params = list(params)
+            self._note_each(sql, params)
+            return execute(sql, params, many, context)
         if "SKIP LOCKED" not in sql and "NOWAIT" not in sql:
             if match := _SELECT.match(sql) or _RAW_SELECT.match(sql):
                 self._note(match[2], self._ask(match[2], match[1], params), sql, ordered=True)
@@ -61,6 +66,19 @@ class Watch:
                     self._note(table, rows, sql, ordered=False)
                     return told
         return execute(sql, params, many, context)
+
+    def _note_each(self, sql: str, params: list[Any]) -> None:
+        """Note what a statement that is run once for each row of parameters is about to lock."""
+        match = _EACH.match(sql)
+        if match and self._columns(match[1]):
+            before = (match[2] or "").count("%s")
+            for each in params:
+                self._note(
+                    match[1],
+                    self._ask(match[1], f"FROM {match[1]} WHERE {match[3]}", each[before:]),
+                    sql,
+                    ordered=False,
+                )
 
     def _follow(self) -> None:
         """Begin anew with each outermost transaction of the test."""

@@ -100,7 +100,7 @@ def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
     with watched(ROOTS) as watch, shop_scope(shop):
         _wrongly(first.product_id, second.product_id, first.inventory_item)
 
-    assert next(text.split(":")[0] for text in breaches(watch)) == "catalog_product before inventory_inventorylevel"
+    assert "catalog_product before inventory_inventorylevel" in {text.split(":")[0] for text in breaches(watch)}
     assert watch.disorder
 
 

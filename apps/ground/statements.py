@@ -8,18 +8,19 @@ argument like the others, and each run fills in the shop of its own scope. A sta
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from django.apps import apps
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, Field, ForeignObject, QuerySet
 from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
 
-from apps.ground.rows import M
+from apps.ground.rows import M, ShopOwned
 from apps.ground.sql import Rows, execute
 from apps.ground.tenancy import current_shop
 
@@ -28,6 +29,7 @@ _FIRST = _SHOP + 1
 
 # A row.
 R = TypeVar("R")
+Owned = TypeVar("Owned", bound=ShopOwned)
 # Where it comes from (-1 for the shop, an argument's index, or None for a constant), what adapts it, and the constant.
 Parameter = tuple[int | None, Callable[[Any], object], object]
 
@@ -140,3 +142,16 @@ class _Compiled(Generic[R]):
             return rows
         converted: Rows = [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
         return converted
+
+
+def row_of(model: type[Owned], pk: int) -> Owned | None:
+    """The current shop's row with an id, by a statement that is compiled once; None where there is none."""
+    names, statement = _by_id(model)
+    rows = statement.fetch(pk)
+    return model.from_db(DEFAULT_DB_ALIAS, names, rows[0]) if rows else None
+
+
+@cache
+def _by_id(model: type[ShopOwned]) -> tuple[list[str], Statement[tuple[object, ...]]]:
+    names = [field.attname for field in model._meta.concrete_fields]
+    return names, Statement(lambda pk: model.objects.filter(pk=pk).values_list(*names), int)

@@ -72,6 +72,15 @@ def _kinds(ids: dict[str, int]) -> list[tuple[str, str, str, list[Any]]]:
             [{"order": {"customer": {"id": customer}, "line_items": lines}}] * TIMES,
         ),
         (
+            "consents of a customer",
+            f"customers/{customer}.json",
+            "PUT",
+            [
+                {"customer": {"id": customer, "email_marketing_consent": {"state": state}}}
+                for state in ("subscribed", "unsubscribed") * (TIMES // 2)
+            ],
+        ),
+        (
             "notes of a customer",
             f"customers/{customer}.json",
             "PUT",

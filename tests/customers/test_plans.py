@@ -90,7 +90,7 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
     assert {query: index for query, index in expected.items() if index not in told[query]} == {}
     assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
     assert "Index Cond: ((shop_id = " in whole
-    assert "(email_key)::text = " in whole
+    assert "email_key" in whole.split("Index Cond")[1].splitlines()[0]
     assert all(counts.values())
 
 
@@ -100,12 +100,12 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
         # Few of each, many of one, many of both, few beside something else, and opposites.
         "email:person01234 OR city:City123": {"customers_customer_search"},
         "email:person01234 OR country:DK": {"customers_customer_search"},
-        "state:invited OR city:City123": {"customers_customer_by_order"},
-        "state:invited OR country:SE": {"customers_customer_by_order"},
+        "state:invited OR city:City123": {"customers_rank_by_last_order"},
+        "state:invited OR country:SE": {"customers_rank_by_last_order"},
         "company:nobody OR tag:tag123": {"customers_customer_search"},
         "(country:DK OR note:word333) created_at:>2020-01-01": {"customers_customer_search"},
-        "-country:SE": {"customers_customer_by_order"},
-        "-(country:SE OR tag:tag123)": {"customers_customer_by_order"},
+        "-country:SE": {"customers_rank_by_last_order"},
+        "-(country:SE OR tag:tag123)": {"customers_rank_by_last_order"},
     }
 
     with shop_scope(shop):
@@ -161,11 +161,11 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
         "email asc": "customers_customer_by_email",
         "first_name desc": "customers_customer_by_first",
         "state asc": "customers_customer_by_state",
-        "last_order_date desc": "customers_customer_by_order",
+        "last_order_date desc": "customers_rank_by_last_order",
         "created_at asc": "customers_customer_by_creation",
-        "updated_at desc": "customers_customer_by_update",
-        "orders_count desc": "customers_customer_by_orders",
-        "total_spent desc": "customers_customer_by_spending",
+        "updated_at desc": "customers_rank_by_update",
+        "orders_count desc": "customers_rank_by_orders",
+        "total_spent desc": "customers_rank_by_spending",
         "last_name asc": "customers_customer_by_name",
     }
 

@@ -30,7 +30,7 @@ def updates() -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.postgres
-def test_movements_within_a_second_touch_the_indexes_of_the_product_once(
+def test_movements_touch_no_index_of_what_they_change(
     api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with shop_scope(shop):
@@ -46,7 +46,7 @@ def test_movements_within_a_second_touch_the_indexes_of_the_product_once(
 
     moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in updates().items()}
     assert moved == {
-        "catalog_product": (TIMES, TIMES - 1),
+        "catalog_product": (TIMES, TIMES),
         "catalog_variant": (TIMES, TIMES),
         "inventory_inventorylevel": (TIMES, TIMES),
     }

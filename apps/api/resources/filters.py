@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from apps.api.errors import BadRequest
+from apps.ground import ranks
 from apps.ground.dates import SECOND, NotADate, parse_moment, whole_second
 from apps.ground.phrases import INVALID, NOT_A_NUMBER, at_most_ids, one_of
 from apps.ground.tenancy import current_shop
@@ -131,9 +132,8 @@ class MomentFilter(ApiFilter):
         if value is None:
             return qs
         second = whole_second(value)
-        if self.lookup_expr == "lte":
-            return qs.filter(**{f"{self.field_name}__lt": second + SECOND})
-        return qs.filter(**{f"{self.field_name}__gte": second})
+        lookup, bound = ("lt", second + SECOND) if self.lookup_expr == "lte" else ("gte", second)
+        return qs.filter(ranks.where(qs.model, self.field_name, lookup, bound))
 
 
 class WordFilter(ApiFilter):

@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce
 
 from apps.api.rows.paging import Cursor, Order, behind, beside, beside_any, turned
 from apps.ground.lookups import among
+from apps.ground.ranks import by_rank
 
 WALKED = 2_000
 Found = list[tuple[object, ...]]
@@ -45,7 +46,8 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
     """
     near = [beside(each, order, cursor) for each in narrowed.alternatives]
     backwards = cursor is not None and cursor.direction == "previous"
-    effective = tuple(turned(name) for name in order) if backwards else order
+    model = narrowed.alternatives[0].model
+    effective = by_rank(model, (turned(name) for name in order) if backwards else order)
     end = _end_of_walk(narrowed, order, cursor)
     if end is None:
         return list(beside_any(near, order, cursor, count).values_list(*names))
@@ -58,7 +60,7 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
         return found
     # An expression hides the order from the indexes, so that those of the filter are used.
     by_sorting = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in effective]
-    keys = narrowed.alternatives[0].model._default_manager.all()
+    keys = model._default_manager.all()
     parts = [keys.filter(among(each.order_by(*by_sorting).values("pk")[:count])) for each in near]
     return list(beside_any(parts, order, cursor, count).values_list(*names))
 

@@ -24,6 +24,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from apps.api.errors import BadRequest
 from apps.ground.lookups import among
 from apps.ground.phrases import between
+from apps.ground.ranks import by_rank, ordered
 from apps.ground.rows import ShopOwned
 
 DEFAULT_LIMIT = 50
@@ -106,8 +107,8 @@ def beside(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QueryS
     backwards = cursor is not None and cursor.direction == "previous"
     effective = tuple(turned(name) for name in order) if backwards else order
     if cursor is not None:
-        queryset = queryset.filter(behind(effective, cursor.values))
-    return queryset.order_by(*effective)
+        queryset = queryset.filter(behind(by_rank(queryset.model, effective), cursor.values))
+    return ordered(queryset, effective)
 
 
 def beside_any(alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int) -> QuerySet[M]:

@@ -16,6 +16,7 @@ from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, products_of, with_order
 from apps.catalog.models import Collect, Collection, Product, ProductImage
 from apps.ground.errors import DomainError
+from apps.ground.ranks import ordered
 from apps.panel.access import require
 from apps.panel.requests import By
 from apps.panel.screens.bases import ShopOwnedAdmin
@@ -53,7 +54,7 @@ class MembersPage(ShopOwnedAdmin[Collection]):
         term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST]
         members = products_of(collection)
         order = ORDERS[collection.sort_order]
-        shown = _with_pictures(with_order(members, collection, order).order_by(*order))[:MOST_SHOWN]
+        shown = _with_pictures(ordered(with_order(members, collection, order), order))[:MOST_SHOWN]
         context = {
             "original": collection,
             "editable": request.user.has_perm(change),

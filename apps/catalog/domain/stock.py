@@ -7,15 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
 from apps.events.domain.recording import Happening, is_heard, record_aspects
+from apps.ground.rows import fresh_version
 from apps.ground.sql import execute_each
+from apps.ground.statements import Statement
 from apps.ground.tenancy import current_shop
 
+_PRODUCTS: Statement[tuple[int]] = Statement(
+    lambda items: (
+        Product.objects.select_for_update(no_key=True)
+        .filter(pk__in=Variant.objects.filter(inventory_item_id__any=items).values("product_id"))
+        .order_by("pk")
+        .values_list("pk")
+    ),
+    list,
+)
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
@@ -28,19 +39,24 @@ def follow_stock(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None
         "WHERE shop_id = %s AND inventory_item_id = %s",
         [(deltas[item_id], now, shop_id, item_id) for item_id in sorted(deltas)],
     )
-    _touch(touched, timezone.now())
+    _touch(touched)
     if is_heard(IN_STOCK) or is_heard(OUT_OF_STOCK):
         _tell_turns(deltas, actor=actor, at=at)
 
 
-def _touch(product_ids: Sequence[int], now: datetime) -> None:
+def _touch(product_ids: Sequence[int]) -> None:
     """Move the products' versions, and say when.
 
     Moments are shown and compared in whole seconds. Where the second is the one that the row has already, the row's
     moment stays: then no index learns of the change, and writers of one product's stock cost each other less.
     """
-    unmoved = When(updated_at__gte=now.replace(microsecond=0), then=F("updated_at"))
-    Product.objects.filter(pk__in=product_ids).update(updated_at=Case(unmoved, default=Value(now)))
+    now, shop_id, version = timezone.now(), current_shop().pk, fresh_version()
+    second, moment = (connection.ops.adapt_datetimefield_value(each) for each in (now.replace(microsecond=0), now))
+    execute_each(
+        "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
+        "WHERE shop_id = %s AND id = %s",
+        [(second, moment, version, shop_id, pk) for pk in product_ids],
+    )
 
 
 def _tell_turns(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
@@ -60,9 +76,7 @@ def follow_items(item_ids: Sequence[int]) -> None:
 
 
 def _lock_products(item_ids: Iterable[int]) -> list[int]:
-    variants = Variant.objects.filter(inventory_item_id__in=list(item_ids))
-    products = Product.objects.select_for_update(no_key=True).filter(pk__in=variants.values("product_id"))
-    return list(products.order_by("pk").values_list("pk", flat=True))
+    return [pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]
 
 
 def names_of_items(item_ids: Sequence[int]) -> dict[int, str]:

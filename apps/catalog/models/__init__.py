@@ -3,6 +3,7 @@
 from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product, ProductOption, ProductTag
+from apps.catalog.models.ranks import ProductRank
 from apps.catalog.models.variants import Variant
 
 __all__ = (
@@ -13,6 +14,7 @@ __all__ = (
     "Product",
     "ProductImage",
     "ProductOption",
+    "ProductRank",
     "ProductTag",
     "SmartCollection",
     "Variant",

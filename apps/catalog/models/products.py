@@ -23,7 +23,7 @@ class Product(ShopOwned):
 
     It is the root of its options, variants, images and tags: whatever changes one of them moves its version.
     ``lowest_price`` and ``units_sold`` follow from other rows and are kept here, so that collections can be sorted by
-    them with an index.
+    them with an index. What moves with stock and orders has its indexes in the product's rank.
     """
 
     class Status(models.TextChoices):
@@ -66,8 +66,6 @@ class Product(ShopOwned):
             models.Index(fields=("shop", "-created_at", "id"), name="catalog_product_newest"),
             models.Index(fields=("shop", "lowest_price", "id"), name="catalog_product_by_price"),
             models.Index(fields=("shop", "-lowest_price", "id"), name="catalog_product_dearest"),
-            models.Index(fields=("shop", "-units_sold", "id"), name="catalog_product_best_selling"),
-            models.Index(fields=("shop", "updated_at", "id"), name="catalog_product_by_update"),
             models.Index(fields=("shop", "published_at", "id"), name="catalog_product_by_publish"),
             models.Index(fields=("shop", "vendor_key", "id"), name="catalog_product_by_vendor"),
             models.Index(fields=("shop", "product_type_key", "id"), name="catalog_product_by_type"),

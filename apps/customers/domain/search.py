@@ -16,6 +16,7 @@ from apps.customers.domain.contacts import email_key
 from apps.customers.domain.full_text import narrowed
 from apps.customers.domain.search_text import END, Label, fold, marked, whole
 from apps.customers.models import NEVER, Customer
+from apps.ground.ranks import within
 from apps.query import Comparator, Kind, Term
 from apps.query.database import NOTHING, SearchFields
 from apps.query.fields import Boolean, Choice, Integer, MisfitError, Moment, Number, SearchField
@@ -144,6 +145,17 @@ def _is_called(country: countries.Country, beginning: str) -> bool:
     return any(part.startswith(beginning) for part in (name, *name.split()))
 
 
+@dataclass(frozen=True)
+class OfRank:
+    """A column that has its index in the customers' ranks."""
+
+    field: SearchField
+
+    def condition(self, term: Term, zone: tzinfo, /) -> Q:
+        """What the field says."""
+        return within(self.field.condition(term, zone))
+
+
 def _own(label: Label) -> WordStart:
     return WordStart("search_own", label)
 
@@ -170,13 +182,13 @@ SEARCH = SearchFields(
         "company": _of_places(Label.COMPANY),
         "zip": Entry("search_places", Label.ZIP),
         "note": _own(Label.NOTE),
-        "orders_count": Integer("orders_count"),
-        "total_spent": Number("total_spent"),
+        "orders_count": OfRank(Integer("ranked__orders_count")),
+        "total_spent": OfRank(Number("ranked__total_spent")),
         "verified_email": Boolean("verified_email"),
         "tax_exempt": Boolean("tax_exempt"),
         "created_at": Moment("created_at"),
-        "updated_at": Moment("updated_at"),
-        "last_order_date": LastOrder("last_order_at"),
+        "updated_at": OfRank(Moment("ranked__updated_at")),
+        "last_order_date": OfRank(LastOrder("ranked__last_order_at")),
     },
     bare=("any",),
 )

@@ -44,7 +44,7 @@ class Customer(ShopOwned):
     ``email_key`` is the e-mail in the one form by which two are equal, ``phone`` is E.164; both are unique per shop.
     ``search_text``, ``search_own`` and ``search_places`` hold what searches find (``domain.search_text``).
     The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
-    none, so that lists sort by it without nulls.
+    none, so that lists sort by it without nulls. What moves with orders has its indexes in the customer's rank.
 
     While a worker erases the personal data, ``erasing_at`` says since when; then nothing else changes the customer.
     """
@@ -148,11 +148,7 @@ class Customer(ShopOwned):
         )
         indexes = (
             models.Index(fields=("shop", "id"), name="customers_customer_by_shop"),
-            models.Index(fields=("shop", "updated_at", "id"), name="customers_customer_by_update"),
             models.Index(fields=("shop", "created_at", "id"), name="customers_customer_by_creation"),
-            models.Index(fields=("shop", "last_order_at", "id"), name="customers_customer_by_order"),
-            models.Index(fields=("shop", "orders_count", "id"), name="customers_customer_by_orders"),
-            models.Index(fields=("shop", "total_spent", "id"), name="customers_customer_by_spending"),
             models.Index(fields=("shop", "last_name", "id"), name="customers_customer_by_name"),
             models.Index(fields=("shop", "first_name", "id"), name="customers_customer_by_first"),
             models.Index(fields=("shop", "state", "id"), name="customers_customer_by_state"),

@@ -17,6 +17,7 @@ from apps.api.resources.serializers import ResourceSerializer
 from apps.api.shapes import Data
 from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
+from apps.ground.statements import row_of
 from apps.inventory.domain import stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
 
@@ -131,7 +132,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
 
 def _found(model: type[M], pk: int) -> M:
     """The shop's row with that id."""
-    row: M | None = model.objects.filter(pk=pk).first()
+    row = row_of(model, pk)
     if row is None:
         raise Http404
     return row

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, transaction
 from django.db.models import F, Sum
 
 from apps.events.domain.recording import Happening, record_event, record_events
@@ -17,11 +17,22 @@ from apps.ground.errors import DomainError
 from apps.ground.phrases import between
 from apps.ground.rows import fresh_version
 from apps.ground.sql import execute, execute_each
+from apps.ground.statements import Statement
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain.listeners import tell_stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location, StockMovement
 
 Reason = StockMovement.Reason
+_COLUMNS = [field.attname for field in InventoryLevel._meta.concrete_fields]
+_LEVELS: Statement[tuple[object, ...]] = Statement(
+    lambda items, places: (
+        InventoryLevel.objects.filter(item_id__any=items, location_id__any=places)
+        .order_by("item_id", "location_id")
+        .values_list(*_COLUMNS)
+    ),
+    list,
+    list,
+)
 
 
 class OutOfStock(DomainError):
@@ -137,7 +148,10 @@ def _connect(moves: Sequence[Move], *, actor: str, at: datetime) -> None:
 
 def _change_all(moves: Sequence[Move], at: datetime) -> None:
     """Change the levels together; where one must not be changed, one by one, which finds out why."""
-    if len(moves) > 1:
+    if len(moves) == 1:
+        if _changed_together(moves, at):
+            return
+    elif moves:
         with transaction.atomic():
             if _changed_together(moves, at) == len(moves):
                 return
@@ -177,10 +191,11 @@ def _change(move: Move, at: datetime) -> None:
 
 def _read(moves: Sequence[Move]) -> dict[tuple[int, int], InventoryLevel]:
     """The levels as they are now, locked by the updates before."""
-    rows = InventoryLevel.objects.filter(
-        item_id__in={move.item_id for move in moves}, location_id__in={move.location_id for move in moves}
-    ).order_by("item_id", "location_id")
+    items, places = {move.item_id for move in moves}, {move.location_id for move in moves}
     wanted = {(move.item_id, move.location_id) for move in moves}
+    rows = (
+        InventoryLevel.from_db(DEFAULT_DB_ALIAS, _COLUMNS, row) for row in _LEVELS.fetch(sorted(items), sorted(places))
+    )
     return {key: row for row in rows if (key := (row.item_id, row.location_id)) in wanted}
 
 

@@ -15,6 +15,7 @@ from apps.customers.models import Customer
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
 from apps.ground.money import text_of
+from apps.ground.ranks import ordered
 from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
 from apps.orders.admin.amending import LinesForm, around, shown
@@ -137,7 +138,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         if not term.startswith("#"):
             # A name may be that of a hundred thousand customers: those who ordered last are looked at.
             order = () if is_from_anywhere(request) else ("-last_order_at", "-pk")
-            found = Customer.rows().filter(matches(term, self.shop(request))).order_by(*order)
+            found = ordered(Customer.rows().filter(matches(term, self.shop(request))), order)
             parts.append(queryset.filter(among(found.values("pk")[:most], "customer")))
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 

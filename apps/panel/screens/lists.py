@@ -9,6 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import SimpleTemplateResponse
 
+from apps.ground import ranks
 from apps.panel.requests import Context
 from apps.panel.screens import saved_views
 from apps.panel.theme import ThemedChangeList
@@ -45,12 +46,19 @@ class PanelChangeList(ThemedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
         """Rows that are equal in the column that was asked for follow its direction by id: so one index serves both."""
         *columns, last = super().get_ordering(request, queryset)
-        if not columns or str(last).lstrip("-") not in {"id", "pk"}:
-            return [*columns, last]
-        descends = (
-            columns[-1].startswith("-") if isinstance(columns[-1], str) else getattr(columns[-1], "descending", False)
-        )
-        return [*columns, "-pk" if descends else "pk"]
+        if columns and str(last).lstrip("-") in {"id", "pk"}:
+            nearest = columns[-1]
+            descends = nearest.startswith("-") if isinstance(nearest, str) else getattr(nearest, "descending", False)
+            last = "-pk" if descends else "pk"
+        order = [*columns, last]
+        names = [name for name in order if isinstance(name, str)]
+        return list(ranks.by_rank(self.model, names)) if len(names) == len(order) else order
+
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
+    ) -> QuerySet[Any, Any]:
+        """The rows that fit, in their order."""
+        return ranks.joined(super().get_queryset(request, exclude_parameters))
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:

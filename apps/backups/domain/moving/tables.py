@@ -36,6 +36,8 @@ LEFT_OUT: Mapping[str, str] = {
     "usersessions.UserSession": "Logins of this installation's panel.",
     "shops.App": "Known again by its key, see callers.",
     "shops.RetiringSecret": "Belongs to the app; a new one begins with its present secret.",
+    "catalog.ProductRank": "Made by the database as the products come.",
+    "customers.CustomerRank": "Made by the database as the customers come.",
     "webhooks.Host": "How servers answered lately, found out anew.",
 }
 

@@ -1,0 +1,208 @@
+"""Ranks: narrow tables with the indexes of columns that move often, beside the wide rows that they belong to.
+
+PostgreSQL enters a changed row into all indexes of its table as soon as a column of one of them moved, sixteen of
+products and as many of customers with those of texts; where none moved, it enters it into none ("heap-only tuple").
+``updated_at`` moves with every change. So it stays a column of the row, where it is read, and has no index there: a
+trigger copies it, with the few others of its kind, into the row's rank, whose table has three narrow indexes.
+
+*Invariants*: every row has one rank, with the same values, in the same transaction; nobody but the trigger writes
+ranks. A rank is locked only by who holds its row, so it adds no order of locks. Shop archives leave ranks out, for they
+come with the rows; copies of a whole database have both.
+
+Lists name the columns of the row; whoever makes a statement of that asks here (``ordered``, ``by_rank``, ``where``) for
+the columns of the rank, in whose join the shop has to stand, as the indexes begin with it.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+from django.db import connections, models, transaction
+from django.db.models import F, Q, QuerySet
+
+FILLED_AT_ONCE = 20_000
+_SHOP = Q(ranked__shop=F("shop"))
+M = TypeVar("M", bound=models.Model)
+
+
+class Rank(models.Model):
+    """The rank of a row; its ``of`` is a ``rank_of``, its other columns are named like those that they follow."""
+
+    of: "models.OneToOneField[Any, Any]"
+    # Neither is checked by the database: the trigger copies what was checked in the row.
+    shop: "models.ForeignKey[Any, Any]" = models.ForeignKey(
+        "shops.Shop", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False, db_constraint=False
+    )
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"Rank of {self.pk}"
+
+
+def rank_of(model: str) -> Any:
+    """The key of a rank: its row, by which it is deleted, too."""
+    return models.OneToOneField(
+        model,
+        on_delete=models.DO_NOTHING,
+        primary_key=True,
+        related_name="ranked",
+        editable=False,
+        db_constraint=False,
+        db_column="id",
+    )
+
+
+def by_rank(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
+    """The names of an order, with the rank's in the place of those that it follows; ``joined`` does the rest.
+
+    Behind one of those the id is the rank's too, which SQLite does not know to be the same.
+    """
+    followed, ranked, found = _followed_by_name(model), False, []
+    for name in names:
+        column = name.lstrip("-")
+        if column in followed:
+            ranked = True
+            found.append(name.replace(column, f"ranked__{column}"))
+        elif ranked and column in {"id", "pk"}:
+            found.append(name.replace(column, "ranked__of_id"))
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def ordered(rows: QuerySet[M, Any], names: Iterable[str]) -> QuerySet[M, Any]:
+    """The rows in an order; from an index of their ranks where that has its columns."""
+    return joined(rows.order_by(*by_rank(rows.model, names)))
+
+
+def joined(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
+    """Rows that have an order, joined with their ranks if it is by these."""
+    ranked = any(isinstance(name, str) and "ranked__" in name for name in rows.query.order_by)
+    return rows.filter(_SHOP) if ranked else rows
+
+
+def where(model: type[models.Model], name: str, lookup: str, value: object) -> Q:
+    """The rows whose column fits; from an index of their ranks where that has the column."""
+    if name in _followed_by_name(model):
+        return _SHOP & Q(**{f"ranked__{name}__{lookup}": value})
+    return Q(**{f"{name}__{lookup}": value})
+
+
+def within(condition: Q) -> Q:
+    """A condition on ``ranked__`` columns, so written that an index of the ranks serves it."""
+    return _SHOP & condition
+
+
+@cache
+def _followed_by_name(model: type[models.Model]) -> frozenset[str]:
+    relation = next((each for each in model._meta.related_objects if each.get_accessor_name() == "ranked"), None)
+    return frozenset(_followed(relation.related_model)) if relation else frozenset()  # type: ignore[arg-type]
+
+
+def ensure(rank: type[Rank], using: str) -> None:
+    """Make a rank table's triggers where they are missing, and the ranks that are: after every ``migrate``.
+
+    A migration on SQLite that rebuilds the table of the rows takes the triggers with it; then all ranks are made anew.
+    Ranks are filled in short transactions, while others write: what moved meanwhile was ranked by its trigger.
+    """
+    database = connections[using]
+    tables = database.introspection.table_names()
+    row = _row(rank)
+    if rank._meta.db_table not in tables or row._meta.db_table not in tables:
+        return
+    with transaction.atomic(using=using), database.cursor() as cursor:
+        cursor.execute(_COUNT_TRIGGERS[database.vendor], [f"{rank._meta.db_table}_%"])
+        missing = cursor.fetchone()[0] < len(_EVENTS)
+        if missing:
+            for statement in _postgresql(rank) if database.vendor == "postgresql" else _sqlite(rank):
+                cursor.execute(statement)
+    if missing or _has_unranked(rank, using):
+        _fill(rank, using)
+
+
+def _row(rank: type[Rank]) -> type[models.Model]:
+    return rank._meta.get_field("of").related_model
+
+
+def _followed(rank: type[Rank]) -> list[str]:
+    return [field.attname for field in rank._meta.concrete_fields if field.name not in {"of", "shop"}]
+
+
+def _upsert(rank: type[Rank], source: str) -> str:
+    """Ranks from ``source``: what stands behind the list of columns."""
+    columns = ("id", "shop_id", *_followed(rank))
+    moved = ", ".join(f"{column} = excluded.{column}" for column in _followed(rank))
+    return f"INSERT INTO {rank._meta.db_table} ({', '.join(columns)}) {source} ON CONFLICT (id) DO UPDATE SET {moved}"
+
+
+def _of(rank: type[Rank], record: str) -> str:
+    return ", ".join(f"{record}.{column}" for column in ("id", "shop_id", *_followed(rank)))
+
+
+_EVENTS = ("insert", "update", "delete")
+_COUNT_TRIGGERS = {
+    "postgresql": "SELECT count(*) FROM pg_trigger WHERE tgname LIKE %s AND NOT tgisinternal"
+    " AND pg_table_is_visible(tgrelid)",
+    "sqlite": "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE %s",
+}
+
+
+def _triggers(rank: type[Rank], differs: str) -> Iterator[tuple[str, str]]:
+    """Each trigger's name and when it comes."""
+    table = _row(rank)._meta.db_table
+    name = rank._meta.db_table
+    followed = _followed(rank)
+    moved = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in followed)
+    yield f"{name}_insert", f"AFTER INSERT ON {table} FOR EACH ROW"
+    yield f"{name}_update", f"AFTER UPDATE OF {', '.join(followed)} ON {table} FOR EACH ROW WHEN ({moved})"
+    yield f"{name}_delete", f"AFTER DELETE ON {table} FOR EACH ROW"
+
+
+def _postgresql(rank: type[Rank]) -> Iterator[str]:
+    name = rank._meta.db_table
+    followed = _upsert(rank, f"VALUES ({_of(rank, 'NEW')})")
+    gone = f"DELETE FROM {name} WHERE id = OLD.id"  # noqa: S608 - names of our own
+    body = f"BEGIN IF TG_OP = 'DELETE' THEN {gone}; ELSE {followed}; END IF; RETURN NULL; END"
+    yield f"CREATE OR REPLACE FUNCTION {name}_follow() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$"
+    for trigger, when in _triggers(rank, "IS DISTINCT FROM"):
+        yield f"CREATE OR REPLACE TRIGGER {trigger} {when} EXECUTE FUNCTION {name}_follow()"
+
+
+def _sqlite(rank: type[Rank]) -> Iterator[str]:
+    for trigger, when in _triggers(rank, "IS NOT"):
+        if trigger.endswith("_delete"):
+            does = f"DELETE FROM {rank._meta.db_table} WHERE id = OLD.id"  # noqa: S608 - names of our own
+        else:
+            does = _upsert(rank, f"VALUES ({_of(rank, 'NEW')})")
+        yield f"CREATE TRIGGER IF NOT EXISTS {trigger} {when} BEGIN {does}; END"
+
+
+def _has_unranked(rank: type[Rank], using: str) -> bool:
+    table, ranks = _row(rank)._meta.db_table, rank._meta.db_table
+    with connections[using].cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT 1 FROM {table} r WHERE NOT EXISTS (SELECT 1 FROM {ranks} k WHERE k.id = r.id))"  # noqa: S608 - names of our own
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def _fill(rank: type[Rank], using: str) -> None:
+    """Rank the rows by ascending key; on PostgreSQL each is locked first, so that no older state of it is copied."""
+    table = _row(rank)._meta.db_table
+    lock = "FOR NO KEY UPDATE" if connections[using].vendor == "postgresql" else ""
+    last: int | None = 0
+    with connections[using].cursor() as cursor:
+        while last is not None:
+            begin = last
+            cursor.execute(
+                f"SELECT max(id) FROM (SELECT id FROM {table} WHERE id > %s ORDER BY id LIMIT %s) part",  # noqa: S608 - names of our own
+                [begin, FILLED_AT_ONCE],
+            )
+            last = cursor.fetchone()[0]
+            if last is not None:
+                part = f"SELECT {_of(rank, table)} FROM {table} WHERE id > %s AND id <= %s ORDER BY id {lock}"  # noqa: S608
+                fresh = f"SELECT * FROM ({part}) part WHERE true"  # noqa: S608
+                with transaction.atomic(using=using):
+                    cursor.execute(_upsert(rank, fresh), [begin, last])

@@ -1,0 +1,84 @@
+"""Sixteen writers on the stock of one product: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
+
+Two processes of the product take adjustments of one variant from 16 connections on PostgreSQL, beside a floor of the
+same run: bare transactions that move one level, from as many connections. Both wait for the same row, one after the
+other, so the ratio says how long the product keeps it.
+"""
+
+import argparse
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+
+from benchmarks import databases, load, servers
+from benchmarks.variants import PREFIX
+
+PATH = f"{PREFIX}inventory_levels/adjust.json"
+ROWS = 1_000
+
+
+def one_item(client: load.Client) -> tuple[int, int]:
+    """The item of a new product's variant and a location."""
+    (location, *_) = client.get(f"{PREFIX}locations.json")["locations"]
+    body = '{"product":{"title":"Mug","variants":[{"price":"5.00","inventory_management":"shopify"}]}}'
+    (variant,) = client.post(f"{PREFIX}products.json", body)["product"]["variants"]
+    return variant["inventory_item_id"], location["id"]
+
+
+def floor(url: str, item: int, seconds: float) -> float:
+    """Bare transactions per second."""
+    counts, until = [0] * load.CONNECTIONS, time.monotonic() + seconds
+
+    def write(place: int) -> None:
+        with psycopg.connect(url) as connection:
+            while time.monotonic() < until:
+                connection.execute(
+                    "UPDATE inventory_inventorylevel SET available = available + 1 WHERE item_id = %s", [item]
+                )
+                connection.commit()
+                counts[place] += 1
+
+    threads = [threading.Thread(target=write, args=(place,)) for place in range(load.CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4)
+    options = parser.parse_args()
+    load.need_wrk()
+    with tempfile.TemporaryDirectory() as folder, databases.postgres(Path(folder)) as database:
+        database.prepare(ROWS)
+        url, port = database.environment["DATABASE_URL"], servers.free_port()
+        locations = f"{PREFIX}locations.json"
+        with servers.started("one product", servers.OURS, port, database.environment, locations, database.token):
+            client = load.Client(port, database.token)
+            item, location = one_item(client)
+            client.close()
+            rates, floors, halves, ends = [], [], [], []
+            for turn in range(options.rounds + 1):
+                seconds = options.seconds if turn else 1
+                figures = load.run(port, "adjust", database.token, PATH, item, seconds, str(location))
+                bare = floor(url, item, seconds)
+                if turn:
+                    rates.append(figures.rate)
+                    floors.append(bare)
+                    halves.append(figures.p50)
+                    ends.append(figures.p99)
+    rate, bare = statistics.median(rates), statistics.median(floors)
+    print("| 16 writers on one product | per second | p50 | p99 | of the floor |\n|---|---|---|---|---|")
+    print(f"| adjustments | {rate:,.0f} | {statistics.median(halves):.0f} ms | {statistics.median(ends):.0f} ms |"
+          f" {rate / bare:.2f} |\n| bare transactions | {bare:,.0f} | | | |")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
