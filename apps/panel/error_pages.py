@@ -34,8 +34,11 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     """403: names the permission that is missing, and whom to ask."""
     shop = shop_of(request)
     owner = None
+    view_only: list[str] = []
     if shop is not None and isinstance(request.user, User):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
+        place = Membership.rows().filter(user=request.user).first()
+        view_only = place.view_only if place else []
         if request.method not in {"GET", "HEAD", "OPTIONS"}:
             _note_refusal(request)
     return _page(
@@ -43,7 +46,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
         403,
         "You may not do this",
         "" if shop else "This page is for the operator of this installation.",
-        missing=granting_in_words(_lacking(request, exception)),
+        missing=granting_in_words(_lacking(request, exception), view_only=view_only),
         owner=owner.user if owner else None,
     )
 

@@ -30,7 +30,7 @@ DEFAULT_DAYS = 30
 MOST_SHOWN = 100
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom("reports", REPORT)
+grant_custom("reports", REPORT, reads=True)
 add_page(
     Menu("Sales", "bar_chart", 16, gettext_lazy("Refund report")),
     "refunds_refund_report",

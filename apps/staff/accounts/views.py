@@ -17,6 +17,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from apps.panel.once import posted
 from apps.staff.domain import sessions
@@ -107,7 +108,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     form = ProfileForm(posted(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, "Your profile is saved.")
+        messages.success(request, _("Your profile is saved."))
         return redirect("profile")
     context = {
         "form": form,
@@ -126,7 +127,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     if session is None:
         raise Http404("You have no such other session.")
     session.end()
-    messages.success(request, f"{sessions.device_of(session.user_agent)} is signed out.")
+    messages.success(request, _("{device} is signed out.").format(device=sessions.device_of(session.user_agent)))
     return redirect("profile")
 
 
@@ -137,7 +138,7 @@ def end_others(request: HttpRequest) -> HttpResponse:
     ended = list(_other_sessions(request))
     for session in ended:
         session.end()
-    messages.success(request, f"You are signed out everywhere else ({len(ended)}).")
+    messages.success(request, _("You are signed out everywhere else ({count}).").format(count=len(ended)))
     return redirect("profile")
 
 
