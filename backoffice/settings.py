@@ -17,6 +17,7 @@ from django.http.request import split_domain_port
 from backoffice import variables
 from backoffice.databases import database_of, replica
 from backoffice.incidents import report_to
+from backoffice.languages import of_catalogues
 from backoffice.logs import FORMATS, LEVELS, logging_to_console
 from backoffice.panel import (  # noqa: F401 - settings too
     ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS,
@@ -190,6 +191,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.panel.languages.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -207,7 +209,11 @@ TEMPLATES = [
         "APP_DIRS": True,
         "OPTIONS": {
             # Every template speaks of people's languages and of how they write numbers.
-            "builtins": ["django.templatetags.i18n", "django.templatetags.l10n"],
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.l10n",
+                "apps.panel.templatetags.local_dates",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -282,7 +288,10 @@ TWO_FACTOR_FROM = variables.day("BACKOFFICE_TWO_FACTOR_FROM")
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
+# English, and each language that has a catalogue.
+LANGUAGES = of_catalogues(LOCALE_PATHS[0])
 
 EMAIL_CONFIG = env.email_url_config(
     variables.url("EMAIL_URL", "consolemail://", env.EMAIL_SCHEMES, bare=env.EMAIL_SCHEMES)

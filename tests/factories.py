@@ -1,6 +1,7 @@
 """Data for tests; each domain's factories stand in ``tests/<domain>/factories.py``."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from django.utils import timezone
@@ -46,11 +47,13 @@ class UserFactory(DjangoModelFactory[User]):
     first_name = "Sam"
 
 
-def make_member(shop: Shop, *permissions: str, owner: bool = False, **user: Any) -> User:
+def make_member(shop: Shop, *permissions: str, view_only: Iterable[str] = (), owner: bool = False, **user: Any) -> User:
     """A staff member with a place in a shop."""
     made = UserFactory.create(**user)
     with shop_scope(shop):
-        Membership.objects.create(shop=shop, user=made, account_owner=owner, permissions=list(permissions))
+        Membership.objects.create(
+            shop=shop, user=made, account_owner=owner, permissions=list(permissions), view_only=list(view_only)
+        )
     return made
 
 

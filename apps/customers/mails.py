@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from apps.customers.domain.accounts import activation_url
 from apps.customers.models import Customer, Invitation
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
@@ -20,10 +21,11 @@ def send_invite(job: Job, **arguments: int) -> None:
     if invitation is None or invitation.customer.activation_nonce != invitation.nonce:
         return
     shop = current_shop()
-    text = render_to_string(
-        "customers/invite.txt",
-        {"shop": shop, "invitation": invitation, "url": activation_url(invitation.customer, invitation.nonce)},
-    )
+    with languages.speaking(shop.primary_locale):
+        text = render_to_string(
+            "customers/invite.txt",
+            {"shop": shop, "invitation": invitation, "url": activation_url(invitation.customer, invitation.nonce)},
+        )
     letters.send(
         EmailMessage(
             subject=invitation.subject,
@@ -42,8 +44,10 @@ def send_welcome(job: Job, **arguments: int) -> None:
     if customer is None:
         return
     shop = current_shop()
-    text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
-    letters.write(customer.email, _("Welcome to {shop}").format(shop=shop.name), text)
+    with languages.speaking(shop.primary_locale):
+        text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
+        subject = _("Welcome to {shop}").format(shop=shop.name)
+    letters.write(customer.email, subject, text)
 
 
 def register_all() -> None:

@@ -1,6 +1,7 @@
 """The mail that tells a buyer that something was sent: asked for with the change, sent by a worker."""
 
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
@@ -28,7 +29,9 @@ def send(job: Job, **arguments: int) -> None:
             "status_url": url_of(order.shop_id, order.token),
         },
     )
-    letters.write(order.email, f"Your order {order.name} at {shop.name} is on its way", text)
+    letters.write(
+        order.email, _("Your order {order} at {shop} is on its way").format(order=order.name, shop=shop.name), text
+    )
 
 
 def register_all() -> None:

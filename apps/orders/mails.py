@@ -3,6 +3,7 @@
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_noop
 
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
@@ -24,8 +25,9 @@ def send(job: Job, **arguments: int) -> None:
     if order is None:
         return
     shop = current_shop()
-    text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **story_of(order)})
-    subject = gettext(_SUBJECTS[job.task]).format(name=order.name, shop=shop.name)
+    with languages.speaking(order.customer_locale, shop.primary_locale):
+        text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **story_of(order)})
+        subject = gettext(_SUBJECTS[job.task]).format(name=order.name, shop=shop.name)
     letters.write(order.email, subject, text)
 
 

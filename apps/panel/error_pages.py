@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
@@ -27,23 +28,26 @@ _ACTIONS = {"changelist": "view", "add": "add", "change": "view", "delete": "del
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: the request cannot be understood."""
-    return _page(request, 400, "Bad request", "This request cannot be understood. Go back and try again.")
+    return _page(request, 400, _("Bad request"), _("This request cannot be understood. Go back and try again."))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: names the permission that is missing, and whom to ask."""
     shop = shop_of(request)
     owner = None
+    view_only: list[str] = []
     if shop is not None and isinstance(request.user, User):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
+        place = Membership.rows().filter(user=request.user).first()
+        view_only = place.view_only if place else []
         if request.method not in {"GET", "HEAD", "OPTIONS"}:
             _note_refusal(request)
     return _page(
         request,
         403,
-        "You may not do this",
-        "" if shop else "This page is for the operator of this installation.",
-        missing=granting_in_words(_lacking(request, exception)),
+        _("You may not do this"),
+        "" if shop else _("This page is for the operator of this installation."),
+        missing=granting_in_words(_lacking(request, exception), view_only=view_only),
         owner=owner.user if owner else None,
     )
 
@@ -53,25 +57,27 @@ def second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
     if shop_of(request) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
         _note_refusal(request)
     text = (
-        f"Since {date_format(day)} a second factor is required here: a code from your phone besides your password."
-        " Set it up now; it takes two minutes."
-    )
+        _(
+            "Since {day} a second factor is required here: a code from your phone besides your password."
+            " Set it up now; it takes two minutes."
+        )
+    ).format(day=date_format(day))
     set_up = outside_url("mfa_activate_totp")
-    return _page(request, 403, "Set up two-factor authentication", text, set_up=set_up)
+    return _page(request, 403, _("Set up two-factor authentication"), text, set_up=set_up)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403: the form came without its key."""
-    text = (
+    text = _(
         "The form was open too long, or it came from elsewhere. Nothing has been changed. Go back, reload, try again."
     )
-    return _page(request, 403, "This form is no longer valid", text)
+    return _page(request, 403, _("This form is no longer valid"), text)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: there is nothing here, or nothing that you may know of."""
-    text = "There is nothing at this address. It may have been removed, or it belongs to a shop that you are not in."
-    return _page(request, 404, "Page not found", text)
+    text = _("There is nothing at this address. It may have been removed, or it belongs to a shop that you are not in.")
+    return _page(request, 404, _("Page not found"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -80,21 +86,21 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if is_read_only(error):
         return _unavailable(request, MOVING)
     if is_outage(error):
-        return _unavailable(request, "The database does not answer at the moment.")
+        return _unavailable(request, _("The database does not answer at the moment."))
     if is_full(error):
-        return _unavailable(request, "There is no room for the file at the moment.")
+        return _unavailable(request, _("There is no room for the file at the moment."))
     if isinstance(error, DomainError) and error.status == 503:
         return _unavailable(request, in_words(error))
-    text = "Something went wrong on our side. Nothing of what you just did was saved. Please try again."
-    return _page(request, 500, "Something went wrong", text)
+    text = _("Something went wrong on our side. Nothing of what you just did was saved. Please try again.")
+    return _page(request, 500, _("Something went wrong"), text)
 
 
 def _unavailable(request: HttpRequest, reason: str) -> HttpResponse:
     """A page that asks nothing of the database: neither who is logged in nor what was to be told them."""
     context = {
         "status": 503,
-        "title": "Not available at the moment",
-        "text": f"{reason} Nothing of what you just did was saved. Try again in a moment.",
+        "title": _("Not available at the moment"),
+        "text": _("{reason} Nothing of what you just did was saved. Try again in a moment.").format(reason=reason),
         "request_id": getattr(request, "request_id", ""),
     }
     body = render_to_string("errors/error.html", context)

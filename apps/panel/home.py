@@ -12,10 +12,12 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
+from apps.ground import languages
 from apps.panel import menu
 from apps.panel.access import may
 from apps.panel.requests import Context
@@ -147,7 +149,7 @@ def sections(request: HttpRequest) -> list[tuple[str, Context]]:
 def counted(rows: QuerySet[Model]) -> str:
     """How many there are, for people: no more than a list counts are, and "10,000+" stands for more."""
     number = rows.order_by().values("pk")[:COUNTED].count()
-    return f"{number:,}{'+' if number == COUNTED else ''}"
+    return f"{languages.count(number)}{'+' if number == COUNTED else ''}"
 
 
 def _link(request: HttpRequest, model: type[Model], query: str) -> str:
@@ -162,8 +164,8 @@ def _greeting() -> str:
     """A greeting for the time of day in the shop."""
     hour = timezone.localtime().hour
     if 5 <= hour < 12:
-        return "Good morning"
-    return "Good afternoon" if 12 <= hour < 18 else "Good evening"
+        return _("Good morning")
+    return _("Good afternoon") if 12 <= hour < 18 else _("Good evening")
 
 
 def recent(request: HttpRequest) -> list[tuple[Event, str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
@@ -45,7 +46,7 @@ def letter(
     """
     shop = current_shop()
     goods = [f"{quantity} × {name}" for quantity, name in units]
-    goods += [name for name, is_meant in (("Shipping", shipping), ("Duties", duties)) if is_meant]
+    goods += [name for name, is_meant in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_meant]
     text = render_to_string(
         "refunds/notification.txt",
         {
@@ -56,5 +57,6 @@ def letter(
             "status_url": url_of(order.shop_id, order.token),
         },
     )
-    subject = " ".join(f"A refund for your order {order.name} at {shop.name}".split())
+    said = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
+    subject = " ".join(said.split())
     return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])

@@ -23,7 +23,7 @@ class MembershipBackend(ModelBackend):
         if not isinstance(user_obj, User) or not user_obj.is_active or obj is not None:
             return set()
         membership = current_membership(user_obj)
-        return set(granted_by(membership.permissions)) if membership else set()
+        return set(_granted(membership)) if membership else set()
 
     def has_perm(self, user_obj: AbstractBaseUser | AnonymousUser, perm: str, obj: Model | None = None) -> bool:
         """Whether the user may do it here: owners everything, others what their names allow."""
@@ -32,7 +32,7 @@ class MembershipBackend(ModelBackend):
         membership = current_membership(user_obj)
         if membership is None:
             return False
-        return membership.account_owner or perm in granted_by(membership.permissions)
+        return membership.account_owner or perm in _granted(membership)
 
     def has_module_perms(self, user_obj: AbstractBaseUser | AnonymousUser, app_label: str) -> bool:
         """Whether any permission of an app is held here."""
@@ -42,11 +42,15 @@ class MembershipBackend(ModelBackend):
         if membership is None:
             return False
         prefix = f"{app_label}."
-        return membership.account_owner or any(perm.startswith(prefix) for perm in granted_by(membership.permissions))
+        return membership.account_owner or any(perm.startswith(prefix) for perm in _granted(membership))
 
     def with_perm(self, *args: Any, **kwargs: Any) -> Any:
         """Not offered: who may do what depends on the shop."""
         raise TypeError("Permissions depend on the shop; ask the memberships.")
+
+
+def _granted(membership: Membership) -> frozenset[str]:
+    return granted_by(membership.permissions, membership.view_only)
 
 
 def current_membership(user: User) -> Membership | None:

@@ -6,8 +6,8 @@ See ``apps.ground.personal``.
 from apps.ground.personal import Places
 
 IMPERSONAL: Places = {
-    "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale"),
-    "staff.Membership": ("permissions",),
+    "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language"),
+    "staff.Membership": ("permissions", "view_only"),
     "staff.SavedView": ("screen",),
     "staff.SentForm": ("key", "fingerprint", "result"),
     "admin.LogEntry": ("object_id", "object_repr", "change_message"),

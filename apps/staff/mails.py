@@ -6,6 +6,7 @@ from smtplib import SMTPException
 from allauth.account.forms import ResetPasswordForm
 from django.contrib import messages
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from apps.panel.addresses import outside
 from apps.staff.models import User
@@ -29,4 +30,4 @@ def send_invitation(request: HttpRequest, user: User) -> None:
             form.save(request)
         except (OSError, SMTPException):
             logger.exception("The invitation of user %d could not be sent.", user.pk)
-            messages.warning(request, "The mail could not be sent. Try “Send the invitation again” later.")
+            messages.warning(request, _("The mail could not be sent. Try “Send the invitation again” later."))

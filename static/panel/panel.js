@@ -123,8 +123,10 @@
 
   const choosePreset = (select) => {
     const chosen = new Set(select.value.split(" ").filter(Boolean));
-    document.querySelectorAll("input[name=permissions]:not(:disabled)").forEach((box) => {
-      box.checked = chosen.has(box.value);
+    document.querySelectorAll("select[name=permissions]:not(:disabled)").forEach((level) => {
+      const offered = [...level.options].filter((option) => !option.disabled);
+      const wanted = offered.findLast((option) => chosen.has(option.value) || chosen.has(option.value.replace(/:view$/, "")));
+      level.value = wanted?.value ?? "";
     });
     document.dispatchEvent(new Event("change"));
   };

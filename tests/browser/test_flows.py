@@ -219,14 +219,18 @@ def test_shops_are_switched_by_keyboard(open_window: Open, live_shop: Shop, owne
     expect(page.get_by_role("navigation", name="Menu").get_by_text("nova.example")).to_be_visible()
 
 
-def test_a_preset_ticks_its_boxes(open_window: Open, live_shop: Shop, owner: User) -> None:
+def test_a_preset_chooses_its_levels(open_window: Open, live_shop: Shop, owner: User) -> None:
     window = open_window(owner, live_shop)
 
     page = window.go("staff_membership_add")
     page.get_by_label("Begin with a common job").select_option(label="Support")
 
-    expect(page.get_by_label("See orders and comment on them")).to_be_checked()
-    expect(page.get_by_label("Manage themes")).not_to_be_checked()
+    expect(page.get_by_label("See orders and comment on them")).to_have_value("orders")
+    expect(page.get_by_label("Manage themes")).to_have_value("")
+
+    page.get_by_label("Begin with a common job").select_option(label="View everything")
+
+    expect(page.get_by_label("See orders and comment on them")).to_have_value("orders:view")
 
 
 def test_the_menu_opens_on_a_phone(open_window: Open, live_shop: Shop, owner: User) -> None:

@@ -1,6 +1,6 @@
 """Fixtures of the panel's tests: people with permissions, and clients that are in a shop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -37,7 +37,9 @@ class Panel:
         return answer
 
     def post(self, name: str, /, *args: object, **data: Any) -> Response:
-        return self.http.post(self.url(name, *args), data)
+        answer = self.http.post(self.url(name, *args), data)
+        _send_all(answer)
+        return answer
 
     def forge(self, name: str, /, *args: object, **data: Any) -> Response:
         """Send a page's form without having opened the page, with a key that holds."""
@@ -55,8 +57,10 @@ PanelWith = Callable[..., Panel]
 def panel_with(shop: Shop) -> PanelWith:
     """``panel_with("themes", …)``: somebody in the shop who holds just these permission names."""
 
-    def make(*names: str, shop: Shop = shop, owner: bool = False, **client: Any) -> Panel:
-        return Panel(factories.make_member(shop, *names, owner=owner), shop, **client)
+    def make(
+        *names: str, view_only: Iterable[str] = (), shop: Shop = shop, owner: bool = False, **client: Any
+    ) -> Panel:
+        return Panel(factories.make_member(shop, *names, view_only=view_only, owner=owner), shop, **client)
 
     return make
 

@@ -350,3 +350,52 @@ def test_a_form_that_is_saved_untouched_changes_nothing(owner: Panel, things_of:
 def shown_errors(page: str) -> list[str]:
     """What a form complains of."""
     return re.findall(r"errorlist[^>]*>(.{0,200})", page, re.DOTALL)
+
+
+# --- who may only view ---
+
+# What a request leaves that changes nothing of the shop: the trace of a refusal, that the person was here, and that the
+# form was used.
+TRACES = {"events.Event", "staff.User", "staff.SentForm", "sessions.Session", "usersessions.UserSession"}
+FORMS_VALUES = {"post": "yes", "confirm": "bko_", "active": "on", "comment": "Hello", "name": "Mine", "_save": "Save"}
+SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
+
+
+@pytest.fixture
+def viewer(panel_with: PanelWith) -> Panel:
+    """Somebody who holds every name for viewing only."""
+    return panel_with(view_only=EVERY)
+
+
+def test_who_may_only_view_reads_or_is_refused_in_words(viewer: Panel, things_of: Things) -> None:
+    things = things_of(viewer.shop)
+    read = 0
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                answer = viewer.get(name, *things[row.about])
+                assert answer.status_code in {row.status, 403}, answer.status_code
+                if answer.status_code == 403:
+                    assert b"You may not do this" in answer.content
+                    assert not row.lets or b"(fully; you may only view)" in answer.content
+                elif answer.status_code == 200:
+                    read += 1
+                    page = b"" if answer.streaming else answer.content
+                    assert not SAVES.search(page), "a button that is dead"
+
+    assert read > 90
+
+
+def test_who_may_only_view_changes_nothing_by_any_form(viewer: Panel, things_of: Things) -> None:
+    things = things_of(viewer.shop)
+    viewer.get()
+    before = everything_stored()
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            with each(name):
+                answer = viewer.forge(name, *things[row.about], **FORMS_VALUES)
+                assert answer.status_code in {200, 302, 403, 404, 405}
+                after = everything_stored()
+                assert {table for table in before if before[table] != after[table]} <= TRACES

@@ -268,3 +268,91 @@ def test_who_was_removed_meanwhile_is_not_found(manager: Panel, shop: Shop) -> N
 
         with pytest.raises(Gone):
             memberships.remove(place, by=manager.user, at=timezone.now())
+
+
+# --- levels ---
+
+
+def test_viewing_is_granted_and_recorded(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop, "orders"), shop)
+
+    manager.post("staff_membership_change", place.pk, permissions=["orders:view"])
+
+    place.refresh_from_db()
+    assert (place.permissions, place.view_only) == ([], ["orders"])
+    with shop_scope(shop):
+        event = Event.objects.get(topic="staff/update")
+    assert event.changes == {"permissions": [["orders"], []], "view_only": [[], ["orders"]]}
+
+
+def test_who_may_only_view_grants_no_more(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with(*MANAGE, view_only=["orders"])
+    place = place_of(factories.make_member(shop), shop)
+
+    refused = panel.post("staff_membership_change", place.pk, permissions=["orders"])
+    place.refresh_from_db()
+    assert b"cannot be granted by somebody who lacks them: orders" in refused.content
+    assert (place.permissions, place.view_only) == ([], [])
+
+    panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
+    place.refresh_from_db()
+    assert (place.permissions, place.view_only) == ([], ["orders"])
+
+
+def test_who_may_only_view_takes_nothing_that_is_held_fully(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with(*MANAGE, view_only=["orders"])
+    place = place_of(factories.make_member(shop, "orders"), shop)
+
+    panel.post("staff_membership_change", place.pk, permissions=[])
+    refused = panel.post("staff_membership_change", place.pk, permissions=["orders:view"])
+
+    place.refresh_from_db()
+    assert b"cannot be granted by somebody who lacks them: orders" in refused.content
+    assert (place.permissions, place.view_only) == (["orders"], [])
+
+
+def test_a_name_at_both_levels_is_held_fully(manager: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop), shop)
+
+    manager.post("staff_membership_change", place.pk, permissions=["orders", "orders:view"])
+
+    place.refresh_from_db()
+    assert (place.permissions, place.view_only) == (["orders"], [])
+
+
+def test_an_invitation_can_be_for_viewing(manager: Panel, shop: Shop) -> None:
+    invited(manager, permissions=["orders:view"])
+
+    place = place_of(User.objects.get(email="new@example.com"), shop)
+    assert (place.permissions, place.view_only) == ([], ["orders"])
+
+
+def test_the_list_says_how_many_are_for_viewing(owner: Panel, shop: Shop) -> None:
+    factories.make_member(shop, "orders", view_only=["themes", "pages"])
+
+    assert b"3 permissions, 2 view only" in owner.get("staff_membership_changelist").content
+
+
+def test_a_level_that_somebody_changed_meanwhile_is_not_overwritten(owner: Panel, shop: Shop) -> None:
+    place = place_of(factories.make_member(shop, view_only=["orders"]), shop)
+    seen = owner.get("staff_membership_change", place.pk).context["seen"]
+    with shop_scope(shop):
+        Membership.objects.filter(pk=place.pk).update(view_only=["themes"])
+
+    answer = owner.post("staff_membership_change", place.pk, seen=seen, permissions=["orders"])
+
+    place.refresh_from_db()
+    assert b"changed this meanwhile" in answer.content
+    assert (place.permissions, place.view_only) == ([], ["themes"])
+
+
+@pytest.mark.parametrize("name", ["staff_membership_add", "staff_membership_change"])
+def test_the_form_offers_no_more_than_one_holds(name: str, panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with(*MANAGE, view_only=["orders"])
+    args = (place_of(factories.make_member(shop), shop).pk,) if name.endswith("change") else ()
+
+    lines = {line.name: line for _, lines in panel.get(name, *args).context["form"].groups for line in lines}
+
+    assert [choice.locked for choice in lines["orders"].choices] == [False, False, True]
+    assert not lines["orders"].locked
+    assert lines["themes"].locked

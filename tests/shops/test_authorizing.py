@@ -626,6 +626,18 @@ def test_every_scope_has_the_permissions_that_it_needs() -> None:
     assert {scope.split("_", 1)[1] for scope in SCOPES} == NEEDS.keys()
     assert scopes_of([]) == frozenset()
     assert scopes_of(list(NAMES)) == SCOPES.keys()
+    assert scopes_of([], NAMES) == {scope for scope in SCOPES if scope.startswith("read_")}
+
+
+def test_who_may_only_view_lends_no_writing_to_an_app(flow: Flow, shop: Shop) -> None:
+    with shop_scope(shop):
+        Membership.objects.filter(user=flow.panel.user).update(permissions=["applications"], view_only=["products"])
+    token = flow.token(scope="write_products", **{"grant_options[]": ["per-user"]})["access_token"]
+
+    client = ApiClient(token, Installation._base_manager.get())
+
+    assert client.get("products.json").status_code == 200
+    assert client.post("products.json", {"product": {"title": "Mug"}}).status_code == 403
 
 
 # --- at the same moment, and afterwards ---

@@ -53,16 +53,16 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkEdit]:
-        """In the list those of the kinds that the person may change, without the ids of their rows."""
+        """In the list those of the kinds that the person may see, without the ids of their rows."""
         rows = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "bulk_bulkedit_changelist":
-            mine = [kind.name for kind in all_kinds() if may(request, kind.permission)]
+            mine = [kind.name for kind in all_kinds() if may(request, kind.view_permission)]
             return rows.filter(kind__in=mine).defer("ids")
         return rows
 
     def has_view_permission(self, request: HttpRequest, obj: BulkEdit | None = None) -> bool:
-        """Whoever may change such rows."""
-        return may(request, VIEW) and (obj is None or may(request, named(obj.kind).permission))
+        """Whoever may see what was changed of such rows."""
+        return may(request, VIEW) and (obj is None or may(request, named(obj.kind).view_permission))
 
     @display(description="What")
     def what(self, edit: BulkEdit) -> str:
@@ -90,19 +90,21 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             *super().get_urls(),
         ]
 
-    def _edit(self, request: HttpRequest, object_id: str) -> BulkEdit:
-        """The edit, for whoever may change such rows."""
+    def _edit(self, request: HttpRequest, object_id: str, *, reading: bool = False) -> BulkEdit:
+        """The edit, for whoever may change such rows; for ``reading``, whoever may see what was changed of them."""
         require(request, VIEW)
         edit: BulkEdit = self.row_or_404(request, object_id)
-        require(request, named(edit.kind).permission)
+        kind = named(edit.kind)
+        require(request, kind.view_permission if reading else kind.permission)
         return edit
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
         """The form with what would become of the first rows; or the progress and the report."""
-        edit = self._edit(request, object_id)
-        if edit.state == State.DRAFT:
+        edit = self._edit(request, object_id, reading=True)
+        may_change = may(request, named(edit.kind).permission)
+        if edit.state == State.DRAFT and may_change:
             return self._draft(request, edit, EditForm(None, kind=named(edit.kind), operations=edit.operations))
         rows = EditedRow.objects.filter(edit=edit, dry=False)
         counted = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
@@ -119,7 +121,8 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             left=rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:SHOWN],
             changed=rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW],
             live=edit.state in {State.RUNNING, State.UNDOING},
-            may_undo=edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counted,
+            may_stop=may_change and edit.state == State.RUNNING,
+            may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counted,
         )
 
     def _draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
@@ -172,7 +175,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
 
     def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Every row and what became of it, as CSV."""
-        edit = self._edit(request, object_id)
+        edit = self._edit(request, object_id, reading=True)
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
         add_never_cache_headers(response)

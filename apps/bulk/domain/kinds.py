@@ -50,6 +50,11 @@ class Kind:
     mark: Callable[[int], str]
     name_of: Callable[[Any], str]
 
+    @property
+    def view_permission(self) -> str:
+        """The Django permission to read what was changed of such rows."""
+        return f"bulk.view_{self.name}"
+
 
 _kinds: dict[str, Kind] = {}
 

@@ -5,7 +5,7 @@ from apps.bulk.kinds.customers import CUSTOMERS
 from apps.bulk.kinds.orders import ORDERS
 from apps.bulk.kinds.products import PRODUCTS
 from apps.bulk.kinds.variants import VARIANTS
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant, grant_custom
 
 KINDS = (PRODUCTS, VARIANTS, CUSTOMERS, ORDERS)
 
@@ -15,3 +15,4 @@ def register_all() -> None:
     for kind in KINDS:
         register(kind)
         grant(kind.granted_by, "v", "bulk.bulkedit")
+        grant_custom(kind.granted_by, kind.view_permission, reads=True)

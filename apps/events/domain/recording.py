@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Model
 from django.db.transaction import TransactionManagementError
+from django.utils import translation
 
 from apps.events.domain.context import Cause, current_cause
 from apps.events.domain.topics import topic as topic_named
@@ -72,7 +73,9 @@ def record_event(
     known = topic_named(topic)
     shop = current_shop()
     versions, listeners = _listening(shop, topic)
-    payload = {version: known.render(instance, version) for version in versions} or None
+    # What is sent to others is in English, whosever page it was.
+    with translation.override("en"):
+        payload = {version: known.render(instance, version) for version in versions} or None
     event = _event(Happening(topic, instance, changes, message), payload, shop, current_cause(), actor=actor, at=at)
     event.save(force_insert=True)
     for told in listeners:
@@ -98,7 +101,8 @@ def record_events(happenings: Sequence[Happening], *, actor: str, at: datetime) 
         for told in listeners:
             listening.setdefault(told, []).extend(places)
         for version in versions:
-            shown = known.render_many([happenings[place].instance for place in places], version)
+            with translation.override("en"):
+                shown = known.render_many([happenings[place].instance for place in places], version)
             for place, payload in zip(places, shown, strict=True):
                 payloads[place][version] = payload
     cause = current_cause()

@@ -23,7 +23,10 @@ class _Told:
         found = self.pattern.fullmatch(message)
         if found is None:
             return None
-        values = {name: self.parts.get(name, str)(text) for name, text in found.groupdict().items()}
+        try:
+            values = {name: self.parts.get(name, str)(text) for name, text in found.groupdict().items()}
+        except KeyError:
+            return None
         return gettext(self.words).format(**values)
 
 
@@ -35,7 +38,8 @@ def tells(words: str, **parts: Retell) -> str:
 
     Args:
         words: In English, with named fields, e.g. ``"Customer {number} was merged"``; marked with ``gettext_noop``.
-        parts: How fields are told that are words themselves, by their names; others are told as they are.
+        parts: How fields are told that are words themselves, by their names; others are told as they are. A
+            ``KeyError`` says that the message is not made of these words.
 
     Returns:
         The words, for the code that makes the messages.
@@ -43,6 +47,8 @@ def tells(words: str, **parts: Retell) -> str:
     pieces = re.split(r"\{(\w+)\}", words)
     pattern = "".join(f"(?P<{piece}>.*)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
     _told.append(_Told(words, re.compile(pattern, re.DOTALL), parts))
+    # What begins with words of its own is surer than what begins with a field.
+    _told.sort(key=lambda told: -told.words.index("{"))
     return words
 
 

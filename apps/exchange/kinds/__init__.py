@@ -17,7 +17,7 @@ def register_all() -> None:
     for kind in KINDS:
         register(kind)
         if kind.exporter is not None:
-            grant_custom(kind.exporter.granted_by, kind.exporter.permission)
+            grant_custom(kind.exporter.granted_by, kind.exporter.permission, reads=False)
             grant(kind.exporter.granted_by, "v", "exchange.export")
         if kind.importer is not None:
             grant(kind.importer.granted_by, "va", "exchange.import")

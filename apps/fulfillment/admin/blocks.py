@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.fulfillment.domain.states import Action, Side, rule_for, supported_actions
 from apps.fulfillment.domain.units import place
@@ -95,18 +97,20 @@ def urgency_of(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:
     if not row.is_unfinished:
         return "", ""
     if row.fulfill_by is not None and row.fulfill_by < now:
-        return "danger", f"Late by {_span(now - row.fulfill_by)}"
+        return "danger", _("Late by {time}").format(time=_span(now - row.fulfill_by))
     since = row.fulfill_at or row.created_at
     if row.fulfill_by is None and row.status != Status.SCHEDULED and now - since >= timedelta(days=1):
-        return "warning", f"Waiting for {_span(now - since)}"
+        return "warning", _("Waiting for {time}").format(time=_span(now - since))
     return "", ""
 
 
 def _span(time: timedelta) -> str:
     if time.days:
-        return f"{time.days} day{'' if time.days == 1 else 's'}"
+        return ngettext("{count} day", "{count} days", time.days).format(count=time.days)
     hours = time.seconds // 3600
-    return f"{hours} hour{'' if hours == 1 else 's'}" if hours else "less than an hour"
+    if not hours:
+        return _("less than an hour")
+    return ngettext("{count} hour", "{count} hours", hours).format(count=hours)
 
 
 def blocks_of(order: Order) -> list[Block]:

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
 from apps.fulfillment.admin.forms import (
     ActionForm,
     DeadlineForm,
@@ -36,9 +39,9 @@ class Doing:
         kind: How its button looks: ``primary``, ``danger`` or plain.
     """
 
-    label: str
-    says: str
-    done: str
+    label: StrOrPromise
+    says: StrOrPromise
+    done: StrOrPromise
     form: type[ActionForm]
     run: Run
     kind: str = ""
@@ -88,106 +91,114 @@ def _plain(move: Callable[..., object]) -> Run:
 # All but sending, which has a screen of its own.
 DOINGS: dict[Action, Doing] = {
     Action.REQUEST_FULFILLMENT: Doing(
-        "Request fulfillment…",
-        "The service is asked to send these units. Units that you leave out go to a fulfillment order of their own.",
-        "The fulfillment is requested.",
+        gettext_lazy("Request fulfillment…"),
+        gettext_lazy(
+            "The service is asked to send these units. Units that you leave out go to a fulfillment order of their own."
+        ),
+        gettext_lazy("The fulfillment is requested."),
         RequestForm,
         _request,
         "primary",
     ),
     Action.ACCEPT_FULFILLMENT_REQUEST: Doing(
-        "Accept the request…",
-        "In the service's stead: it takes the work on. From then on you can only ask for its cancellation.",
-        "The request is accepted.",
+        gettext_lazy("Accept the request…"),
+        gettext_lazy(
+            "In the service's stead: it takes the work on. From then on you can only ask for its cancellation."
+        ),
+        gettext_lazy("The request is accepted."),
         MessageForm,
         _with_message(requests.accept_request),
     ),
     Action.REJECT_FULFILLMENT_REQUEST: Doing(
-        "Reject the request…",
-        "In the service's stead: it does not take the work on. You can request it again, or move it elsewhere.",
-        "The request is rejected.",
+        gettext_lazy("Reject the request…"),
+        gettext_lazy(
+            "In the service's stead: it does not take the work on. You can request it again, or move it elsewhere."
+        ),
+        gettext_lazy("The request is rejected."),
         RejectForm,
         _reject,
         "danger",
     ),
     Action.REQUEST_CANCELLATION: Doing(
-        "Request cancellation…",
-        "The service is asked to give back what it has not sent. It may refuse.",
-        "The cancellation is requested.",
+        gettext_lazy("Request cancellation…"),
+        gettext_lazy("The service is asked to give back what it has not sent. It may refuse."),
+        gettext_lazy("The cancellation is requested."),
         MessageForm,
         _with_message(requests.request_cancellation),
     ),
     Action.ACCEPT_CANCELLATION_REQUEST: Doing(
-        "Accept the cancellation…",
-        "In the service's stead: what was not sent goes back, to a new fulfillment order.",
-        "The cancellation is accepted.",
+        gettext_lazy("Accept the cancellation…"),
+        gettext_lazy("In the service's stead: what was not sent goes back, to a new fulfillment order."),
+        gettext_lazy("The cancellation is accepted."),
         MessageForm,
         _with_message(requests.accept_cancellation),
     ),
     Action.REJECT_CANCELLATION_REQUEST: Doing(
-        "Reject the cancellation…",
-        "In the service's stead: it keeps the work and goes on.",
-        "The cancellation is rejected.",
+        gettext_lazy("Reject the cancellation…"),
+        gettext_lazy("In the service's stead: it keeps the work and goes on."),
+        gettext_lazy("The cancellation is rejected."),
         MessageForm,
         _with_message(requests.reject_cancellation),
         "danger",
     ),
     Action.CANCEL: Doing(
-        "Start over…",
-        "This fulfillment order is closed, with its request if there is one; its units go to a new one.",
-        "It is closed; its units are in a new fulfillment order.",
+        gettext_lazy("Start over…"),
+        gettext_lazy("This fulfillment order is closed, with its request if there is one; its units go to a new one."),
+        gettext_lazy("It is closed; its units are in a new fulfillment order."),
         ActionForm,
         _plain(transitions.cancel),
         "danger",
     ),
     Action.CLOSE: Doing(
-        "Close unfinished…",
-        "The work ends here, unfinished; what was not sent goes to a new fulfillment order.",
-        "It is closed; what was not sent is in a new fulfillment order.",
+        gettext_lazy("Close unfinished…"),
+        gettext_lazy("The work ends here, unfinished; what was not sent goes to a new fulfillment order."),
+        gettext_lazy("It is closed; what was not sent is in a new fulfillment order."),
         MessageForm,
         _with_message(transitions.close),
         "danger",
     ),
     Action.MOVE: Doing(
-        "Move…",
-        "Another location sends these units, and they are taken from its stock. Units that you leave out stay.",
-        "The units are moved.",
+        gettext_lazy("Move…"),
+        gettext_lazy(
+            "Another location sends these units, and they are taken from its stock. Units that you leave out stay."
+        ),
+        gettext_lazy("The units are moved."),
         MoveForm,
         _move,
     ),
     Action.HOLD: Doing(
-        "Hold…",
-        "Nobody prepares these units until the hold is released. Units that you leave out do not wait.",
-        "It is on hold.",
+        gettext_lazy("Hold…"),
+        gettext_lazy("Nobody prepares these units until the hold is released. Units that you leave out do not wait."),
+        gettext_lazy("It is on hold."),
         HoldForm,
         _hold,
     ),
     Action.RELEASE_HOLD: Doing(
-        "Release the hold…",
-        "It waits no longer, for any of the reasons.",
-        "The hold is released.",
+        gettext_lazy("Release the hold…"),
+        gettext_lazy("It waits no longer, for any of the reasons."),
+        gettext_lazy("The hold is released."),
         ActionForm,
         _plain(transitions.release_hold),
         "primary",
     ),
     Action.MARK_AS_OPEN: Doing(
-        "Send now…",
-        "It is opened before its time, so that it can be sent.",
-        "It is open.",
+        gettext_lazy("Send now…"),
+        gettext_lazy("It is opened before its time, so that it can be sent."),
+        gettext_lazy("It is open."),
         ActionForm,
         _plain(transitions.mark_as_open),
     ),
     Action.RESCHEDULE: Doing(
-        "Reschedule…",
-        "It opens by itself at that moment.",
-        "It is rescheduled.",
+        gettext_lazy("Reschedule…"),
+        gettext_lazy("It opens by itself at that moment."),
+        gettext_lazy("It is rescheduled."),
         RescheduleForm,
         _reschedule,
     ),
     Action.SET_DEADLINE: Doing(
-        "Deadline…",
-        "What is not sent by then is late, and stands first in the work list.",
-        "The deadline is set.",
+        gettext_lazy("Deadline…"),
+        gettext_lazy("What is not sent by then is late, and stands first in the work list."),
+        gettext_lazy("The deadline is set."),
         DeadlineForm,
         _set_deadline,
     ),

@@ -9,6 +9,9 @@ from django.db.models import QuerySet
 from django.db.models.lookups import LessThan
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.fulfillment.models.orders import DUE, RequestStatus, Status
@@ -20,14 +23,14 @@ Rows = QuerySet[FulfillmentOrder]
 TO_SEND = (Status.OPEN, Status.IN_PROGRESS)
 WAITING = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
 OWN = "own"
-VIEWS = {
-    "send": "To send",
-    "today": "Due today",
-    "late": "Late",
-    "requests": "Requests",
-    "held": "On hold",
-    "scheduled": "Scheduled",
-    "all": "All",
+VIEWS: dict[str, StrOrPromise] = {
+    "send": gettext_lazy("To send"),
+    "today": gettext_lazy("Due today"),
+    "late": gettext_lazy("Late"),
+    "requests": gettext_lazy("Requests"),
+    "held": gettext_lazy("On hold"),
+    "scheduled": gettext_lazy("Scheduled"),
+    "all": gettext_lazy("All"),
 }
 
 
@@ -59,7 +62,7 @@ def in_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
 class ViewFilter(SelectFilter):
     """The views of the list, which are its tabs as well."""
 
-    title = "view"
+    title = gettext_lazy("view")
     parameter_name = "view"
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
@@ -69,7 +72,7 @@ class ViewFilter(SelectFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The views' names."""
-        return list(VIEWS.items())
+        return [(name, str(title)) for name, title in VIEWS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """The rows of the view; where a status is chosen, that status instead of the view's own."""
@@ -84,12 +87,12 @@ class ViewFilter(SelectFilter):
 class StatusFilter(SelectFilter):
     """By how far the work is."""
 
-    title = "status"
+    title = gettext_lazy("status")
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """All statuses."""
-        return list(Status.choices)
+        return [(value, str(label)) for value, label in Status.choices]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """Only the chosen one."""
@@ -100,12 +103,12 @@ class StatusFilter(SelectFilter):
 class RequestFilter(SelectFilter):
     """By what was asked of the service, and what it answered."""
 
-    title = "request"
+    title = gettext_lazy("request")
     parameter_name = "request"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """All statuses of requests."""
-        return list(RequestStatus.choices)
+        return [(value, str(label)) for value, label in RequestStatus.choices]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """Only the chosen one."""
@@ -116,13 +119,15 @@ class RequestFilter(SelectFilter):
 class LocationFilter(SelectFilter):
     """By the location that sends."""
 
-    title = "location"
+    title = gettext_lazy("location")
     parameter_name = "location"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop's locations, inactive ones last."""
         rows = Location.rows().order_by("-active", "name", "id")
-        return [(str(row.pk), row.name if row.active else f"{row.name} (inactive)") for row in rows]
+        return [
+            (str(row.pk), row.name if row.active else _("{place} (inactive)").format(place=row.name)) for row in rows
+        ]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """Only the chosen one's."""
@@ -133,13 +138,13 @@ class LocationFilter(SelectFilter):
 class ServiceFilter(SelectFilter):
     """By the fulfillment service, or what the shop sends itself."""
 
-    title = "service"
+    title = gettext_lazy("service")
     parameter_name = "service"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop itself, and its services."""
         rows = FulfillmentService.rows().order_by("name", "id")
-        return [(OWN, "Sent by the shop"), *((str(row.pk), row.name) for row in rows)]
+        return [(OWN, _("Sent by the shop")), *((str(row.pk), row.name) for row in rows)]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """Only what lies at its location; a list of ids, which the index of the work list can be asked for."""

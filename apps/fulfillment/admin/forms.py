@@ -5,6 +5,9 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.fulfillment.domain import moving
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine
@@ -12,20 +15,20 @@ from apps.ground.attrs import Given
 from apps.ground.dates import EARLIEST, LATEST
 from apps.ground.errors import DomainError
 
-NO_UNITS = "Choose at least one unit."
+NO_UNITS = gettext_lazy("Choose at least one unit.")
 
 
-def message(label: str, *, help_text: str = "") -> forms.CharField:
+def message(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
     """A message of up to 1,000 characters, which need not be."""
     area = forms.Textarea(attrs={"rows": 3})
     return forms.CharField(label=label, required=False, max_length=1000, widget=area, help_text=help_text)
 
 
-def moment(label: str) -> forms.DateTimeField:
+def moment(label: StrOrPromise) -> forms.DateTimeField:
     """A moment in the shop's time."""
     return forms.DateTimeField(
         label=label,
-        help_text="In the shop's time.",
+        help_text=gettext_lazy("In the shop's time."),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
         validators=[MinValueValidator(EARLIEST), MaxValueValidator(LATEST)],
@@ -100,14 +103,17 @@ def unit_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]
     """A field for each line: how many of the units that are left; all to begin with."""
     return {
         unit_name(line): forms.IntegerField(
-            label=f"Units of {line.line_item.name}",
+            label=_("Units of {product}").format(product=line.line_item.name),
             required=False,
             min_value=0,
             max_value=line.fulfillable_quantity,
             initial=line.fulfillable_quantity,
-            error_messages={"max_value": "Only %(limit_value)s left."},
+            error_messages={"max_value": _("Only %(limit_value)s left.")},
             widget=forms.NumberInput(
-                attrs={"aria-label": f"Units of {line.line_item.name}", "data-all": line.fulfillable_quantity}
+                attrs={
+                    "aria-label": _("Units of {product}").format(product=line.line_item.name),
+                    "data-all": line.fulfillable_quantity,
+                }
             ),
         )
         for line in lines
@@ -117,37 +123,39 @@ def unit_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]
 class MessageForm(ActionForm):
     """A message for the other side."""
 
-    message = message("Message")
+    message = message(gettext_lazy("Message"))
 
 
 class RequestForm(ActionForm):
     """What is asked of a service."""
 
     by_units = True
-    message = message("Message to the service")
-    notify_customer = forms.BooleanField(label="Tell the customer by e-mail once it is sent", required=False)
+    message = message(gettext_lazy("Message to the service"))
+    notify_customer = forms.BooleanField(
+        label=gettext_lazy("Tell the customer by e-mail once it is sent"), required=False
+    )
 
 
 class RejectForm(ActionForm):
     """Why the work is refused."""
 
-    reason = forms.CharField(label="Reason, in a word", required=False, max_length=255)
-    message = message("Message")
+    reason = forms.CharField(label=gettext_lazy("Reason, in a word"), required=False, max_length=255)
+    message = message(gettext_lazy("Message"))
 
 
 class HoldForm(ActionForm):
     """Why it waits."""
 
     by_units = True
-    reason = forms.ChoiceField(label="Reason", choices=FulfillmentHold.Reason.choices)
-    notes = message("Notes")
+    reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=FulfillmentHold.Reason.choices)
+    notes = message(gettext_lazy("Notes"))
 
 
 class MoveForm(ActionForm):
     """Where to."""
 
     by_units = True
-    location = forms.TypedChoiceField(label="To", coerce=int)
+    location = forms.TypedChoiceField(label=gettext_lazy("To"), coerce=int)
 
     def prepare(self) -> None:
         """The locations to which it can be moved, and why not to the others."""
@@ -156,7 +164,7 @@ class MoveForm(ActionForm):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(each.location.pk, each.location.name) for each in found if each.movable]
         others = [each for each in found if not each.movable and each.message != moving.CURRENT]
-        field.help_text = " ".join(f"{each.location.name}: {each.message}" for each in others[:20])
+        field.help_text = " ".join(f"{each.location.name}: {_(each.message)}" for each in others[:20])
 
     def refuse(self, refusal: DomainError) -> None:
         """The service's name of the location is its own."""
@@ -168,7 +176,7 @@ class MoveForm(ActionForm):
 class RescheduleForm(ActionForm):
     """When it is due instead."""
 
-    new_fulfill_at = moment("To be sent from")
+    new_fulfill_at = moment(gettext_lazy("To be sent from"))
 
     def prepare(self) -> None:
         """As it is now."""
@@ -178,7 +186,7 @@ class RescheduleForm(ActionForm):
 class DeadlineForm(ActionForm):
     """Until when it is to be sent."""
 
-    fulfill_by = moment("To be sent until")
+    fulfill_by = moment(gettext_lazy("To be sent until"))
 
     def prepare(self) -> None:
         """As it is now."""

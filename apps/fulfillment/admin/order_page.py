@@ -1,6 +1,7 @@
 """Fulfillment on the page of an order: what is to be sent from where, what was sent, and what happened to it."""
 
 from django.http import HttpRequest
+from django_stubs_ext import StrOrPromise
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
 from apps.fulfillment.admin.blocks import Block, blocks_of
@@ -15,7 +16,7 @@ from apps.panel.access import may
 from apps.panel.requests import Context
 
 
-def _buttons(block: Block, side: Side) -> list[tuple[Action, str, str]]:
+def _buttons(block: Block, side: Side) -> list[tuple[Action, StrOrPromise, str]]:
     return [(action, DOINGS[action].label, DOINGS[action].kind) for action in block.can(side)]
 
 

@@ -10,8 +10,12 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.fulfillment.admin.access import CHANGE
+from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.finding import row_or_404
 from apps.fulfillment.admin.forms import message, moment
 from apps.fulfillment.admin.sending import TrackingForm, web_address
@@ -41,7 +45,7 @@ ENDED = (Status.CANCELLED, Status.ERROR, Status.FAILURE)
 class NewTrackingForm(TrackingForm):
     """By which numbers it is followed from now on."""
 
-    notify = forms.BooleanField(label="Tell the customer by e-mail", required=False)
+    notify = forms.BooleanField(label=gettext_lazy("Tell the customer by e-mail"), required=False)
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         """As they are now, without what follows from the numbers: it would stay when they change."""
@@ -59,12 +63,12 @@ class NewTrackingForm(TrackingForm):
 class EventForm(forms.Form):
     """What happened to a parcel."""
 
-    status = forms.ChoiceField(label="What happened", choices=FulfillmentEvent.Status.choices)
-    happened_at = moment("When")
-    message = message("In words")
-    city = forms.CharField(label="Town", required=False, max_length=255)
-    country = forms.CharField(label="Country", required=False, max_length=255)
-    estimated_delivery_at = moment("Expected to arrive")
+    status = forms.ChoiceField(label=gettext_lazy("What happened"), choices=FulfillmentEvent.Status.choices)
+    happened_at = moment(gettext_lazy("When"))
+    message = message(gettext_lazy("In words"))
+    city = forms.CharField(label=gettext_lazy("Town"), required=False, max_length=255)
+    country = forms.CharField(label=gettext_lazy("Country"), required=False, max_length=255)
+    estimated_delivery_at = moment(gettext_lazy("Expected to arrive"))
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         """In transit, now."""
@@ -97,9 +101,9 @@ def _cancel(parcel: Fulfillment, form: Any, by: By) -> object:
 class ParcelDoing:
     """Something that is done to what was sent; see ``doings.Doing``."""
 
-    label: str
-    says: str
-    done: str
+    label: StrOrPromise
+    says: StrOrPromise
+    done: StrOrPromise
     form: Callable[..., forms.Form]
     run: Callable[[Fulfillment, Any, By], object]
     kind: str = ""
@@ -107,23 +111,25 @@ class ParcelDoing:
 
 DOINGS = {
     "tracking": ParcelDoing(
-        "Update tracking…",
-        "These numbers take the place of those that were said before.",
-        "The tracking is updated.",
+        gettext_lazy("Update tracking…"),
+        gettext_lazy("These numbers take the place of those that were said before."),
+        gettext_lazy("The tracking is updated."),
         NewTrackingForm,
         _track,
     ),
     "event": ParcelDoing(
-        "Add an event…",
-        "The buyer sees it on the order's status page; how far the parcel is follows from what happened last.",
-        "The event is added.",
+        gettext_lazy("Add an event…"),
+        gettext_lazy(
+            "The buyer sees it on the order's status page; how far the parcel is follows from what happened last."
+        ),
+        gettext_lazy("The event is added."),
         EventForm,
         _note,
     ),
     "cancel": ParcelDoing(
-        "Cancel the fulfillment…",
-        "Its units were not sent after all: they go to a new fulfillment order.",
-        "The fulfillment is cancelled; its units are to be sent again.",
+        gettext_lazy("Cancel the fulfillment…"),
+        gettext_lazy("Its units were not sent after all: they go to a new fulfillment order."),
+        gettext_lazy("The fulfillment is cancelled; its units are to be sent again."),
         CancelForm,
         _cancel,
         "danger",
@@ -148,7 +154,7 @@ class Parcel:
     def whereabouts(self) -> str:
         """What happened last."""
         found = self.row.shipment_status
-        return FulfillmentEvent.Status(found).label if found in FulfillmentEvent.Status.values else found
+        return str(FulfillmentEvent.Status(found).label) if found in FulfillmentEvent.Status.values else found
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
@@ -197,7 +203,11 @@ class Parcels(ScreenPages[FulfillmentOrder]):
             raise Http404(f"No action {name}")
         doing = DOINGS[name]
         if row.status in ENDED:
-            self.message_user(request, f"{row} is {row.get_status_display().lower()}.", messages.ERROR)
+            self.message_user(
+                request,
+                _("{name} is {status}.").format(name=row, status=lowered(row.get_status_display())),
+                messages.ERROR,
+            )
             return HttpResponseRedirect(parcel_page(row))
         form = doing.form(row, posted(request))
         if form.is_bound and form.is_valid():
@@ -211,7 +221,7 @@ class Parcels(ScreenPages[FulfillmentOrder]):
         return self.page(
             request,
             "panel/fulfillment/parcel.html",
-            f"{row}: {doing.label.removesuffix('…').lower()}",
+            f"{row}: {lowered(str(doing.label).removesuffix('…'))}",
             row=row,
             doing=doing,
             form=form,
@@ -226,7 +236,7 @@ class Parcels(ScreenPages[FulfillmentOrder]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         tracking.delete_event(event, **self.by(request))
-        self.message_user(request, f"“{event}” is removed.", messages.SUCCESS)
+        self.message_user(request, _("“{event}” is removed.").format(event=event), messages.SUCCESS)
         return HttpResponseRedirect(parcel_page(event.fulfillment))
 
 

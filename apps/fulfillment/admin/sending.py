@@ -10,6 +10,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.fulfillment.admin.access import CHANGE
 from apps.fulfillment.admin.blocks import Block, blocks_of
@@ -33,33 +35,35 @@ class TrackingForm(forms.Form):
     """By which numbers parcels are followed."""
 
     numbers = forms.CharField(
-        label="Tracking numbers",
+        label=gettext_lazy("Tracking numbers"),
         required=False,
-        help_text="One on each line, or separated by commas. The carrier is recognised by the number.",
+        help_text=gettext_lazy("One on each line, or separated by commas. The carrier is recognised by the number."),
         widget=forms.Textarea(attrs={"rows": 2, "data-tracking": "", "spellcheck": "false", "autocomplete": "off"}),
     )
     company = forms.CharField(
-        label="Carrier",
+        label=gettext_lazy("Carrier"),
         required=False,
         max_length=255,
         widget=forms.TextInput(attrs={"list": "carriers", "data-carrier": "", "autocomplete": "off"}),
     )
     urls = forms.CharField(
-        label="Tracking addresses",
+        label=gettext_lazy("Tracking addresses"),
         required=False,
-        help_text="One on each line. Left empty, they follow from a carrier that is known.",
+        help_text=gettext_lazy("One on each line. Left empty, they follow from a carrier that is known."),
         widget=forms.Textarea(attrs={"rows": 2, "data-addresses": "", "spellcheck": "false", "autocomplete": "off"}),
     )
 
     def clean_numbers(self) -> list[str]:
         """The numbers one by one."""
-        return _checked(re.split(r"[\n,;]", self.cleaned_data["numbers"]), "A number")
+        return _checked(
+            re.split(r"[\n,;]", self.cleaned_data["numbers"]), _("A number has at most {count} characters.")
+        )
 
     def clean_urls(self) -> list[str]:
         """The addresses one by one; browsers are led there."""
-        urls = _checked(self.cleaned_data["urls"].split(), "An address")
+        urls = _checked(self.cleaned_data["urls"].split(), _("An address has at most {count} characters."))
         if not all(map(web_address, urls)):
-            raise ValidationError("An address begins with https://.")
+            raise ValidationError(_("An address begins with https://."))
         return urls
 
     @property
@@ -77,12 +81,12 @@ def web_address(url: str) -> str:
     return url if re.match(r"https?://[^/\s]+", url, re.IGNORECASE) else ""
 
 
-def _checked(given: Sequence[str], what: str) -> list[str]:
+def _checked(given: Sequence[str], too_long: str) -> list[str]:
     found = [text.strip() for text in given if text.strip()]
     if any(len(text) > tracking.LONGEST for text in found):
-        raise ValidationError(f"{what} has at most {tracking.LONGEST} characters.")
+        raise ValidationError(too_long.format(count=tracking.LONGEST))
     if len(found) > tracking.MAX_NUMBERS:
-        raise ValidationError(f"There can be at most {tracking.MAX_NUMBERS}.")
+        raise ValidationError(_("There can be at most {count}.").format(count=tracking.MAX_NUMBERS))
     return found
 
 
@@ -93,9 +97,9 @@ class SendForm(TrackingForm):
         blocks: The fulfillment orders there of which units can be sent.
     """
 
-    notify = forms.BooleanField(label="Tell the customer by e-mail", required=False)
+    notify = forms.BooleanField(label=gettext_lazy("Tell the customer by e-mail"), required=False)
     message = forms.CharField(
-        label="Note, for those who deal with it later",
+        label=gettext_lazy("Note, for those who deal with it later"),
         required=False,
         max_length=1000,
         widget=forms.Textarea(attrs={"rows": 2}),
@@ -109,7 +113,7 @@ class SendForm(TrackingForm):
             self.fields |= unit_fields(self.lines(block))
         if not order.email:
             self.fields["notify"].disabled = True
-            self.fields["notify"].help_text = "The order has no e-mail address."
+            self.fields["notify"].help_text = _("The order has no e-mail address.")
 
     @staticmethod
     def lines(block: Block) -> list[FulfillmentOrderLine]:
@@ -119,7 +123,7 @@ class SendForm(TrackingForm):
     def clean(self) -> dict[str, Any]:
         """Some units are sent."""
         cleaned = super().clean() or self.cleaned_data
-        if not self.errors and not any(given for _, given in self.given):
+        if not self.errors and not any(given for _block, given in self.given):
             self.add_error(None, NO_UNITS)
         return cleaned
 
@@ -145,7 +149,7 @@ class SendForm(TrackingForm):
 
     def refuse(self, refusal: DomainError) -> None:
         """Say beside the line which units are not there, and all else above the form."""
-        parts = [given for _, given in self.given if given]
+        parts = [given for _block, given in self.given if given]
         for name, texts in refusal.errors.items():
             field, where = None, _WHERE.fullmatch(name)
             if where:
@@ -153,7 +157,12 @@ class SendForm(TrackingForm):
             elif name == "tracking_info":
                 field = "numbers"
             for text in texts:
-                self.add_error(field, text if field or name == "base" else f"The fulfillment orders {text}.")
+                self.add_error(
+                    field,
+                    _(text)
+                    if field or name == "base"
+                    else _("The fulfillment orders {refusal}.").format(refusal=_(text)),
+                )
 
 
 class Sending(ScreenPages[FulfillmentOrder]):
@@ -176,11 +185,11 @@ class Sending(ScreenPages[FulfillmentOrder]):
             if form.is_bound and form.is_valid() and self._send(request, order, form):
                 return HttpResponseRedirect(_back(order))
         if request.method == "POST" and not any(form.is_bound for form in found):
-            self.message_user(request, "Nothing of this can be sent from there any more.", messages.ERROR)
+            self.message_user(request, _("Nothing of this can be sent from there any more."), messages.ERROR)
         return self.page(
             request,
             "panel/fulfillment/fulfil.html",
-            f"Fulfil {order}",
+            _("Fulfil {order}").format(order=order),
             order=order,
             forms=sorted(found, key=lambda form: str(form.location.pk) != chosen),
             carriers=[carrier.name for carrier in carriers.CARRIERS],
@@ -214,12 +223,10 @@ class Sending(ScreenPages[FulfillmentOrder]):
             form.refuse(refusal)
             return False
         units = sum(int(line["quantity"]) for part in parts for line in part.lines or ())
-        told = " The customer is told by e-mail." if form.cleaned_data["notify"] else ""
-        self.message_user(
-            request,
-            f"{made}: {units} unit{'' if units == 1 else 's'} sent from {made.location}.{told}",
-            messages.SUCCESS,
-        )
+        said = ngettext("{name}: {count} unit sent from {place}.", "{name}: {count} units sent from {place}.", units)
+        said = said.format(name=made, count=units, place=made.location)
+        told = _("The customer is told by e-mail.") if form.cleaned_data["notify"] else ""
+        self.message_user(request, f"{said} {told}".strip(), messages.SUCCESS)
         return True
 
     def carrier_view(self, request: HttpRequest) -> HttpResponse:

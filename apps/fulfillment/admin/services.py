@@ -7,9 +7,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Variant
 from apps.fulfillment.admin.access import CHANGE_SERVICE, VIEW_SERVICE
+from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.domain import notifying, pulling, services
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService, Pull, PullAttempt
 from apps.fulfillment.models.orders import UNFINISHED
@@ -42,7 +45,8 @@ class ServiceForm(PanelForm[FulfillmentService]):
     """A service, and on the way in the app that runs it."""
 
     run_by = forms.ChoiceField(
-        label="App", help_text="The app that runs it: its secret signs what the service is told."
+        label=gettext_lazy("App"),
+        help_text=gettext_lazy("The app that runs it: its secret signs what the service is told."),
     )
 
     class Meta:
@@ -65,9 +69,11 @@ class ServiceForm(PanelForm[FulfillmentService]):
 class RemoveForm(forms.Form):
     """What becomes of what a service leaves behind."""
 
-    inventory_action = forms.ChoiceField(label="Its stock", choices=services.InventoryAction.choices)
+    inventory_action = forms.ChoiceField(label=gettext_lazy("Its stock"), choices=services.InventoryAction.choices)
     location = forms.TypedChoiceField(
-        label="Who takes over what it was to send", coerce=int, help_text="One of your own locations."
+        label=gettext_lazy("Who takes over what it was to send"),
+        coerce=int,
+        help_text=gettext_lazy("One of your own locations."),
     )
 
     def __init__(self, data: object = None) -> None:
@@ -85,9 +91,11 @@ class RemoveForm(forms.Form):
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     """Warehouses that apps run for the shop; the rules are the services'."""
 
-    menu = Menu("Apps", "warehouse", 30, words=("shipping", "logistics", "3pl"))
-    intro = "Warehouses that apps run for you. Each has a location of its own, and is told of what you ask of it."
-    empty_text = "No fulfillment service. Apps bring theirs; you can also add one for an app of your own."
+    menu = Menu("Apps", "warehouse", 30, words=(gettext_lazy("shipping"), gettext_lazy("logistics"), "3pl"))
+    intro = gettext_lazy(
+        "Warehouses that apps run for you. Each has a location of its own, and is told of what you ask of it."
+    )
+    empty_text = gettext_lazy("No fulfillment service. Apps bring theirs; you can also add one for an app of your own.")
     form = ServiceForm
     fields = ("run_by", *COLUMNS)
     list_display = ("name", "app_name", "callback_url", "stock", "numbers")
@@ -98,17 +106,17 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     change_form_template = "panel/fulfillment/service.html"
     list_filter: ClassVar[tuple[str, ...]] = ("inventory_management", "tracking_support")
 
-    @display(description="App")
+    @display(description=gettext_lazy("App"))
     def app_name(self, service: FulfillmentService) -> str:
         """Who runs it."""
         return service.app.name
 
-    @display(description="Reports stock", boolean=True)
+    @display(description=gettext_lazy("Reports stock"), boolean=True)
     def stock(self, service: FulfillmentService) -> bool:
         """Whether it is asked for its stock."""
         return service.inventory_management
 
-    @display(description="Reports tracking", boolean=True)
+    @display(description=gettext_lazy("Reports tracking"), boolean=True)
     def numbers(self, service: FulfillmentService) -> bool:
         """Whether it is asked for tracking numbers."""
         return service.tracking_support
@@ -155,7 +163,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return self.page(
             request,
             "panel/fulfillment/records.html",
-            f"Calls to {service}",
+            _("Calls to {service}").format(service=service),
             original=service,
             pulls=list(Pull.rows().filter(service=service).order_by("kind")),
             attempts=list(attempts),
@@ -179,8 +187,9 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            asked = Pull.Kind(kind).label.lower()
-            said = f"{service} is being asked for its {asked}. The answer stands here in a moment."
+            said = _("{service} is being asked for its {what}. The answer stands here in a moment.").format(
+                service=service, what=lowered(str(Pull.Kind(kind).label))
+            )
             self.message_user(request, said, messages.SUCCESS)
         return HttpResponseRedirect(self.url("records", service.pk))
 
@@ -207,7 +216,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             except DomainError as refusal:
                 form.add_error(None, in_words(refusal))
             else:
-                self.message_user(request, f"{service} is no more.", messages.SUCCESS)
+                self.message_user(request, _("{service} is no more.").format(service=service), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         place = service.location_id
         work = FulfillmentOrder.rows().filter(assigned_location_id=place, status__in=UNFINISHED)
@@ -216,12 +225,12 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return self.page(
             request,
             "panel/fulfillment/remove_service.html",
-            f"Remove {service}",
+            _("Remove {service}").format(service=service),
             original=service,
             form=form,
             goes=[
-                ("Fulfillment orders that it has not finished", work.count()),
-                ("Items of which it has stock", stock.count()),
-                ("Variants that name it, which become yours to send", variants.count()),
+                (_("Fulfillment orders that it has not finished"), work.count()),
+                (_("Items of which it has stock"), stock.count()),
+                (_("Variants that name it, which become yours to send"), variants.count()),
             ],
         )

@@ -7,9 +7,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
+from django.utils.translation import gettext as _
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
 from apps.fulfillment.admin.blocks import Block, filled
+from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.finding import row_or_404
 from apps.fulfillment.admin.parcels import ENDED, parcel_page
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
@@ -49,7 +51,7 @@ class Slip:
     @property
     def units(self) -> int:
         """How many units lie in it."""
-        return sum(count for _, count in self.lines)
+        return sum(count for _item, count in self.lines)
 
     @property
     def address(self) -> list[str]:
@@ -63,7 +65,9 @@ def _of_work(block: Block) -> Slip:
     name = "fulfillable_quantity" if row.is_unfinished else "fulfilled_quantity"
     counts = [(line.line_item, getattr(line, name)) for line in block.lines]
     lines = [(item, count) for item, count in counts if count]
-    return Slip(row.order, f"No. {row.pk}", _place(row.assigned_location), row.presented_name, lines)
+    return Slip(
+        row.order, _("No. {number}").format(number=row.pk), _place(row.assigned_location), row.presented_name, lines
+    )
 
 
 def _of_parcel(row: Fulfillment, lines: Iterable[FulfillmentLine]) -> Slip:
@@ -75,7 +79,7 @@ def _of_parcel(row: Fulfillment, lines: Iterable[FulfillmentLine]) -> Slip:
         ways.append(line.fulfillment_order.presented_name)
     return Slip(
         row.order,
-        f"Parcel {row}",
+        _("Parcel {name}").format(name=row),
         _origin(row.origin_address) or _place(row.location),
         next(filter(None, ways), ""),
         list(counts.items()),
@@ -124,18 +128,22 @@ class Slips(ScreenPages[FulfillmentOrder]):
         require(request, VIEW, CHANGE)
         row = row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
         if row.status in ENDED:
-            self.message_user(request, f"{row} is {row.get_status_display().lower()}.", messages.ERROR)
+            self.message_user(
+                request,
+                _("{name} is {status}.").format(name=row, status=lowered(row.get_status_display())),
+                messages.ERROR,
+            )
             return HttpResponseRedirect(parcel_page(row))
         lines = FulfillmentLine.rows().filter(fulfillment=row).select_related("line_item", "fulfillment_order")
         slip = _of_parcel(row, lines.order_by("pk"))
-        return self._sheets(request, [slip], f"Back to order {row.order}", parcel_page(row))
+        return self._sheets(request, [slip], _("Back to order {order}").format(order=row.order), parcel_page(row))
 
     def slips_view(self, request: HttpRequest) -> HttpResponse:
         """The sheets of those that the address names, in its order."""
         require(request, VIEW, CHANGE)
         given = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
         if not given:
-            self.message_user(request, "Choose first what to print packing slips for.", messages.WARNING)
+            self.message_user(request, _("Choose first what to print packing slips for."), messages.WARNING)
             return HttpResponseRedirect(self.url("changelist"))
         return self._work(request, list(dict.fromkeys(map(int, given)))[:MOST])
 
@@ -143,11 +151,11 @@ class Slips(ScreenPages[FulfillmentOrder]):
         rows = FulfillmentOrder.rows().filter(pk__in=pks).select_related("order", "assigned_location")
         blocks = sorted(filled(rows), key=lambda block: pks.index(block.row.pk))
         slips = [slip for slip in map(_of_work, blocks) if slip.lines]
-        return self._sheets(request, slips, "Back to the work list", self.url("changelist"))
+        return self._sheets(request, slips, _("Back to the work list"), self.url("changelist"))
 
     def _sheets(self, request: HttpRequest, slips: list[Slip], back: str, back_url: str) -> HttpResponse:
         context = {
-            "title": "Packing slips" if len(slips) > 1 else "Packing slip",
+            "title": _("Packing slips") if len(slips) > 1 else _("Packing slip"),
             "slips": slips,
             "shop": self.shop(request),
             "back": back,

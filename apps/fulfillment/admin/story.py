@@ -7,10 +7,13 @@ from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateformat import format as written
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.fulfillment.admin.access import VIEW
+from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.domain.transitions import HOLD_ADDED, HOLD_RELEASED
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.ground.lookups import among
@@ -20,22 +23,28 @@ from apps.panel.access import may
 
 # ``work`` is the fulfillment order, ``place`` the location that it is at, the others are of ``_details``.
 WORK = {
-    "order_routing_complete": "Units are to be sent from {place}: {work}.",
-    "fulfillment_request_submitted": "{place} was asked to send {work}.",
-    "fulfillment_request_accepted": "The request to send {work} was accepted: {place} sends it.",
-    "fulfillment_request_rejected": "The request to send {work} was rejected: {place} does not send it.",
-    "cancellation_request_submitted": "{place} was asked to give back what it has not sent of {work}.",
-    "cancellation_request_accepted": "The cancellation of {work} was accepted: {place} sends no more of it.",
-    "cancellation_request_rejected": "The cancellation of {work} was rejected: {place} goes on sending it.",
-    "fulfillment_service_failed_to_complete": "The work at {place} on {work} was closed unfinished{message}.",
-    "cancelled": "The work at {place} on {work} was cancelled.",
-    "placed_on_hold": "The work at {place} on {work} was put on hold{reason}.",
-    "hold_released": "The hold of {work} was released: {place} may send it.",
-    "moved": "Units were moved from {before} to {place}: {work}.",
-    "split": "Some units of {work} at {place} were split off{split_off}.",
-    "rescheduled": "{place} is to send {work} from {fulfill_at} on.",
-    "scheduled_fulfillment_order_ready": "{place} can send {work} now.",
-    "deadline_set": "{place} is to send {work} until {fulfill_by}.",
+    "order_routing_complete": gettext_noop("Units are to be sent from {place}: {work}."),
+    "fulfillment_request_submitted": gettext_noop("{place} was asked to send {work}."),
+    "fulfillment_request_accepted": gettext_noop("The request to send {work} was accepted: {place} sends it."),
+    "fulfillment_request_rejected": gettext_noop("The request to send {work} was rejected: {place} does not send it."),
+    "cancellation_request_submitted": gettext_noop("{place} was asked to give back what it has not sent of {work}."),
+    "cancellation_request_accepted": gettext_noop(
+        "The cancellation of {work} was accepted: {place} sends no more of it."
+    ),
+    "cancellation_request_rejected": gettext_noop(
+        "The cancellation of {work} was rejected: {place} goes on sending it."
+    ),
+    "fulfillment_service_failed_to_complete": gettext_noop(
+        "The work at {place} on {work} was closed unfinished{message}."
+    ),
+    "cancelled": gettext_noop("The work at {place} on {work} was cancelled."),
+    "placed_on_hold": gettext_noop("The work at {place} on {work} was put on hold{reason}."),
+    "hold_released": gettext_noop("The hold of {work} was released: {place} may send it."),
+    "moved": gettext_noop("Units were moved from {before} to {place}: {work}."),
+    "split": gettext_noop("Some units of {work} at {place} were split off{split_off}."),
+    "rescheduled": gettext_noop("{place} is to send {work} from {fulfill_at} on."),
+    "scheduled_fulfillment_order_ready": gettext_noop("{place} can send {work} now."),
+    "deadline_set": gettext_noop("{place} is to send {work} until {fulfill_by}."),
 }
 # They tell of each hold alone, what ``placed_on_hold`` and ``hold_released`` tell once.
 _ALSO = (HOLD_ADDED, HOLD_RELEASED)
@@ -66,7 +75,7 @@ class _Known:
 
     def place_of(self, work: int) -> str:
         """Where a fulfillment order is."""
-        return self.places.get(self.at.get(work, 0), "another location")
+        return self.places.get(self.at.get(work, 0), _("another location"))
 
 
 def happened(request: HttpRequest, order: Order) -> list[Told]:
@@ -93,10 +102,10 @@ def _events(rows: QuerySet[FulfillmentOrder] | QuerySet[Fulfillment]) -> list[Ev
 
 def _of_work(event: Event, known: _Known) -> str:
     said = WORK.get(event.topic.partition("/")[2])
-    work = f"fulfillment order no. {event.subject_id}"
+    work = _("fulfillment order no. {number}").format(number=event.subject_id)
     if said is None or event.message:
         return f"{sentence(event)}: {work}"
-    return said.format(work=work, place=known.place_of(event.subject_id), **_details(event, known))
+    return _(said).format(work=work, place=known.place_of(event.subject_id), **_details(event, known))
 
 
 def _details(event: Event, known: _Known) -> dict[str, str]:
@@ -106,14 +115,14 @@ def _details(event: Event, known: _Known) -> dict[str, str]:
         change = event.changes.get(name)
         return change if isinstance(change, list) and len(change) == 2 else [None, None]
 
-    before, _ = before_and_after("assigned_location_id")
-    _, reason = before_and_after("hold_reason")
-    _, other = before_and_after("split_off")
-    _, message = before_and_after("message")
+    before, _after = before_and_after("assigned_location_id")
+    _before, reason = before_and_after("hold_reason")
+    _before, other = before_and_after("split_off")
+    _before, message = before_and_after("message")
     return {
-        "before": known.places.get(before, "another location") if isinstance(before, int) else "another location",
+        "before": known.places.get(before, _("another location")) if isinstance(before, int) else _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
-        "split_off": f" to fulfillment order no. {other}" if other else "",
+        "split_off": _(" to fulfillment order no. {number}").format(number=other) if other else "",
         "message": f": “{message}”" if message else "",
         "fulfill_at": _moment(before_and_after("fulfill_at")[1]),
         "fulfill_by": _moment(before_and_after("fulfill_by")[1]),
@@ -123,22 +132,27 @@ def _details(event: Event, known: _Known) -> dict[str, str]:
 def _moment(text: object) -> str:
     """A moment of the changes as the shop's clock shows it."""
     if not isinstance(text, str):
-        return "another moment"
+        return _("another moment")
     return written(timezone.localtime(datetime.fromisoformat(text)), "j M Y, H:i")
 
 
 def _of_parcel(event: Event, known: _Known) -> str:
-    parcel = known.sent.get(event.subject_id, _Sent(event.subject_label, "another location", 0))
+    parcel = known.sent.get(event.subject_id, _Sent(event.subject_label, _("another location"), 0))
     if event.message:
         return f"{event.message}: {parcel.name}"
     if event.topic == "fulfillments/create":
-        units = f"{parcel.units} unit{'' if parcel.units == 1 else 's'}"
-        return f"{parcel.name} was sent from {parcel.place}: {units}."
+        said = ngettext(
+            "{parcel} was sent from {place}: {count} unit.",
+            "{parcel} was sent from {place}: {count} units.",
+            parcel.units,
+        )
+        return said.format(parcel=parcel.name, place=parcel.place, count=parcel.units)
     if "status" in event.changes:
-        return f"{parcel.name} was cancelled: its units were not sent after all."
+        return _("{parcel} was cancelled: its units were not sent after all.").format(parcel=parcel.name)
     if "shipment_status" in event.changes:
         now = event.changes["shipment_status"][1]
         if now in FulfillmentEvent.Status.values:
-            return f"What happened to {parcel.name}: {FulfillmentEvent.Status(now).label.lower()}."
-        return f"What had happened to {parcel.name} was taken back."
-    return f"The tracking of {parcel.name} was changed."
+            said = _("What happened to {parcel}: {status}.")
+            return said.format(parcel=parcel.name, status=lowered(str(FulfillmentEvent.Status(now).label)))
+        return _("What had happened to {parcel} was taken back.").format(parcel=parcel.name)
+    return _("The tracking of {parcel} was changed.").format(parcel=parcel.name)

@@ -11,11 +11,15 @@ from django.db.models import OrderBy, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
 from apps.fulfillment.admin.blocks import LABELS, REQUEST_LABELS, can_send, filled, urgency_of
+from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.doings import DOINGS
 from apps.fulfillment.admin.filters import (
     LocationFilter,
@@ -64,17 +68,27 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
         "Sales",
         "local_shipping",
         20,
-        "To send",
-        words=("shipping", "delivery", "dispatch", "parcel", "packing", "fulfillment", "tracking"),
+        gettext_lazy("To send"),
+        words=(
+            gettext_lazy("shipping"),
+            gettext_lazy("delivery"),
+            gettext_lazy("dispatch"),
+            gettext_lazy("parcel"),
+            gettext_lazy("packing"),
+            gettext_lazy("fulfillment"),
+            gettext_lazy("tracking"),
+        ),
     )
-    intro = "What is to be sent, by location. What is due first stands first: by its deadline, else by its age."
-    empty_text = "Nothing here: what is ordered appears as soon as it is routed to a location."
+    intro = gettext_lazy(
+        "What is to be sent, by location. What is due first stands first: by its deadline, else by its age."
+    )
+    empty_text = gettext_lazy("Nothing here: what is ordered appears as soon as it is routed to a location.")
     list_display = ("order_name", "due_at", "place", "items", "destination", "state", "request_state", "next_step")
     list_display_links = ("order_name",)
     list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
     search_fields = ("order__name",)
-    search_help_text = "The number of an order, such as #1001"
+    search_help_text = gettext_lazy("The number of an order, such as #1001")
     sortable_by = ()
     actions = ("print_slips",)
 
@@ -122,53 +136,54 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
             row.told_items = told[row.pk]
         return changelist
 
-    @display(description="Order")
+    @display(description=gettext_lazy("Order"))
     def order_name(self, row: FulfillmentOrder) -> str:
         """The order's name."""
         return row.order.name
 
-    @display(description="Due", label={"danger": "danger", "warning": "warning", "": "default"})
+    @display(description=gettext_lazy("Due"), label={"danger": "danger", "warning": "warning", "": "default"})
     def due_at(self, row: Told) -> tuple[str, str]:
         """Late, waiting, or when it is due."""
         kind, text = urgency_of(row, timezone.now())
-        return (kind, text) if text else ("", timezone.localtime(row.due).strftime("%-d %b, %H:%M"))
+        return (kind, text) if text else ("", date_format(timezone.localtime(row.due), "j M, H:i"))
 
-    @display(description="From")
+    @display(description=gettext_lazy("From"))
     def place(self, row: FulfillmentOrder) -> str:
         """The location."""
         return row.assigned_location.name
 
-    @display(description="Items")
+    @display(description=gettext_lazy("Items"))
     def items(self, row: Told) -> str:
         """Units and names."""
         return row.told_items
 
-    @display(description="To")
+    @display(description=gettext_lazy("To"))
     def destination(self, row: FulfillmentOrder) -> str:
         """Who gets it, and where."""
         address = row.order.shipping_address or {}
         name = " ".join(filter(None, (address.get("first_name"), address.get("last_name"))))
         return ", ".join(filter(None, (name, address.get("city"), _country(address)))) or "–"
 
-    @display(description="Status", label=LABELS)
+    @display(description=gettext_lazy("Status"), label=LABELS)
     def state(self, row: FulfillmentOrder) -> tuple[str, str]:
         """How far it is."""
         return row.status, row.get_status_display()
 
-    @display(description="Request", label=REQUEST_LABELS)
+    @display(description=gettext_lazy("Request"), label=REQUEST_LABELS)
     def request_state(self, row: FulfillmentOrder) -> tuple[str, str]:
         """What its service said; nothing at the merchant's own locations."""
         told = row.get_request_status_display() if row.assigned_location.legacy else "–"
         return row.request_status, told
 
-    @display(description="Next", empty_value="–")
+    @display(description=gettext_lazy("Next"), empty_value="–")
     def next_step(self, row: FulfillmentOrder) -> str | None:
         """The way to what is done next."""
         if can_send(row):
             address = f"{self.url('fulfil', row.order_id)}?location={row.assigned_location_id}"
             return format_html(
-                '<span class="bo"><a href="{}">Fulfil<span class="bo-hidden"> {}</span></a></span>',
+                '<span class="bo"><a href="{}">{}<span class="bo-hidden"> {}</span></a></span>',
                 address,
+                _("Fulfil"),
                 row.order.name,
             )
         return None
@@ -177,7 +192,7 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
         """The next step for those who may take it."""
         return self.list_display if may(request, CHANGE) else self.list_display[:-1]
 
-    @admin.action(description="Print packing slips", permissions=["view"])
+    @admin.action(description=gettext_lazy("Print packing slips"), permissions=["view"])
     def print_slips(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder]) -> HttpResponse:
         """The sheets of the chosen ones, in the order of the list."""
         chosen = ",".join(str(pk) for pk in queryset.values_list("pk", flat=True)[:MOST])
@@ -212,8 +227,10 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
         try:
             rule_for(action, (row.status, row.request_status), place(row))
         except NotPossible:
-            state = f"{row.get_status_display().lower()}, its request: {row.get_request_status_display().lower()}"
-            self.message_user(request, f"This is not possible now: the fulfillment order is {state}.", messages.ERROR)
+            said = _("This is not possible now: the fulfillment order is {status}, its request: {request}.").format(
+                status=lowered(row.get_status_display()), request=lowered(row.get_request_status_display())
+            )
+            self.message_user(request, said, messages.ERROR)
             return HttpResponseRedirect(page_of(row))
         (block,) = filled([row])
         form = doing.form(row, [line for line in block.lines if line.fulfillable_quantity], posted(request))
@@ -225,7 +242,7 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
             else:
                 self.message_user(request, doing.done, messages.SUCCESS)
                 return HttpResponseRedirect(page_of(row))
-        title = f"{row.order}: {doing.label.removesuffix('…').lower()}"
+        title = f"{row.order}: {lowered(str(doing.label).removesuffix('…'))}"
         return self.page(
             request, "panel/fulfillment/act.html", title, block=block, doing=doing, form=form, back=page_of(row)
         )
@@ -260,7 +277,7 @@ def _items_of(pks: Sequence[int]) -> dict[int, str]:
         lambda: "–",
         {
             pk: ", ".join(names[:SHOWN_ITEMS])
-            + (f" and {len(names) - SHOWN_ITEMS} more" if len(names) > SHOWN_ITEMS else "")
+            + (_(" and {count} more").format(count=len(names) - SHOWN_ITEMS) if len(names) > SHOWN_ITEMS else "")
             for pk, names in told.items()
         },
     )
@@ -268,8 +285,8 @@ def _items_of(pks: Sequence[int]) -> dict[int, str]:
 
 home.add_task(
     home.Task(
-        "Late",
-        "should have been sent already",
+        gettext_lazy("Late"),
+        gettext_lazy("should have been sent already"),
         FulfillmentOrder,
         "view=late",
         lambda request: in_view(FulfillmentOrder.rows(), "late"),
@@ -279,8 +296,8 @@ home.add_task(
 )
 home.add_task(
     home.Task(
-        "To send today",
-        "due by the end of the day, late ones included",
+        gettext_lazy("To send today"),
+        gettext_lazy("due by the end of the day, late ones included"),
         FulfillmentOrder,
         "view=today",
         lambda request: in_view(FulfillmentOrder.rows(), "today"),

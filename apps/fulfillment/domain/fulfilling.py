@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
 from apps.fulfillment.domain import tracking as tracks
@@ -110,11 +111,11 @@ def _together(parts: Sequence[Part]) -> tuple[Order, dict[int, FulfillmentOrder]
     if len(set(pks)) < len(pks):
         raise FulfillmentRefused(TAKEN)
     if len({part.fulfillment_order.order_id for part in parts}) > 1:
-        raise FulfillmentRefused("must all be of one order")
+        raise FulfillmentRefused(_("must all be of one order"))
     order = loading.lock(Order(pk=parts[0].fulfillment_order.order_id))
     rows = units.read(order, pks)
     if len({row.assigned_location_id for row in rows}) > 1:
-        raise FulfillmentRefused("must all be at one location")
+        raise FulfillmentRefused(_("must all be at one location"))
     return order, {row.pk: row for row in rows}
 
 
@@ -218,7 +219,7 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
     """
     row = tracks.hold(fulfillment)
     if row.status in {Fulfillment.Status.CANCELLED, Fulfillment.Status.ERROR, Fulfillment.Status.FAILURE}:
-        raise NotCancellable(f"The fulfillment is {row.get_status_display().lower()}")
+        raise NotCancellable(_("The fulfillment is {status}").format(status=row.get_status_display().lower()))
     row.status = Fulfillment.Status.CANCELLED
     row.save(update_fields=["status"])
     order = row.order

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.fulfillment.models import (
     Fulfillment,
@@ -30,34 +32,34 @@ MAX_PARCELS = 100
 MAX_EVENTS = 500
 _E = FulfillmentEvent.Status
 HAPPENED: Mapping[str, str] = {
-    _E.LABEL_PURCHASED: "The parcel is being made ready",
-    _E.LABEL_PRINTED: "The parcel is being made ready",
-    _E.READY_FOR_PICKUP: "Ready to be picked up",
-    _E.CONFIRMED: "The carrier expects the parcel",
-    _E.CARRIER_PICKED_UP: "Handed to the carrier",
-    _E.IN_TRANSIT: "On its way",
-    _E.OUT_FOR_DELIVERY: "Out for delivery",
-    _E.DELAYED: "Delayed",
-    _E.ATTEMPTED_DELIVERY: "The carrier came and could not hand it over",
-    _E.DELIVERED: "Delivered",
-    _E.PICKED_UP: "Picked up",
-    _E.FAILURE: "It could not be delivered",
+    _E.LABEL_PURCHASED: gettext_noop("The parcel is being made ready"),
+    _E.LABEL_PRINTED: gettext_noop("The parcel is being made ready"),
+    _E.READY_FOR_PICKUP: gettext_noop("Ready to be picked up"),
+    _E.CONFIRMED: gettext_noop("The carrier expects the parcel"),
+    _E.CARRIER_PICKED_UP: gettext_noop("Handed to the carrier"),
+    _E.IN_TRANSIT: gettext_noop("On its way"),
+    _E.OUT_FOR_DELIVERY: gettext_noop("Out for delivery"),
+    _E.DELAYED: gettext_noop("Delayed"),
+    _E.ATTEMPTED_DELIVERY: gettext_noop("The carrier came and could not hand it over"),
+    _E.DELIVERED: gettext_noop("Delivered"),
+    _E.PICKED_UP: gettext_noop("Picked up"),
+    _E.FAILURE: gettext_noop("It could not be delivered"),
 }
 ARRIVED = frozenset({_E.DELIVERED, _E.PICKED_UP, _E.FAILURE})
 _H = FulfillmentHold.Reason
 WAITS: Mapping[str, str] = {
-    _H.AWAITING_PAYMENT: "It is sent once the payment has arrived",
+    _H.AWAITING_PAYMENT: gettext_noop("It is sent once the payment has arrived"),
     # Not everybody who is looked at is guilty of something.
-    _H.HIGH_RISK_OF_FRAUD: "The shop looks at the order before it is sent",
-    _H.INCORRECT_ADDRESS: "The shop has a question about the address: please get in touch",
-    _H.INVENTORY_OUT_OF_STOCK: "Out of stock at the moment",
-    _H.UNKNOWN_DELIVERY_DATE: "It is not yet known when it can be sent",
-    _H.AWAITING_RETURN_ITEMS: "It is sent once what you send back has arrived",
-    _H.OTHER: "The shop is holding it back for now",
+    _H.HIGH_RISK_OF_FRAUD: gettext_noop("The shop looks at the order before it is sent"),
+    _H.INCORRECT_ADDRESS: gettext_noop("The shop has a question about the address: please get in touch"),
+    _H.INVENTORY_OUT_OF_STOCK: gettext_noop("Out of stock at the moment"),
+    _H.UNKNOWN_DELIVERY_DATE: gettext_noop("It is not yet known when it can be sent"),
+    _H.AWAITING_RETURN_ITEMS: gettext_noop("It is sent once what you send back has arrived"),
+    _H.OTHER: gettext_noop("The shop is holding it back for now"),
 }
-NOT_YET = "Not packed yet"
-PACKING = "Being packed"
-NO_PARCEL = "Comes without a parcel"
+NOT_YET = gettext_noop("Not packed yet")
+PACKING = gettext_noop("Being packed")
+NO_PARCEL = gettext_noop("Comes without a parcel")
 SENT = Q(status__in=(Fulfillment.Status.SUCCESS, Fulfillment.Status.OPEN, Fulfillment.Status.PENDING))
 
 
@@ -132,17 +134,17 @@ def waiting_of(order: Order, lines: Sequence[LineItem]) -> list[Waiting]:
         why = _why(work[unit.fulfillment_order_id])
         found.setdefault(why, []).append((unit.fulfillable_quantity, names[unit.line_item_id]))
     # A worker has not yet decided who sends them.
-    found.setdefault(NOT_YET, []).extend((count, names[pk]) for pk, count in left.items() if count > 0)
+    found.setdefault(_(NOT_YET), []).extend((count, names[pk]) for pk, count in left.items() if count > 0)
     return [Waiting(why, _summed(counts)) for why, counts in found.items() if counts]
 
 
 def _parcel(row: Fulfillment, lines: Sequence[tuple[int, str]], events: Sequence[FulfillmentEvent]) -> Parcel:
     """A parcel by its events, the latest first."""
-    now = HAPPENED[events[0].status] if events else "Sent"
+    now = _(HAPPENED[events[0].status]) if events else _("Sent")
     arrived = bool(events) and events[0].status in ARRIVED
     expected = None if arrived else next(filter(None, (event.estimated_delivery_at for event in events)), None)
-    steps = [Step(HAPPENED[event.status], event.happened_at, _town(event)) for event in events]
-    steps.append(Step("Sent", row.created_at))
+    steps = [Step(_(HAPPENED[event.status]), event.happened_at, _town(event)) for event in events]
+    steps.append(Step(_("Sent"), row.created_at))
     urls = [*map(_followed, row.tracking_urls), *[""] * len(row.tracking_numbers)]
     numbers = list(zip(row.tracking_numbers, urls, strict=False))
     return Parcel(
@@ -171,12 +173,12 @@ def _why(row: FulfillmentOrder) -> str:
     """Why units are not on their way, in a buyer's words."""
     if row.status == Status.ON_HOLD:
         reasons = dict.fromkeys(WAITS[hold.reason] for hold in row.holds.all())
-        return ". ".join(reasons) or WAITS[_H.OTHER]
+        return ". ".join(map(_, reasons)) or _(WAITS[_H.OTHER])
     if row.status == Status.SCHEDULED and row.fulfill_at is not None:
-        return f"Will be sent from {date_format(timezone.localtime(row.fulfill_at), 'j F Y')} on"
+        return _("Will be sent from {day} on").format(day=date_format(timezone.localtime(row.fulfill_at), "j F Y"))
     if row.method_type == FulfillmentOrder.Method.NONE:
-        return NO_PARCEL
-    return PACKING if row.status == Status.IN_PROGRESS else NOT_YET
+        return _(NO_PARCEL)
+    return _(PACKING) if row.status == Status.IN_PROGRESS else _(NOT_YET)
 
 
 def _summed(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:

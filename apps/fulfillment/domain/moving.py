@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
 from apps.fulfillment.domain import units
@@ -26,8 +27,8 @@ from apps.inventory.domain.movements import Move
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.orders.models import LineItem, Order
 
-CURRENT = "Current location."
-NOTHING_STOCKED = "No items are stocked at this location."
+CURRENT = gettext_noop("Current location.")
+NOTHING_STOCKED = gettext_noop("No items are stocked at this location.")
 
 
 class NotMovable(DomainError):

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from apps.events.domain.forgetting import forget
 from apps.events.domain.recording import Happening, record_event, record_events
@@ -137,7 +138,7 @@ def cancelled(order: Order, *, actor: str, at: datetime) -> None:
     taken = [row for row in rows if row.request_status in TAKEN_ON]
     if taken:
         names = ", ".join(f"{row} at {row.assigned_location.name}" for row in taken)
-        raise TakenOn(f"Fulfillment services have taken on {names}; ask them to cancel first")
+        raise TakenOn(_("Fulfillment services have taken on {names}; ask them to cancel first").format(names=names))
     for row in rows:
         lines = units.remaining(row)
         take_off(lines)

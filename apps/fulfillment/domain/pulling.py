@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.fulfillment.domain.answers import MAX_BYTES, AnswerRefused
 from apps.fulfillment.domain.stock_reports import apply_stock, read_stock
@@ -115,7 +116,11 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
     """
     pull = Pull.objects.select_for_update().filter(service=service, kind=kind).first()
     if pull is None:
-        raise Uncalled(f"The service does not report {kind.label.lower()}.")
+        raise Uncalled(
+            _("The service does not report stock.")
+            if kind is Pull.Kind.STOCK
+            else _("The service does not report tracking numbers.")
+        )
     return _begin(pull, at, next_at=pull.next_at, sku=sku, actor=actor)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
 from apps.fulfillment.domain import units
@@ -68,7 +69,7 @@ def remove_units(order: Order, counts: Mapping[int, int], *, actor: str, at: dat
             chosen[row] = count
             left[row.line_item_id] -= count
     if any(left.values()):
-        raise TakenOn("Fulfillment services have taken on some of the units; ask them to cancel first")
+        raise TakenOn(_("Fulfillment services have taken on some of the units; ask them to cancel first"))
     take_off(chosen)
     for changed in {row.fulfillment_order for row in chosen}:
         if not units.remaining(changed):

@@ -8,6 +8,8 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.domain import fulfillers
 from apps.catalog.domain.fulfillers import MANUAL
@@ -38,8 +40,8 @@ _SHARED = ("name", "permits_sku_sharing")
 class InventoryAction(TextChoices):
     """What becomes of the stock of a service that is given up."""
 
-    DELETE = "delete", "It leaves the books"
-    TRANSFER = "transfer", "It is moved to another location"
+    DELETE = "delete", gettext_lazy("It leaves the books")
+    TRANSFER = "transfer", gettext_lazy("It is moved to another location")
 
 
 class NameTaken(DomainError):
@@ -140,7 +142,7 @@ def delete_service(
     reread(service)
     heir = destination or stock.primary_location()
     if heir.legacy or not Location.objects.filter(pk=heir.pk, active=True).exists():
-        raise DestinationRefused("must be an active location of the merchant's")
+        raise DestinationRefused(_("must be an active location of the merchant's"))
     location = service.location
     moving.evacuate(location, heir, actor=actor, at=at)
     stop_notifying(service)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
 from apps.fulfillment.domain import carriers
@@ -55,7 +56,7 @@ def completed(given: Given) -> Tracking:
     urls = _all(given, "url", "urls")
     company = (given.get("company") or "").strip()
     if len(numbers) > MAX_NUMBERS or len(urls) > MAX_NUMBERS:
-        raise TrackingRefused(f"has more than {MAX_NUMBERS} numbers")
+        raise TrackingRefused(_("has more than {count} numbers").format(count=MAX_NUMBERS))
     known = carriers.named(company) if company else next(filter(None, map(carriers.recognise, numbers)), None)
     if known is not None:
         company = company or known.name
@@ -105,7 +106,7 @@ def update_tracking(
     """
     row = hold(fulfillment)
     if row.status == Fulfillment.Status.CANCELLED:
-        raise NotTrackable("A cancelled fulfillment cannot be tracked")
+        raise NotTrackable(_("A cancelled fulfillment cannot be tracked"))
     if apply(row, tracking):
         row.save(update_fields=["tracking_numbers", "tracking_urls", "tracking_company"])
         show_on_order(row.order)

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import Happening, is_heard, record_aspects, record_event, record_events
 from apps.fulfillment.domain import units
@@ -174,7 +175,7 @@ def reschedule(
     row = units.hold(fulfillment_order)
     step(row, Action.RESCHEDULE)
     if fulfill_at <= at:
-        raise NotInTheFuture("must be in the future")
+        raise NotInTheFuture(_("must be in the future"))
     before = row.fulfill_at
     row.fulfill_at = fulfill_at
     row.save(update_fields=["fulfill_at"])

@@ -1,6 +1,7 @@
 """What services are asked for by the clock, and what they answered. What they are told is a delivery of webhooks."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.fulfillment.models.services import FulfillmentService
 from apps.ground.rows import ShopOwned
@@ -16,8 +17,8 @@ class Pull(ShopOwned):
     """
 
     class Kind(models.TextChoices):
-        STOCK = "stock", "Stock"
-        TRACKING = "tracking", "Tracking numbers"
+        STOCK = "stock", gettext_lazy("Stock")
+        TRACKING = "tracking", gettext_lazy("Tracking numbers")
 
     service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="pulls")
     kind = models.CharField(max_length=8, choices=Kind)

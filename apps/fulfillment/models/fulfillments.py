@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.fulfillment.models.orders import FulfillmentOrder
 from apps.ground.rows import ShopOwned, VersionField
@@ -19,12 +20,12 @@ class Fulfillment(ShopOwned):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending", "Pending"
-        OPEN = "open", "Open"
-        SUCCESS = "success", "Sent"
-        CANCELLED = "cancelled", "Cancelled"
-        ERROR = "error", "Error"
-        FAILURE = "failure", "Failed"
+        PENDING = "pending", gettext_lazy("Pending")
+        OPEN = "open", gettext_lazy("Open")
+        SUCCESS = "success", gettext_lazy("Sent")
+        CANCELLED = "cancelled", gettext_lazy("Cancelled")
+        ERROR = "error", gettext_lazy("Error")
+        FAILURE = "failure", gettext_lazy("Failed")
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillments", db_index=False)
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="fulfillments")
@@ -81,18 +82,18 @@ class FulfillmentEvent(ShopOwned):
     """What happened to a parcel on its way."""
 
     class Status(models.TextChoices):
-        LABEL_PURCHASED = "label_purchased", "Label purchased"
-        LABEL_PRINTED = "label_printed", "Label printed"
-        READY_FOR_PICKUP = "ready_for_pickup", "Ready for pick-up"
-        CONFIRMED = "confirmed", "Confirmed"
-        IN_TRANSIT = "in_transit", "In transit"
-        OUT_FOR_DELIVERY = "out_for_delivery", "Out for delivery"
-        ATTEMPTED_DELIVERY = "attempted_delivery", "Delivery attempted"
-        DELIVERED = "delivered", "Delivered"
-        FAILURE = "failure", "Delivery failed"
-        PICKED_UP = "picked_up", "Picked up"
-        DELAYED = "delayed", "Delayed"
-        CARRIER_PICKED_UP = "carrier_picked_up", "Picked up by the carrier"
+        LABEL_PURCHASED = "label_purchased", gettext_lazy("Label purchased")
+        LABEL_PRINTED = "label_printed", gettext_lazy("Label printed")
+        READY_FOR_PICKUP = "ready_for_pickup", gettext_lazy("Ready for pick-up")
+        CONFIRMED = "confirmed", gettext_lazy("Confirmed")
+        IN_TRANSIT = "in_transit", gettext_lazy("In transit")
+        OUT_FOR_DELIVERY = "out_for_delivery", gettext_lazy("Out for delivery")
+        ATTEMPTED_DELIVERY = "attempted_delivery", gettext_lazy("Delivery attempted")
+        DELIVERED = "delivered", gettext_lazy("Delivered")
+        FAILURE = "failure", gettext_lazy("Delivery failed")
+        PICKED_UP = "picked_up", gettext_lazy("Picked up")
+        DELAYED = "delayed", gettext_lazy("Delayed")
+        CARRIER_PICKED_UP = "carrier_picked_up", gettext_lazy("Picked up by the carrier")
 
     fulfillment = models.ForeignKey(Fulfillment, on_delete=models.CASCADE, related_name="events", db_index=False)
     status = models.CharField(max_length=18, choices=Status)

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned, VersionField
 from apps.inventory.models import Location
@@ -12,26 +13,26 @@ from apps.orders.models import LineItem, Order
 class Status(models.TextChoices):
     """How far the work is."""
 
-    OPEN = "open", "Open"
-    IN_PROGRESS = "in_progress", "In progress"
-    SCHEDULED = "scheduled", "Scheduled"
-    ON_HOLD = "on_hold", "On hold"
-    INCOMPLETE = "incomplete", "Incomplete"
-    CANCELLED = "cancelled", "Cancelled"
-    CLOSED = "closed", "Closed"
+    OPEN = "open", gettext_lazy("Open")
+    IN_PROGRESS = "in_progress", gettext_lazy("In progress")
+    SCHEDULED = "scheduled", gettext_lazy("Scheduled")
+    ON_HOLD = "on_hold", gettext_lazy("On hold")
+    INCOMPLETE = "incomplete", gettext_lazy("Incomplete")
+    CANCELLED = "cancelled", gettext_lazy("Cancelled")
+    CLOSED = "closed", gettext_lazy("Closed")
 
 
 class RequestStatus(models.TextChoices):
     """What was asked of the location's fulfillment service, and what it answered."""
 
-    UNSUBMITTED = "unsubmitted", "Not requested"
-    SUBMITTED = "submitted", "Requested"
-    ACCEPTED = "accepted", "Accepted"
-    REJECTED = "rejected", "Rejected"
-    CANCELLATION_REQUESTED = "cancellation_requested", "Cancellation requested"
-    CANCELLATION_ACCEPTED = "cancellation_accepted", "Cancellation accepted"
-    CANCELLATION_REJECTED = "cancellation_rejected", "Cancellation rejected"
-    CLOSED = "closed", "Closed by the service"
+    UNSUBMITTED = "unsubmitted", gettext_lazy("Not requested")
+    SUBMITTED = "submitted", gettext_lazy("Requested")
+    ACCEPTED = "accepted", gettext_lazy("Accepted")
+    REJECTED = "rejected", gettext_lazy("Rejected")
+    CANCELLATION_REQUESTED = "cancellation_requested", gettext_lazy("Cancellation requested")
+    CANCELLATION_ACCEPTED = "cancellation_accepted", gettext_lazy("Cancellation accepted")
+    CANCELLATION_REJECTED = "cancellation_rejected", gettext_lazy("Cancellation rejected")
+    CLOSED = "closed", gettext_lazy("Closed by the service")
 
 
 _BEFORE_WORK = (RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED, RequestStatus.REJECTED)
@@ -73,11 +74,11 @@ class FulfillmentOrder(ShopOwned):
     """
 
     class Method(models.TextChoices):
-        LOCAL = "local", "Local delivery"
-        NONE = "none", "Nothing to ship"
-        PICK_UP = "pick_up", "Pick-up"
-        RETAIL = "retail", "Handed over in the shop"
-        SHIPPING = "shipping", "Shipping"
+        LOCAL = "local", gettext_lazy("Local delivery")
+        NONE = "none", gettext_lazy("Nothing to ship")
+        PICK_UP = "pick_up", gettext_lazy("Pick-up")
+        RETAIL = "retail", gettext_lazy("Handed over in the shop")
+        SHIPPING = "shipping", gettext_lazy("Shipping")
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillment_orders", db_index=False)
     assigned_location = models.ForeignKey(
@@ -87,8 +88,10 @@ class FulfillmentOrder(ShopOwned):
     request_status = models.CharField(
         max_length=22, choices=RequestStatus, default=RequestStatus.UNSUBMITTED, editable=False
     )
-    fulfill_at = models.DateTimeField(null=True, blank=True, help_text="Not before; scheduled until then.")
-    fulfill_by = models.DateTimeField(null=True, blank=True, help_text="At the latest.")
+    fulfill_at = models.DateTimeField(
+        null=True, blank=True, help_text=gettext_lazy("Not before; scheduled until then.")
+    )
+    fulfill_by = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("At the latest."))
     method_type = models.CharField(max_length=8, choices=Method, default=Method.SHIPPING, editable=False)
     presented_name = models.CharField(max_length=255, blank=True, editable=False)
     service_code = models.CharField(max_length=255, blank=True, editable=False)
@@ -169,13 +172,13 @@ class FulfillmentHold(ShopOwned):
     """Why a fulfillment order waits; it may wait for several reasons."""
 
     class Reason(models.TextChoices):
-        AWAITING_PAYMENT = "awaiting_payment", "Awaiting payment"
-        HIGH_RISK_OF_FRAUD = "high_risk_of_fraud", "High risk of fraud"
-        INCORRECT_ADDRESS = "incorrect_address", "Incorrect address"
-        INVENTORY_OUT_OF_STOCK = "inventory_out_of_stock", "Out of stock"
-        UNKNOWN_DELIVERY_DATE = "unknown_delivery_date", "Unknown delivery date"
-        AWAITING_RETURN_ITEMS = "awaiting_return_items", "Awaiting returned items"
-        OTHER = "other", "Another reason"
+        AWAITING_PAYMENT = "awaiting_payment", gettext_lazy("Awaiting payment")
+        HIGH_RISK_OF_FRAUD = "high_risk_of_fraud", gettext_lazy("High risk of fraud")
+        INCORRECT_ADDRESS = "incorrect_address", gettext_lazy("Incorrect address")
+        INVENTORY_OUT_OF_STOCK = "inventory_out_of_stock", gettext_lazy("Out of stock")
+        UNKNOWN_DELIVERY_DATE = "unknown_delivery_date", gettext_lazy("Unknown delivery date")
+        AWAITING_RETURN_ITEMS = "awaiting_return_items", gettext_lazy("Awaiting returned items")
+        OTHER = "other", gettext_lazy("Another reason")
 
     fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="holds")
     reason = models.CharField(max_length=22, choices=Reason)
@@ -193,13 +196,13 @@ class MerchantRequest(ShopOwned):
     """What the merchant asked of a fulfillment service, and its answer."""
 
     class Kind(models.TextChoices):
-        FULFILLMENT = "fulfillment_request", "Fulfillment"
-        CANCELLATION = "cancellation_request", "Cancellation"
+        FULFILLMENT = "fulfillment_request", gettext_lazy("Fulfillment")
+        CANCELLATION = "cancellation_request", gettext_lazy("Cancellation")
 
     class Answer(models.TextChoices):
-        NONE = "", "None yet"
-        ACCEPTED = "accepted", "Accepted"
-        REJECTED = "rejected", "Rejected"
+        NONE = "", gettext_lazy("None yet")
+        ACCEPTED = "accepted", gettext_lazy("Accepted")
+        REJECTED = "rejected", gettext_lazy("Rejected")
 
     fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="requests")
     kind = models.CharField(max_length=20, choices=Kind)

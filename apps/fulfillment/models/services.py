@@ -1,6 +1,7 @@
 """Third-party warehouses: who prepares and ships in a shop's stead."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
@@ -19,23 +20,30 @@ class FulfillmentService(ShopOwned):
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", editable=False)
     location = models.OneToOneField(Location, on_delete=models.RESTRICT, related_name="service", editable=False)
-    name = models.CharField(max_length=255)
+    name = models.CharField(gettext_lazy("name"), max_length=255)
     handle = models.CharField(max_length=255, editable=False)
-    callback_url = models.URLField("callback URL", max_length=2048, help_text="The common beginning of its endpoints.")
+    callback_url = models.URLField(
+        gettext_lazy("callback URL"), max_length=2048, help_text=gettext_lazy("The common beginning of its endpoints.")
+    )
     inventory_management = models.BooleanField(
-        "reports stock", default=False, help_text="It is asked each hour how much it has."
+        gettext_lazy("reports stock"), default=False, help_text=gettext_lazy("It is asked each hour how much it has.")
     )
     tracking_support = models.BooleanField(
-        "reports tracking numbers", default=False, help_text="It is asked each hour for tracking numbers."
+        gettext_lazy("reports tracking numbers"),
+        default=False,
+        help_text=gettext_lazy("It is asked each hour for tracking numbers."),
     )
-    requires_shipping_method = models.BooleanField(default=True)
+    requires_shipping_method = models.BooleanField(gettext_lazy("requires shipping method"), default=True)
     permits_sku_sharing = models.BooleanField(
-        default=True, help_text="Whether its items may lie at other locations, too."
+        gettext_lazy("permits sku sharing"),
+        default=True,
+        help_text=gettext_lazy("Whether its items may lie at other locations, too."),
     )
     version = VersionField()
 
     class Meta:
-        verbose_name = "fulfillment service"
+        verbose_name = gettext_lazy("fulfillment service")
+        verbose_name_plural = gettext_lazy("fulfillment services")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "name"),

@@ -31,7 +31,7 @@ DEFAULT_DAYS = 30
 MOST_SHOWN = 50
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom("reports", REPORT)
+grant_custom("reports", REPORT, reads=True)
 add_page(
     Menu(
         "Sales",

@@ -24,8 +24,8 @@ SALES, CHART = "orders.view_sales", "orders.view_sales_chart"
 RANGES = (7, 30, 90)
 DEFAULT_RANGE = 30
 
-grant_custom("dashboard", SALES)
-grant_custom("overviews", CHART)
+grant_custom("dashboard", SALES, reads=True)
+grant_custom("overviews", CHART, reads=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.orders.models import Order
 
 Writer = Callable[[Decimal], str]
@@ -13,13 +13,13 @@ Writer = Callable[[Decimal], str]
 
 def in_shop_currency(order: Order) -> Writer:
     """Writes amounts of an order as they are."""
-    return lambda amount: f"{text_of(amount, order.currency)} {order.currency}"
+    return lambda amount: languages.money(amount, order.currency)
 
 
 def as_seen(order: Order) -> Writer:
     """Writes amounts of an order as the buyer saw them."""
     seen = order.presentment_currency
-    return lambda amount: f"{text_of(order.presentment(amount), seen)} {seen}"
+    return lambda amount: languages.money(order.presentment(amount), seen)
 
 
 def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:

@@ -34,8 +34,8 @@ _KINDS = {each.name.capitalize(): each.label for each in Kind}
 _STATUSES = {each.name.capitalize(): each.label for each in Status}
 _SAID = wording.tells(
     gettext_noop("{kind} of {amount} ({status})"),
-    kind=lambda word: str(_KINDS.get(word, word)),
-    status=lambda word: str(_STATUSES.get(word, word)),
+    kind=lambda word: str(_KINDS[word]),
+    status=lambda word: str(_STATUSES[word]),
 )
 
 

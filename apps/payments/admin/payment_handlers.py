@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
-from apps.panel.access import require
+from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
@@ -24,7 +24,7 @@ from apps.staff.domain.permissions import grant
 
 grant("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig")
 
-_PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("view", "add", "change"))
+_PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("add", "change"))
 _EXAMPLE = "example"
 
 
@@ -95,13 +95,17 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """With the address of the preview."""
+        """With the address of the preview, for whoever may type."""
         query = f"?of={object_id}" if object_id else ""
-        context = {"preview_url": f"{self.url('preview')}{query}", **(extra_context or {})}
+        preview = f"{self.url('preview')}{query}" if may(request, *_PERMISSIONS) else ""
+        context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What the world would read of the form as it is typed; nothing is stored."""
+        """What the world would read of the form as it is typed; nothing is stored.
+
+        For whoever can type: the page of a viewer has no form to send.
+        """
         require(request, *_PERMISSIONS)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

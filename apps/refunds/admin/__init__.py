@@ -1,5 +1,7 @@
 """The staff face of refunds."""
 
+from django.utils.translation import gettext_lazy
+
 from apps.panel.screens.deleting import tell_as, tell_nothing_of
 from apps.refunds.admin import on_orders, refunds
 from apps.refunds.models import (
@@ -11,7 +13,7 @@ from apps.refunds.models import (
     RefundShippingLine,
 )
 
-tell_as(Refund, "refund", "refunds")
+tell_as(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
 # Parts of refunds, and of the payments that are noted.
 tell_nothing_of(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
 

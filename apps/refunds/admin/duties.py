@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.attrs import Given
 from apps.orders.domain.bill import in_shop_currency
@@ -13,9 +15,9 @@ from apps.refunds.domain.requests import Duty
 from apps.shops.domain.countries import country_name
 
 SHARE, ALL = "proportional", "full"
-_NOTHING = ("", "Nothing")
-_SHARE = (SHARE, "In proportion to the units refunded")
-_ALL = (ALL, "All that is left")
+_NOTHING = ("", gettext_lazy("Nothing"))
+_SHARE = (SHARE, gettext_lazy("In proportion to the units refunded"))
+_ALL = (ALL, gettext_lazy("All that is left"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def field_for(duty: DutyWanted, *, everything: bool) -> forms.ChoiceField:
     line = duty.line
     shared = [_SHARE] if line.quantity > line.refunded_quantity else []
     return forms.ChoiceField(
-        label=f"What goes back of the {name_of(line, duty.duty['id'])}",
+        label=_("What goes back of the {duty}").format(duty=name_of(line, duty.duty["id"])),
         choices=[_NOTHING, *shared, _ALL],
         initial=ALL if everything else "",
         required=False,
@@ -72,23 +74,29 @@ def moves(order: Order, parts: Sequence[DutyPart]) -> list[str]:
     """What goes back of which duties, a sentence for each."""
     money, said = in_shop_currency(order), []
     for part in parts:
-        taxes = f", {money(part.tax)} of which are taxes on it" if part.tax else ""
-        said.append(f"{money(with_tax(order, part.amount, part.tax))} of the {name_of(part.line, part.duty_id)}{taxes}")
+        text = (
+            _("{amount} of the {duty}, {taxes} of which are taxes on it") if part.tax else _("{amount} of the {duty}")
+        )
+        amount = money(with_tax(order, part.amount, part.tax))
+        said.append(text.format(amount=amount, duty=name_of(part.line, part.duty_id), taxes=money(part.tax)))
     return said
 
 
 def name_of(line: LineItem, duty_id: int) -> str:
     """Names a duty so that it is mistaken for no other of its line: ``duty on Mug (6912.00, from Portugal)``."""
     details = next((_details(line, duty) for duty in line.duties if duty["id"] == duty_id), "")
-    return f"duty on {line.name} ({details})" if details else f"duty on {line.name}"
+    text = _("duty on {product} ({details})") if details else _("duty on {product}")
+    return text.format(product=line.name, details=details)
 
 
 def _details(line: LineItem, duty: Given) -> str:
     """The place of a duty among those of its line, its customs number, and where the goods were made."""
     country = duty["country_code_of_origin"]
     parts = (
-        f"{line.duties.index(duty) + 1} of {len(line.duties)}" if len(line.duties) > 1 else "",
+        _("{number} of {total}").format(number=line.duties.index(duty) + 1, total=len(line.duties))
+        if len(line.duties) > 1
+        else "",
         duty["harmonized_system_code"],
-        f"from {country_name(country)}" if country else "",
+        _("from {country}").format(country=country_name(country)) if country else "",
     )
     return ", ".join(part for part in parts if part)

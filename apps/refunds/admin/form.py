@@ -10,6 +10,8 @@ from decimal import Decimal
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.ground.attrs import Errors
 from apps.ground.money import ZERO, rounded, text_of
@@ -30,10 +32,13 @@ KEPT = str(RestockType.NO_RESTOCK)
 _BACK = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
     # By where units are, and whether they are counted: what becomes of those that come back, and of the others.
-    ("unsent", True): ("Cancel, back to stock at {place}", "Refund only: they stay to be sent"),
-    ("unsent", False): ("Cancel: not sent any more", "Refund only: they stay to be sent"),
-    ("sent", True): ("Returned to {place}", "Not put back in stock"),
-    ("sent", False): ("Returned", "Not returned"),
+    ("unsent", True): (
+        gettext_noop("Cancel, back to stock at {place}"),
+        gettext_noop("Refund only: they stay to be sent"),
+    ),
+    ("unsent", False): (gettext_noop("Cancel: not sent any more"), gettext_noop("Refund only: they stay to be sent")),
+    ("sent", True): (gettext_noop("Returned to {place}"), gettext_noop("Not put back in stock")),
+    ("sent", False): (gettext_noop("Returned"), gettext_noop("Not returned")),
 }
 
 
@@ -42,7 +47,7 @@ class AmountField(MoneyField):
 
     def __init__(self, currency: str, most: Decimal) -> None:
         """At most so much, in a currency."""
-        words = f"There is at most {text_of(most, currency)} {currency}."
+        words = _("There is at most {amount}.").format(amount=f"{text_of(most, currency)} {currency}")
         widget = forms.TextInput(attrs={"class": "bo-input", "inputmode": "decimal", "autocomplete": "off"})
         super().__init__(
             currency=currency, required=False, max_value=most, error_messages={"max_value": words}, widget=widget
@@ -80,15 +85,17 @@ class RefundForm(forms.Form):
         again: The refund transaction that failed, whose money is to go back now.
     """
 
-    full_shipping = forms.BooleanField(label="All of the shipping", required=False)
-    reason = forms.ChoiceField(label="Reason", required=False, choices=[("", "–"), *OrderAdjustment.Reason.choices])
+    full_shipping = forms.BooleanField(label=gettext_lazy("All of the shipping"), required=False)
+    reason = forms.ChoiceField(
+        label=gettext_lazy("Reason"), required=False, choices=[("", "–"), *OrderAdjustment.Reason.choices]
+    )
     note = forms.CharField(
-        label="Note, for staff only",
+        label=gettext_lazy("Note, for staff only"),
         required=False,
         max_length=5000,
         widget=forms.Textarea(attrs={"rows": 2, "class": "bo-input"}),
     )
-    notify = forms.BooleanField(label="Tell the customer by e-mail", required=False)
+    notify = forms.BooleanField(label=gettext_lazy("Tell the customer by e-mail"), required=False)
 
     def __init__(
         self,
@@ -112,7 +119,7 @@ class RefundForm(forms.Form):
         for balance in self.balances:
             self._add_payment(balance)
         self.fields["shipping"] = AmountField(books.order.currency, self.shipping_left)
-        self.fields["shipping"].label = "Or an amount of it"
+        self.fields["shipping"].label = _("Or an amount of it")
         if everything and self.shipping_left:
             self.initial["full_shipping"] = True
         if not books.order.email:
@@ -122,16 +129,19 @@ class RefundForm(forms.Form):
         key, line = key_of(left), left.line
         choices = _choices(left, self.places[line.pk])
         self.fields[f"units-{key}"] = forms.IntegerField(
-            label=f"Units of {line.name}",
+            label=_("Units of {product}").format(product=line.name),
             required=False,
             min_value=0,
             max_value=left.most,
             initial=left.most if everything else 0,
-            error_messages={"max_value": f"There are only {left.most}.", "invalid": "Enter a whole number."},
+            error_messages={
+                "max_value": _("There are only {count}.").format(count=left.most),
+                "invalid": _("Enter a whole number."),
+            },
             widget=forms.NumberInput(attrs={"class": "bo-input", "data-most": left.most}),
         )
         self.fields[f"restock-{key}"] = forms.ChoiceField(
-            label=f"What becomes of {line.name}",
+            label=_("What becomes of {product}").format(product=line.name),
             choices=choices,
             initial=choices[0][0],
             required=False,
@@ -141,9 +151,11 @@ class RefundForm(forms.Form):
     def _add_payment(self, balance: Balance) -> None:
         payment = balance.payment
         self.fields[f"payment-{payment.pk}"] = amount = AmountField(payment.currency, balance.left)
-        amount.label = f"Amount in {payment.currency}, to the payment through {payment.gateway}"
+        amount.label = _("Amount in {currency}, to the payment through {gateway}").format(
+            currency=payment.currency, gateway=payment.gateway
+        )
         self.fields[f"by_hand-{payment.pk}"] = forms.BooleanField(
-            label="Only note it: the money went back by hand",
+            label=_("Only note it: the money went back by hand"),
             required=False,
             initial=gateway_named(payment.gateway) is None,
         )
@@ -235,7 +247,7 @@ class RefundForm(forms.Form):
         try:
             wanted = self.wanted(self.calculate())
             if not (wanted.units or wanted.shipping or wanted.full_shipping or wanted.duties or wanted.paybacks):
-                self.add_error(None, "Nothing is chosen yet: say what is refunded, or how much money goes back.")
+                self.add_error(None, _("Nothing is chosen yet: say what is refunded, or how much money goes back."))
                 return None
             return wanted, previewing.preview(self.books.order, wanted, at=at)
         except RefundRefused as refusal:
@@ -282,9 +294,9 @@ def key_of(left: Left) -> str:
 def _choices(left: Left, places: Sequence[Location]) -> list[tuple[str, str]]:
     """What can become of units: the likeliest first."""
     if left.state == "gone":
-        return [(KEPT, "Nothing comes back")]
+        return [(KEPT, _("Nothing comes back"))]
     line, kind = left.line, _BACK[left.state]
     counted = line.variant is not None and line.variant.inventory_item.tracked
     back, kept = _WORDS[left.state, counted]
     offered = places if counted else places[:1]
-    return [(f"{kind}:{place.pk}", back.format(place=place.name)) for place in offered] + [(KEPT, kept)]
+    return [(f"{kind}:{place.pk}", _(back).format(place=place.name)) for place in offered] + [(KEPT, _(kept))]

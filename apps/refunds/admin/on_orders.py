@@ -1,6 +1,7 @@
 """What refunds add to the page of an order: the way to the form, and what was given back."""
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from apps.orders.admin.additions import Button, Part, add_button, add_part
 from apps.orders.models import Order
@@ -22,5 +23,5 @@ def _refunds(request: HttpRequest, order: Order) -> Context | None:
     return {"refunds": shown(order, refunds), "may_refund": may(request, ADD)} if refunds else None
 
 
-add_button(Button("Refund…", "refunds_refund_new", _may_refund, order=10))
+add_button(Button(gettext_lazy("Refund…"), "refunds_refund_new", _may_refund, order=10))
 add_part(Part("panel/refunds/on_order.html", _refunds, order=60))

@@ -7,6 +7,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.ground.money import ZERO
@@ -43,12 +45,12 @@ class RefundedFilter(PeriodFilter):
 class OwedFilter(SelectFilter):
     """Those whose money is still to go back."""
 
-    title = "money"
+    title = gettext_lazy("money")
     parameter_name = "money"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The one question."""
-        return [("owed", "Failed, still owed")]
+        return [("owed", _("Failed, still owed"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Refund]) -> QuerySet[Refund]:
         """Only those."""
@@ -59,41 +61,49 @@ class OwedFilter(SelectFilter):
 class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
     """What was refunded; a refund is made from the page of its order, and never changed."""
 
-    menu = Menu("Sales", "currency_exchange", 15, words=("return", "money back", "chargeback"))
-    intro = "What went back to customers. A refund begins on the page of its order."
-    empty_text = "No refund here. Open an order and choose Refund…"
+    menu = Menu(
+        "Sales",
+        "currency_exchange",
+        15,
+        words=(gettext_lazy("return"), gettext_lazy("money back"), gettext_lazy("chargeback")),
+    )
+    intro = gettext_lazy("What went back to customers. A refund begins on the page of its order.")
+    empty_text = gettext_lazy("No refund here. Open an order and choose Refund…")
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")
     list_display_links = ("name",)
     list_filter = (RefundedFilter, OwedFilter, "reason")
     list_filter_submit = True
     list_select_related = ("order",)
     search_fields = ("order__name__exact",)
-    search_help_text = "The number of an order, such as #1001"
+    search_help_text = gettext_lazy("The number of an order, such as #1001")
     ordering = ("-id",)
     sortable_by = ("processed_at",)
     actions = None
 
     # --- the list ---
 
-    @display(description="Order")
+    @display(description=gettext_lazy("Order"))
     def name(self, refund: Refund) -> str:
         """Whose it is."""
         return refund.order.name
 
-    @display(description="Given back")
+    @display(description=gettext_lazy("Given back"))
     def amount(self, refund: Refund) -> str:
         """How much money."""
         return amounts(row for row in _rows(refund) if row.status in LIVING) or "–"
 
-    @display(description="Money", label={"done": "success", "waits": "warning", "failed": "danger", "none": "default"})
+    @display(
+        description=gettext_lazy("Money"),
+        label={"done": "success", "waits": "warning", "failed": "danger", "none": "default"},
+    )
     def outcome(self, refund: Refund) -> tuple[str, str]:
         """How far it is."""
         found = {row.status for row in _rows(refund)}
         if found.intersection(FAILED):
-            return "failed", "Failed"
+            return "failed", _("Failed")
         if Transaction.Status.PENDING in found:
-            return "waits", "Waiting"
-        return ("done", "Given back") if found else ("none", "None")
+            return "waits", _("Waiting")
+        return ("done", _("Given back")) if found else ("none", _("None"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
         """With the money."""
@@ -135,7 +145,9 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
         order = refund.order
         (found,) = (each for each in shown(order, with_parts(order)) if each.row.pk == refund.pk)
         context = {"original": refund, "order": order, "refund": found, "may_refund": may(request, ADD)}
-        return self.page(request, "panel/refunds/refund.html", f"Refund of order {order}", **context)
+        return self.page(
+            request, "panel/refunds/refund.html", _("Refund of order {order}").format(order=order), **context
+        )
 
     def ask_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
         """Ask the gateway of a promised refund once more, now."""
@@ -145,9 +157,13 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
             return HttpResponseNotAllowed(["POST"])
         row = get_object_or_404(Transaction.objects.filter(refund_payment__refund=refund), pk=transaction_id)
         if settling.ask_again(row, actor=self.actor(request)):
-            self.message_user(request, f"{row.gateway} is being asked. Load the page again in a moment.")
+            self.message_user(
+                request, _("{gateway} is being asked. Load the page again in a moment.").format(gateway=row.gateway)
+            )
         else:
-            self.message_user(request, f"{row.gateway} has answered already.", messages.WARNING)
+            self.message_user(
+                request, _("{gateway} has answered already.").format(gateway=row.gateway), messages.WARNING
+            )
         return _to_order(refund.order_id)
 
     # --- making one ---
@@ -186,7 +202,10 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
         except creating.TooManyRefunds as refusal:
             wait = refusal.headers.get("Retry-After", "60")
             form.add_error(
-                None, f"A shop on trial can make {creating.PER_MINUTE} refunds a minute. Wait {wait} seconds."
+                None,
+                _("A shop on trial can make {count} refunds a minute. Wait {seconds} seconds.").format(
+                    count=creating.PER_MINUTE, seconds=wait
+                ),
             )
         except RefundRefused as refusal:
             form.refuse(refusal.errors, wanted)
@@ -194,7 +213,9 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
             form.add_error(None, in_words(refusal))
         else:
             rows = [each.transaction for each in refund.transactions.select_related("transaction").order_by("pk")]
-            self.message_user(request, f"Refunded: {amounts(rows) or 'no money'}.", messages.SUCCESS)
+            self.message_user(
+                request, _("Refunded: {amount}.").format(amount=amounts(rows) or _("no money")), messages.SUCCESS
+            )
             return _to_order(order.pk)
         return self._form_page(request, form)
 
@@ -203,7 +224,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
         return self.page(
             request,
             "panel/refunds/form.html",
-            f"Refund order {order}",
+            _("Refund order {order}").format(order=order),
             original=order,
             form=form,
             shipping_left=in_shop_currency(order)(form.shipping_left) if form.shipping_left else "",
@@ -220,7 +241,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
         return self.page(
             request,
             "panel/refunds/look.html",
-            f"Refund order {order}: look once more",
+            _("Refund order {order}: look once more").format(order=order),
             original=order,
             sent=steps.resent(request.POST, form, wanted),
             seen=steps.summary(order, preview),
@@ -231,7 +252,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
             duties_move=duties.moves(order, preview.found.duties),
             shipping=money(shipping) if preview.found.shipping else "",
             difference=difference(preview.discrepancy, money),
-            reason=RefundReason(wanted.reason).label if wanted.reason else "",
+            reason=str(RefundReason(wanted.reason).label) if wanted.reason else "",
             note=wanted.note,
             mail=_letter(order, preview) if wanted.notify and order.email else None,
         )
@@ -257,8 +278,8 @@ def _to_order(pk: int) -> HttpResponseRedirect:
 
 home.add_task(
     home.Task(
-        "Failed refunds",
-        "their money is still owed to the customers",
+        gettext_lazy("Failed refunds"),
+        gettext_lazy("their money is still owed to the customers"),
         Refund,
         "money=owed",
         lambda request: with_money_owed(Refund.rows()),

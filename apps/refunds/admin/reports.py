@@ -10,6 +10,8 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.ground.cells import Writer
 from apps.ground.money import text_of
@@ -28,18 +30,22 @@ DEFAULT_DAYS = 30
 MOST_SHOWN = 100
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom("reports", REPORT)
-add_page(Menu("Sales", "bar_chart", 16, "Refund report"), "refunds_refund_report", lambda request: may(request, REPORT))
+grant_custom("reports", REPORT, reads=True)
+add_page(
+    Menu("Sales", "bar_chart", 16, gettext_lazy("Refund report")),
+    "refunds_refund_report",
+    lambda request: may(request, REPORT),
+)
 
 
 class SpanForm(forms.Form):
     """Which days, and how they are put together."""
 
-    first = forms.DateField(label="From", widget=_DATE, input_formats=["%Y-%m-%d"])
-    last = forms.DateField(label="Until", widget=_DATE, input_formats=["%Y-%m-%d"])
+    first = forms.DateField(label=gettext_lazy("From"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    last = forms.DateField(label=gettext_lazy("Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
     step = forms.ChoiceField(
-        label="By",
-        choices=[("day", "Day"), ("week", "Week"), ("month", "Month")],
+        label=gettext_lazy("By"),
+        choices=[("day", gettext_lazy("Day")), ("week", gettext_lazy("Week")), ("month", gettext_lazy("Month"))],
         widget=forms.Select(attrs={"class": "bo-input"}),
     )
 
@@ -49,12 +55,12 @@ class SpanForm(forms.Form):
         first, last, step = data.get("first"), data.get("last"), data.get("step")
         if first and last and step:
             if first > last:
-                self.add_error("last", "This is before the first day.")
+                self.add_error("last", _("This is before the first day."))
             elif (last - first).days >= reporting.MOST_DAYS[step]:
-                words = "a year by day" if step == "day" else "five years"
-                self.add_error("last", f"A report reaches over {words} at the most.")
+                by_day = _("A report reaches over a year by day at the most.")
+                self.add_error("last", by_day if step == "day" else _("A report reaches over five years at the most."))
             elif not date(1970, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", "There were no refunds then.")
+                self.add_error("first", _("There were no refunds then."))
         return data
 
 
@@ -78,9 +84,9 @@ class Shown:
 
 
 _TABLES: dict[str, tuple[str, str, Callable[[Span], list[Row]]]] = {
-    "periods": ("Period by period", "Period", reporting.by_period),
-    "reasons": ("By reason", "Reason", reporting.by_reason),
-    "products": ("By product", "Product", reporting.by_product),
+    "periods": (gettext_noop("Period by period"), gettext_noop("Period"), reporting.by_period),
+    "reasons": (gettext_noop("By reason"), gettext_noop("Reason"), reporting.by_reason),
+    "products": (gettext_noop("By product"), gettext_noop("Product"), reporting.by_product),
 }
 
 
@@ -91,7 +97,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     context: Context = {"form": form}
     if form.is_valid():
         span, currency = Span(**form.cleaned_data), current_shop().currency
-        found = {name: rows(span) for name, (_, _, rows) in _TABLES.items()}
+        found = {name: rows(span) for name, (_title, _first, rows) in _TABLES.items()}
         bars = [
             (row.money, f"{_name(row, span)}: {text_of(row.money, currency)} {currency}") for row in found["periods"]
         ]
@@ -105,7 +111,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
             "ends": (date_format(span.first, "j M Y"), date_format(span.last, "j M Y")),
             "query": request.GET.urlencode(),
         }
-    return TemplateResponse(request, "panel/refunds/report.html", {**base, "title": "Refund report", **context})
+    return TemplateResponse(request, "panel/refunds/report.html", {**base, "title": _("Refund report"), **context})
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
@@ -119,7 +125,7 @@ def file_view(request: HttpRequest) -> HttpResponse:
     if table not in _TABLES or not form.is_valid():
         raise Http404("There is no such report")
     span, currency = Span(**form.cleaned_data), current_shop().currency
-    _, first, rows = _TABLES[table]
+    _title, first, rows = _TABLES[table]
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     name = f"refunds-{table}-{span.first:%Y-%m-%d}-{span.last:%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -144,12 +150,13 @@ def _name(row: Row, span: Span) -> str:
         return row.name
     if span.step == "month":
         return date_format(row.name, "F Y")
-    return f"{'Week of ' if span.step == 'week' else ''}{date_format(row.name, 'j M Y')}"
+    day = date_format(row.name, "j M Y")
+    return _("Week of {day}").format(day=day) if span.step == "week" else day
 
 
 def _shown(name: str, rows: Sequence[Row], span: Span, currency: str) -> Shown:
-    title, first, _ = _TABLES[name]
+    title, first, _rows = _TABLES[name]
     # Of many periods the latest come first; all of them are shown, as they are bounded.
     ordered = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MOST_SHOWN])
     written = [(_name(row, span), row.refunds, row.units, text_of(row.money, currency)) for row in ordered]
-    return Shown(name, title, first, written, len(rows) - MOST_SHOWN if name != "periods" else 0)
+    return Shown(name, _(title), _(first), written, len(rows) - MOST_SHOWN if name != "periods" else 0)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from apps.ground.money import ZERO, text_of
 from apps.orders.domain.bill import in_shop_currency
 from apps.orders.models import Order, Transaction
@@ -16,10 +19,10 @@ Status = Transaction.Status
 DISCREPANCY = OrderAdjustment.Kind.REFUND_DISCREPANCY
 _BADGES = {Status.SUCCESS: "success", Status.PENDING: "warning", Status.FAILURE: "danger", Status.ERROR: "danger"}
 _OUTCOMES = {
-    Status.SUCCESS: "Given back",
-    Status.PENDING: "Waiting for the gateway",
-    Status.FAILURE: "Refused",
-    Status.ERROR: "Could not be tried",
+    Status.SUCCESS: gettext_noop("Given back"),
+    Status.PENDING: gettext_noop("Waiting for the gateway"),
+    Status.FAILURE: gettext_noop("Refused"),
+    Status.ERROR: gettext_noop("Could not be tried"),
 }
 
 
@@ -88,13 +91,14 @@ def _shown(order: Order, refund: Refund, who: str) -> Shown:
     shipping = sum((with_tax(order, row.amount, row.tax) for row in refund.refund_shipping_lines.all()), ZERO)
     customs = sum((with_tax(order, row.amount, row.tax) for row in refund.duties.all()), ZERO)
     kept = sum((row.amount for row in refund.order_adjustments.all() if row.kind == DISCREPANCY), ZERO)
+    given = ((_("shipping {amount}"), shipping), (_("duties {amount}"), customs))
     return Shown(
         row=refund,
         who=who,
-        amount=amounts(row for row in rows if row.status in LIVING) or "No money",
+        amount=amounts(row for row in rows if row.status in LIVING) or _("No money"),
         goods=[
             *(_units(row) for row in refund.refund_line_items.all()),
-            *(f"{name} {money(amount)}" for name, amount in (("shipping", shipping), ("duties", customs)) if amount),
+            *(text.format(amount=money(amount)) for text, amount in given if amount),
         ],
         difference=difference(kept, money),
         movements=[_movement(order, row) for row in rows],
@@ -104,7 +108,7 @@ def _shown(order: Order, refund: Refund, who: str) -> Shown:
 def _units(row: RefundLineItem) -> str:
     units = f"{row.quantity} × {row.line_item.name}"
     if row.location is not None:
-        return f"{units}, back at {row.location.name}"
+        return _("{units}, back at {place}").format(units=units, place=row.location.name)
     return units
 
 
@@ -115,6 +119,6 @@ def _movement(order: Order, row: Transaction) -> Movement:
         row=row,
         amount=f"{text_of(row.amount, row.currency)} {row.currency}",
         badge=_BADGES[Status(row.status)],
-        outcome=_OUTCOMES[Status(row.status)],
+        outcome=_(_OUTCOMES[Status(row.status)]),
         may_repeat=failed and left and order.outstanding < 0,
     )

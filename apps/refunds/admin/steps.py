@@ -3,6 +3,7 @@
 import hashlib
 
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext as _
 
 from apps.ground.money import ZERO, text_of
 from apps.orders.domain.bill import in_shop_currency
@@ -56,15 +57,15 @@ def _sums(form: RefundForm, found: Calculation) -> Context:
     )
     taxes = sum((part.tax for part in found.lines), ZERO) + sum((part.tax for part in found.shipping), ZERO)
     taxes += sum((part.tax for part in found.duties), ZERO)
-    customs = [("Duties", money(sum((part.amount for part in found.duties), ZERO)))] if form.duties else []
+    customs = [(_("Duties"), money(sum((part.amount for part in found.duties), ZERO)))] if form.duties else []
     return {
         "found": found,
         "sums": [
-            ("Units", money(sum((part.subtotal for part in found.lines), ZERO))),
-            ("Shipping", money(sum((part.amount for part in found.shipping), ZERO))),
+            (_("Units"), money(sum((part.subtotal for part in found.lines), ZERO))),
+            (_("Shipping"), money(sum((part.amount for part in found.shipping), ZERO))),
             *customs,
-            ("Taxes (included)" if order.taxes_included else "Taxes", money(taxes)),
-            ("Worth", money(found.worth)),
+            (_("Taxes (included)") if order.taxes_included else _("Taxes"), money(taxes)),
+            (_("Worth"), money(found.worth)),
         ],
         "suggested": money(found.suggested),
         "is_less": found.suggested < found.worth,

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from apps.ground.money import ZERO, text_of
 from apps.orders.models import Transaction
 from apps.refunds.domain.gateways import MANUAL
@@ -13,14 +16,14 @@ Writer = Callable[[Decimal], str]
 RestockType = RefundLineItem.RestockType
 # What a message of the service is about, by the last part of its path.
 _SUBJECTS = {
-    "quantity": "The quantity",
-    "restock_type": "You",
-    "location_id": "The location",
-    "line_item_id": "The line",
-    "amount": "The amount",
-    "currency": "The currency",
-    "parent_id": "The payment",
-    "duty_id": "The duty",
+    "quantity": gettext_noop("The quantity"),
+    "restock_type": gettext_noop("You"),
+    "location_id": gettext_noop("The location"),
+    "line_item_id": gettext_noop("The line"),
+    "amount": gettext_noop("The amount"),
+    "currency": gettext_noop("The currency"),
+    "parent_id": gettext_noop("The payment"),
+    "duty_id": gettext_noop("The duty"),
 }
 
 
@@ -29,11 +32,14 @@ def in_words(path: str, message: str) -> str:
     name = path.rpartition(".")[2]
     if name == "gateway":
         gateway = message.partition(" ")[0]
-        return f"{gateway} is not installed here, so no money can move through it. Only note what went back by hand."
+        return _(
+            "{gateway} is not installed here, so no money can move through it. Only note what went back by hand."
+        ).format(gateway=gateway)
     if name == "refund_type":
-        return "Say how many units of the item are refunded, or choose all that is left."
+        return _("Say how many units of the item are refunded, or choose all that is left.")
+    message = _(message)
     if subject := _SUBJECTS.get(name):
-        return f"{subject} {message}."
+        return f"{_(subject)} {message}."
     return f"{message[:1].upper()}{message[1:]}."
 
 
@@ -42,7 +48,9 @@ def summed(parts: Iterable[tuple[Decimal, str]]) -> str:
     sums: dict[str, Decimal] = {}
     for amount, currency in parts:
         sums[currency] = sums.get(currency, ZERO) + amount
-    return " and ".join(f"{text_of(amount, currency)} {currency}" for currency, amount in sums.items() if amount)
+    return f" {_('and')} ".join(
+        f"{text_of(amount, currency)} {currency}" for currency, amount in sums.items() if amount
+    )
 
 
 def amounts(rows: Iterable[Transaction]) -> str:
@@ -56,11 +64,12 @@ def money_moves(rows: Sequence[Transaction]) -> list[str]:
     for row in rows:
         payment, amount = row.parent, f"{text_of(row.amount, row.currency)} {row.currency}"
         assert payment is not None
-        of = f"the payment of {text_of(payment.amount, payment.currency)} {payment.currency}"
         if row.gateway == MANUAL:
-            said.append(f"{amount} of {of} is noted as given back by hand; no money moves by itself")
+            text = _("{amount} of the payment of {paid} is noted as given back by hand; no money moves by itself")
         else:
-            said.append(f"{amount} goes back through {row.gateway}, to {of}")
+            text = _("{amount} goes back through {gateway}, to the payment of {paid}")
+        paid = f"{text_of(payment.amount, payment.currency)} {payment.currency}"
+        said.append(text.format(amount=amount, gateway=row.gateway, paid=paid))
     return said
 
 
@@ -70,19 +79,22 @@ def goods_move(preview: Preview) -> list[str]:
     for each, place in zip(preview.named, preview.places, strict=True):
         units = f"{each.quantity} × {each.line.name}"
         counted = each.line.variant is not None and each.line.variant.inventory_item.tracked
+        back = place.name if counted and place else ""
         if each.restock_type == RestockType.NO_RESTOCK:
-            said.append(f"{units}: refunded, nothing goes back to stock")
+            text = _("{units}: refunded, nothing goes back to stock")
         elif each.restock_type == RestockType.CANCEL:
-            said.append(
-                f"{units}: not sent any more" + (f", back to stock at {place.name}" if counted and place else "")
+            text = (
+                _("{units}: not sent any more, back to stock at {place}") if back else _("{units}: not sent any more")
             )
         else:
-            said.append(f"{units}: returned" + (f" to stock at {place.name}" if counted and place else ""))
+            text = _("{units}: returned to stock at {place}") if back else _("{units}: returned")
+        said.append(text.format(units=units, place=back))
     return said
 
 
 def difference(discrepancy: Decimal, money: Writer) -> str:
     """What is kept or given beyond what was worked out; empty where it is the same."""
     if discrepancy > 0:
-        return f"{money(discrepancy)} less goes back than was worked out."
-    return f"{money(-discrepancy)} more goes back than the order is owed." if discrepancy else ""
+        return _("{amount} less goes back than was worked out.").format(amount=money(discrepancy))
+    more = _("{amount} more goes back than the order is owed.")
+    return more.format(amount=money(-discrepancy)) if discrepancy else ""

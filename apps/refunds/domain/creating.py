@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import Happening, record_event, record_events
 from apps.fulfillment.domain import removal
@@ -96,9 +97,9 @@ def create_refund(
     permission.check(actor)
     if wanted.processed_at is not None:
         if wanted.processed_at > at:
-            raise NotBackdatable("cannot be in the future")
+            raise NotBackdatable(_("cannot be in the future"))
         if not may_backdate:
-            raise NotBackdatable("cannot be in the past without the permission to import refunds")
+            raise NotBackdatable(_("cannot be in the past without the permission to import refunds"))
     _keep_within_limit(at)
     order = lock(order)
     if order.customer_id is not None:
@@ -181,7 +182,7 @@ def _make(
     """Write the refund with its rows; the order itself is not saved, and no stock is moved."""
     order = books.order
     if not (wanted.units or wanted.shipping or wanted.full_shipping or wanted.duties or wanted.paybacks):
-        raise RefundRefused("must refund units, duties, shipping or money")
+        raise RefundRefused(_("must refund units, duties, shipping or money"))
     named, found = work_out(books, wanted)
     places = restocking.find_places(named, wanted)
     rows = paybacks.draft_all(books, wanted, at=at, user_id=user_id, source_name=source_name)

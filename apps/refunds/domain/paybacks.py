@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Errors
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
@@ -93,13 +95,15 @@ def _parts(
         return []
     found = [each for each in calculation.balances(known) if _is_meant(each, payback)]
     if not found:
-        raise RefundRefused(INVALID if payback.parent_id else "must be a payment of the order", field="parent_id")
+        raise RefundRefused(INVALID if payback.parent_id else _("must be a payment of the order"), field="parent_id")
     said = payback.currency or currency or (found[0].payment.currency if payback.parent_id else order.currency)
     if said not in {order.currency, order.presentment_currency}:
         raise RefundRefused(NOT_OURS, field="currency")
     fitting = [each for each in found if each.payment.currency == said]
     if not fitting:
-        raise RefundRefused(f"must be {found[0].payment.currency}, that of the payment", field="currency")
+        raise RefundRefused(
+            _("must be {currency}, that of the payment").format(currency=found[0].payment.currency), field="currency"
+        )
     if not fits(amount, said) or amount >= MAX_AMOUNT:
         raise RefundRefused(INVALID, field="amount")
     left = sum((each.left for each in fitting), ZERO)

@@ -1,5 +1,7 @@
 """Who may give money back: a permission of staff of its own, also where an app acts as them."""
 
+from django.utils.translation import gettext as _
+
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import current_shop
 from apps.shops.domain.members import member_of
@@ -18,9 +20,9 @@ def check(actor: str) -> None:
     Raises:
         NotPermitted: The actor is a person who may not.
     """
-    kind, _, number = actor.partition(":")
+    kind, _colon, number = actor.partition(":")
     if kind != "staff":
         return
     member = member_of(int(number), current_shop()) if number.isdecimal() else None
     if member is None or not member.may_refund:
-        raise NotPermitted("Refunding orders needs a permission of its own")
+        raise NotPermitted(_("Refunding orders needs a permission of its own"))

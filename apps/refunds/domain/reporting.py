@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Case, Count, DecimalField, F, Model, Q, QuerySet, Sum, When
 from django.db.models.functions import TruncDay, TruncMonth, TruncWeek
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.ground.money import ZERO
 from apps.ground.tenancy import current_shop
@@ -100,7 +101,10 @@ def by_period(span: Span) -> list[Row]:
 
 def by_reason(span: Span) -> list[Row]:
     """Reason by reason, the most expensive first."""
-    labels: dict[str, str] = {"": "No reason given", **{each.value: str(each.label) for each in RefundReason}}
+    labels: dict[str, str] = {
+        "": _("No reason given"),
+        **{each.value: str(each.label) for each in RefundReason},
+    }
     rows = [Row(labels.get(key, key), *values) for (key,), values in _sums(span, {"why": "reason"}).items()]
     return sorted(rows, key=lambda row: (-row.money, str(row.name)))
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Errors
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, rounded, text_of
@@ -205,11 +207,13 @@ class Free:
         self.refundable[pk] -= units.quantity
         if units.restock_type == RestockType.CANCEL:
             if units.quantity > self.unsent[pk]:
-                return f"can cancel units that were not sent only, of which there are {self.unsent[pk]}"
+                return _("can cancel units that were not sent only, of which there are {count}").format(
+                    count=self.unsent[pk]
+                )
             self.unsent[pk] -= units.quantity
         elif units.restock_type == RestockType.RETURN:
             if units.quantity > self.sent[pk]:
-                return f"can return units that were sent only, of which there are {self.sent[pk]}"
+                return _("can return units that were sent only, of which there are {count}").format(count=self.sent[pk])
             self.sent[pk] -= units.quantity
         return ""
 
@@ -239,11 +243,11 @@ def _duties(books: Books, wanted: Wanted, named: Sequence[Named], errors: Errors
         prefix = f"refund_duties.{place}"
         duty = books.duties.get(each.duty_id)
         if duty is None:
-            errors[f"{prefix}.duty_id"] = ["is no duty of the order"]
+            errors[f"{prefix}.duty_id"] = [_("is no duty of the order")]
         elif each.duty_id in found:
-            errors[f"{prefix}.duty_id"] = ["is named twice"]
+            errors[f"{prefix}.duty_id"] = [_("is named twice")]
         elif not any(duty.left):
-            errors[f"{prefix}.duty_id"] = ["has nothing left to refund"]
+            errors[f"{prefix}.duty_id"] = [_("has nothing left to refund")]
         elif each.is_proportional and duty.line.pk not in lines:
             errors[f"{prefix}.refund_type"] = ["needs refund line items of the duty's line"]
         else:

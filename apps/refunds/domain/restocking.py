@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
+from django.utils.translation import gettext as _
+
 from apps.ground.attrs import Errors
 from apps.ground.phrases import BLANK, INVALID
 from apps.inventory.domain.movements import Move
@@ -48,7 +50,9 @@ def find_places(named: Sequence[Named], wanted: Wanted) -> list[Location | None]
                 errors[field] = [BLANK]
             service = services.get(_item(each.line))
             if place is not None and service is not None and place.pk != service.pk:
-                errors[field] = [f"must be {service.name}, the fulfillment service that stocks the item"]
+                errors[field] = [
+                    _("must be {service}, the fulfillment service that stocks the item").format(service=service.name)
+                ]
         places.append(place)
     if errors:
         raise RefundRefused(errors)

@@ -7,6 +7,7 @@ by the status of its transactions.
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned
 from apps.inventory.models import Location
@@ -16,10 +17,10 @@ from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine
 class RefundReason(models.TextChoices):
     """Why money goes back, or why other money than was worked out."""
 
-    RESTOCK = "restock", "Restocking fee"
-    DAMAGE = "damage", "Damage"
-    CUSTOMER = "customer", "Goodwill"
-    OTHER = "other", "Other"
+    RESTOCK = "restock", gettext_lazy("Restocking fee")
+    DAMAGE = "damage", gettext_lazy("Damage")
+    CUSTOMER = "customer", gettext_lazy("Goodwill")
+    OTHER = "other", gettext_lazy("Other")
 
 
 class Refund(ShopOwned):
@@ -29,9 +30,11 @@ class Refund(ShopOwned):
     note = models.TextField(max_length=5000, blank=True)
     reason = models.CharField(max_length=8, choices=RefundReason, blank=True, db_default="")
     user_id = models.BigIntegerField(null=True, blank=True)
-    restock = models.BooleanField(default=False, help_text="Whether units of it went back to stock.")
+    restock = models.BooleanField(default=False, help_text=gettext_lazy("Whether units of it went back to stock."))
     processed_at = models.DateTimeField(default=timezone.now)
-    total_duties = MoneyColumn(db_default=0, help_text="What it gives back of duties, without the taxes on them.")
+    total_duties = MoneyColumn(
+        db_default=0, help_text=gettext_lazy("What it gives back of duties, without the taxes on them.")
+    )
 
     class Meta:
         ordering = ("id",)
@@ -49,17 +52,17 @@ class RefundLineItem(ShopOwned):
     """Units of a line that a refund is for, and what becomes of them."""
 
     class RestockType(models.TextChoices):
-        NO_RESTOCK = "no_restock", "Not restocked"
-        CANCEL = "cancel", "Cancelled before they were sent"
-        RETURN = "return", "Returned"
-        LEGACY_RESTOCK = "legacy_restock", "Restocked, as old apps asked for it"
+        NO_RESTOCK = "no_restock", gettext_lazy("Not restocked")
+        CANCEL = "cancel", gettext_lazy("Cancelled before they were sent")
+        RETURN = "return", gettext_lazy("Returned")
+        LEGACY_RESTOCK = "legacy_restock", gettext_lazy("Restocked, as old apps asked for it")
 
     refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="refund_line_items")
     line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="refund_line_items")
     quantity = models.PositiveIntegerField()
     restock_type = models.CharField(max_length=14, choices=RestockType, default=RestockType.NO_RESTOCK)
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, null=True, blank=True, related_name="+")
-    subtotal = MoneyColumn(help_text="What was paid for the units, with all discounts.")
+    subtotal = MoneyColumn(help_text=gettext_lazy("What was paid for the units, with all discounts."))
     total_tax = MoneyColumn()
 
     class Meta:
@@ -120,8 +123,8 @@ class OrderAdjustment(ShopOwned):
     """What a refund gave beyond units (negative), or kept of their worth (positive)."""
 
     class Kind(models.TextChoices):
-        SHIPPING_REFUND = "shipping_refund", "Shipping refund"
-        REFUND_DISCREPANCY = "refund_discrepancy", "Refund discrepancy"
+        SHIPPING_REFUND = "shipping_refund", gettext_lazy("Shipping refund")
+        REFUND_DISCREPANCY = "refund_discrepancy", gettext_lazy("Refund discrepancy")
 
     Reason = RefundReason
 

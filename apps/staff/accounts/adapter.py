@@ -11,10 +11,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from apps.events.domain.context import cause
 from apps.events.domain.recording import record_event
+from apps.ground import languages
 from apps.ground.caching import is_first
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.panel.addresses import outside_url
@@ -33,6 +34,12 @@ class StaffAccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Never."""
         return False
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Write to somebody in the language that they chose, else in that of whoever asked for the mail."""
+        chosen = getattr(context.get("user"), "language", "")
+        with translation.override(languages.nearest(chosen) if chosen else translation.get_language()):
+            super().send_mail(template_prefix, email, context)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         """The link of a mail: below the installation's own address, whatever host the request named.

@@ -17,7 +17,10 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
+from django.utils.translation import get_language, gettext_lazy, override
+from django.utils.translation import gettext as _
 
+from apps.ground import languages
 from apps.panel.once import posted
 from apps.staff.domain import sessions
 from apps.staff.domain.access import shops_of
@@ -96,9 +99,21 @@ class ProfileForm(forms.ModelForm[User]):
 
     class Meta:
         model = User
-        fields = ("first_name", "last_name", "phone", "url", "bio")
-        labels = {"url": "Website", "bio": "About me"}
+        fields = ("first_name", "last_name", "phone", "url", "bio", "language")
+        labels = {
+            "first_name": gettext_lazy("First name"),
+            "last_name": gettext_lazy("Last name"),
+            "phone": gettext_lazy("Phone"),
+            "url": gettext_lazy("Website"),
+            "bio": gettext_lazy("About me"),
+        }
         widgets = {"bio": forms.Textarea(attrs={"rows": 3})}
+
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        required=False,
+        choices=lambda: [("", _("As the browser asks")), *languages.choices()],
+    )
 
 
 def profile(request: HttpRequest) -> HttpResponse:
@@ -107,7 +122,9 @@ def profile(request: HttpRequest) -> HttpResponse:
     form = ProfileForm(posted(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, "Your profile is saved.")
+        chosen = form.instance.language
+        with override(languages.nearest(chosen) if chosen else get_language()):
+            messages.success(request, _("Your profile is saved."))
         return redirect("profile")
     context = {
         "form": form,
@@ -126,7 +143,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     if session is None:
         raise Http404("You have no such other session.")
     session.end()
-    messages.success(request, f"{sessions.device_of(session.user_agent)} is signed out.")
+    messages.success(request, _("{device} is signed out.").format(device=sessions.device_of(session.user_agent)))
     return redirect("profile")
 
 
@@ -137,7 +154,7 @@ def end_others(request: HttpRequest) -> HttpResponse:
     ended = list(_other_sessions(request))
     for session in ended:
         session.end()
-    messages.success(request, f"You are signed out everywhere else ({len(ended)}).")
+    messages.success(request, _("You are signed out everywhere else ({count}).").format(count=len(ended)))
     return redirect("profile")
 
 

@@ -9,6 +9,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
@@ -32,7 +34,10 @@ DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
 
 for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("activation", "v")):
     grant(f"staff_management_{_name}", _actions, "staff.membership")
-grant_custom("staff_management_activation", ACTIVATE)
+grant_custom("staff_management_activation", ACTIVATE, reads=False)
+
+
+_WORDS = ("team", "user", "permission", "role", "access", "invite", "colleague")
 
 
 class _Factors(TypedDict):
@@ -47,9 +52,15 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """Places in this shop; the rules are the services'."""
 
     menu = Menu(
-        "Settings", "group", 20, "Staff", words=("team", "user", "permission", "role", "access", "invite", "colleague")
+        "Settings",
+        "group",
+        20,
+        gettext_lazy("Staff"),
+        words=_WORDS,
     )
-    intro = "The people who work in this shop, and what each may do. A change applies from their next click."
+    intro = gettext_lazy(
+        "The people who work in this shop, and what each may do. A change applies from their next click."
+    )
     list_display = ("person", "role", "two_factor", "last_login", "status")
     list_display_links = ("person",)
     list_select_related = ("user",)
@@ -62,33 +73,39 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
 
-    @display(description="Person", header=True, ordering="user__first_name")
+    @display(description=gettext_lazy("Person"), header=True, ordering="user__first_name")
     def person(self, place: Membership) -> tuple[str, str]:
         """Name and address."""
         return str(place.user), place.user.email
 
-    @display(description="Role")
+    @display(description=gettext_lazy("Role"))
     def role(self, place: Membership) -> str:
         """Owner, or how many permissions."""
-        count = len(place.permissions)
-        return "Account owner" if place.account_owner else f"{count} permission{'' if count == 1 else 's'}"
+        if place.account_owner:
+            return _("Account owner")
+        viewing = len(place.view_only)
+        count = len(place.permissions) + viewing
+        if not viewing:
+            return ngettext("{count} permission", "{count} permissions", count).format(count=count)
+        said = ngettext("{count} permission, {viewing} view only", "{count} permissions, {viewing} view only", count)
+        return said.format(count=count, viewing=viewing)
 
-    @display(description="Two-factor", boolean=True)
+    @display(description=gettext_lazy("Two-factor"), boolean=True)
     def two_factor(self, place: Listed) -> bool:
         """Whether their login asks for a code."""
         return place.has_factor
 
-    @display(description="Last login", ordering="user__last_login", empty_value="never")
+    @display(description=gettext_lazy("Last login"), ordering="user__last_login", empty_value="never")
     def last_login(self, place: Membership) -> datetime | None:
         """When they were here last."""
         return place.user.last_login
 
-    @display(description="Status", label={"active": "success", "invited": "info", "off": "danger"})
+    @display(description=gettext_lazy("Status"), label={"active": "success", "invited": "info", "off": "danger"})
     def status(self, place: Membership) -> tuple[str, str]:
         """Whether they can log in."""
         if not place.user.is_active:
-            return "off", "Deactivated"
-        return ("active", "Active") if place.user.has_usable_password() else ("invited", "Invited")
+            return "off", _("Deactivated")
+        return ("active", _("Active")) if place.user.has_usable_password() else ("invited", _("Invited"))
 
     def get_urls(self) -> list[URLPattern]:
         """Activation and a new invitation, besides Django's own."""
@@ -119,9 +136,9 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
                 # The mail server is asked after the transaction: it may take its time.
                 for user in invited:
                     send_invitation(request, user)
-                    self.message_user(request, f"{user.email} is invited.", messages.SUCCESS)
+                    self.message_user(request, _("{email} is invited.").format(email=user.email), messages.SUCCESS)
                 return cast("HttpResponse", answer)
-        return self.page(request, "panel/staff/invite.html", "Invite to the staff", form=form)
+        return self.page(request, "panel/staff/invite.html", _("Invite to the staff"), form=form)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -132,11 +149,13 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         by = in_shop(request).user
         editable = may(request, CHANGE) and (by.is_superuser or not (place.account_owner or place.user_id == by.pk))
         form = PermissionsForm(
-            posted(request), held=place.permissions, grantable=memberships.grantable(by) if editable else frozenset()
+            posted(request),
+            held=memberships.levels_of(place),
+            grantable=memberships.grantable(by) if editable else {},
         )
         if request.method == "POST":
             require(request, CHANGE)
-            if form.is_valid() and changed_meanwhile(request, place.permissions, place.account_owner):
+            if form.is_valid() and changed_meanwhile(request, *_shown(place)):
                 form.add_error(None, MEANWHILE)
             if form.is_valid() and self._save(request, place, form):
                 return HttpResponseRedirect(self.url("change", place.pk))
@@ -146,7 +165,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             str(place.user),
             original=place,
             form=form,
-            seen=mark(place.permissions, place.account_owner),
+            seen=mark(*_shown(place)),
             editable=editable,
             is_self=place.user_id == by.pk,
             may_activate=may(request, ACTIVATE) and place.user_id != by.pk,
@@ -159,11 +178,11 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         try:
             if by.is_superuser:
                 memberships.set_owner(place, owner=request.POST.get("account_owner") == "on", by=by, at=now)
-            memberships.change_permissions(place, permissions=form.names, by=by, at=now)
+            memberships.change_permissions(place, **form.chosen, by=by, at=now)
         except DomainError as refusal:
             form.refuse(refusal)
             return False
-        self.message_user(request, f"What {place.user} may do is saved.", messages.SUCCESS)
+        self.message_user(request, _("What {person} may do is saved.").format(person=place.user), messages.SUCCESS)
         return True
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
@@ -176,9 +195,11 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
                 return HttpResponseRedirect(self.url("change", place.pk))
-            self.message_user(request, f"{place.user} no longer works in this shop.", messages.SUCCESS)
+            done = _("{person} no longer works in this shop.").format(person=place.user)
+            self.message_user(request, done, messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
-        return self.page(request, "panel/staff/remove.html", f"Remove {place.user}", original=place)
+        title = _("Remove {person}").format(person=place.user)
+        return self.page(request, "panel/staff/remove.html", title, original=place)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Let somebody log in, or no longer."""
@@ -192,8 +213,8 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            done = "can log in again" if active else "can no longer log in"
-            self.message_user(request, f"{place.user} {done}.", messages.SUCCESS)
+            done = _("{person} can log in again.") if active else _("{person} can no longer log in.")
+            self.message_user(request, done.format(person=place.user), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", place.pk))
 
     def invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -203,12 +224,18 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         send_invitation(request, place.user)
-        self.message_user(request, f"The invitation is sent to {place.user.email}.", messages.SUCCESS)
+        done = _("The invitation is sent to {email}.").format(email=place.user.email)
+        self.message_user(request, done, messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", place.pk))
 
 
+def _shown(place: Membership) -> tuple[object, ...]:
+    """What the page of a member shows that its form overwrites."""
+    return place.permissions, place.view_only, place.account_owner
+
+
 def _members(request: HttpRequest) -> home.Figure:
-    return home.Figure(Membership.rows().count(), "work here")
+    return home.Figure(Membership.rows().count(), _("work here"))
 
 
-home.add_card(home.Card("Staff", "group", VIEW, Membership, _members, order=70))
+home.add_card(home.Card(gettext_lazy("Staff"), "group", VIEW, Membership, _members, order=70))

@@ -140,7 +140,10 @@ class UserViewSet(ShopViewSet[Membership]):
 
 
 def shown(user: User, place: Membership | None, *, is_guarded: bool) -> Shown:
-    """A staff member as the interface shows them; ``is_guarded`` by a second factor."""
+    """A staff member as the interface shows them; ``is_guarded`` by a second factor.
+
+    The wire knows no levels: ``permissions`` are the names held fully, for an app would take any other for full.
+    """
     owns = place is not None and place.account_owner
     return {
         "id": user.pk,

@@ -1,5 +1,7 @@
 """What staff members may do through an app that acts as them: which access scopes stay within their permissions."""
 
+from collections.abc import Iterable
+
 from apps.shops.domain.members import Member
 from apps.shops.models import Shop
 from apps.shops.models.scopes import SCOPES
@@ -38,7 +40,8 @@ def member_of(user_id: int, shop: Shop) -> Member | None:
     place = Membership._base_manager.filter(user_id=user_id, shop=shop).first()
     if user is None or not (place or user.is_superuser):
         return None
-    names = place.permissions if place else []
+    names, view_only = (place.permissions, place.view_only) if place else ([], [])
+    granted = granted_by(names, view_only)
     everything = user.is_superuser or (place is not None and place.account_owner)
     return Member(
         user_id=user.pk,
@@ -47,20 +50,21 @@ def member_of(user_id: int, shop: Shop) -> Member | None:
         email=user.email,
         locale=user.locale,
         account_owner=place is not None and place.account_owner,
-        scopes=frozenset(SCOPES) if everything else scopes_of(names),
-        may_install=everything or "shops.add_installation" in granted_by(names),
-        may_refund=everything or "refunds.add_refund" in granted_by(names),
+        scopes=frozenset(SCOPES) if everything else scopes_of(names, view_only),
+        may_install=everything or "shops.add_installation" in granted,
+        may_refund=everything or "refunds.add_refund" in granted,
     )
 
 
-def scopes_of(names: list[str]) -> frozenset[str]:
-    """The scopes that do no more than somebody with these permission names may do."""
-    held = set(names)
-    return frozenset(scope for scope in SCOPES if held & set(_needed(scope)))
+def scopes_of(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
+    """The scopes that do no more than somebody may do who holds names fully, and further ones for viewing only."""
+    writes = frozenset(names)
+    reads = writes | frozenset(view_only)
+    return frozenset(scope for scope in SCOPES if _within(scope, reads, writes))
 
 
-def _needed(scope: str) -> tuple[str, ...]:
+def _within(scope: str, reads: frozenset[str], writes: frozenset[str]) -> bool:
     verb, _, word = scope.partition("_")
     # A scope that this table does not know is nobody's but an owner's.
     reading, writing = NEEDS.get(word, ((), ()))
-    return reading if verb == "read" else writing
+    return not reads.isdisjoint(reading) if verb == "read" else not writes.isdisjoint(writing)

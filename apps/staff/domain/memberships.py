@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError, Gone
 from apps.shops.models import AccessToken, Shop
 from apps.staff.domain.actors import actor_of
-from apps.staff.domain.permissions import NAMES
+from apps.staff.domain.permissions import NAMES, Level, Levels
 from apps.staff.models import Membership, User
 
 
@@ -61,57 +62,76 @@ def person_named(name: str) -> User | None:
     return next((member.user for member in members if member.user.get_full_name() == name), None)
 
 
-def grantable(by: User) -> frozenset[str]:
-    """The names that somebody may grant and take in this shop."""
+def grantable(by: User) -> Levels:
+    """The names that somebody may grant and take in this shop, each up to a level."""
+    everything = dict.fromkeys(NAMES, Level.FULL)
     if by.is_superuser:
-        return frozenset(NAMES)
+        return everything
     place = Membership.rows().filter(user=by).first()
     if place is None:
-        return frozenset()
-    return frozenset(NAMES) if place.account_owner else frozenset(place.permissions)
+        return {}
+    return everything if place.account_owner else levels_of(place)
+
+
+def levels_of(place: Membership) -> Levels:
+    """How somebody holds their permission names, apart from owning the shop."""
+    return _levels(place.permissions, place.view_only)
 
 
 @transaction.atomic
 def invite(
-    shop: Shop, *, email: str, first_name: str, last_name: str, permissions: Iterable[str], by: User, at: datetime
+    shop: Shop,
+    *,
+    email: str,
+    first_name: str,
+    last_name: str,
+    permissions: Iterable[str],
+    view_only: Iterable[str] = (),
+    by: User,
+    at: datetime,
 ) -> Membership:
     """Give a person a place in a shop; somebody new gets a user without a password.
 
+    What is in both lists is held fully.
+
     Raises:
         AlreadyHere: They have a place.
-        BeyondYourOwn: A permission is granted that ``by`` lacks.
+        BeyondYourOwn: A permission is granted that ``by`` lacks, or fully where ``by`` may only view.
     """
-    names = sorted(set(permissions))
-    _check_grant(set(names), by)
+    levels = _levels(permissions, view_only)
+    _check_grant({}, levels, by)
     user = User.objects.filter(email=email.lower()).first()
     if user is None:
         user = User.objects.create_user(email, first_name=first_name, last_name=last_name)
     if Membership.rows().filter(user=user).exists():
-        raise AlreadyHere("works in this shop already")
-    place = Membership.objects.create(shop=shop, user=user, permissions=names)
-    changes = {"permissions": [[], names]}
+        raise AlreadyHere(_("works in this shop already"))
+    place = Membership(shop=shop, user=user)
+    changes = {"permissions": [[], _held(levels, Level.FULL)], **_set(place, levels)}
+    place.save()
     record_event("staff/invite", place, actor=actor_of(by), at=at, changes=changes)
     return place
 
 
 @transaction.atomic
-def change_permissions(place: Membership, *, permissions: Iterable[str], by: User, at: datetime) -> None:
-    """Set what somebody may do.
+def change_permissions(
+    place: Membership, *, permissions: Iterable[str], view_only: Iterable[str] = (), by: User, at: datetime
+) -> None:
+    """Set what somebody may do, and what they may only view; what is in both lists is held fully.
 
     Raises:
         OwnPlace: It is their own.
         OwnerProtected: They own the shop.
-        BeyondYourOwn: A name is added or removed that ``by`` lacks.
+        BeyondYourOwn: A name is added, removed or held otherwise at a level that ``by`` lacks.
     """
     place = _locked(place)
     _check_place(place, by)
-    before, after = sorted(place.permissions), sorted(set(permissions))
-    _check_grant(set(before) ^ set(after), by)
+    before, after = levels_of(place), _levels(permissions, view_only)
+    _check_grant(before, after, by)
     if before == after:
         return
-    place.permissions = after
-    place.save(update_fields=("permissions",))
-    record_event("staff/update", place, actor=actor_of(by), at=at, changes={"permissions": [before, after]})
+    changes = _set(place, after)
+    place.save(update_fields=("permissions", "view_only"))
+    record_event("staff/update", place, actor=actor_of(by), at=at, changes=changes)
 
 
 @transaction.atomic
@@ -123,7 +143,7 @@ def set_owner(place: Membership, *, owner: bool, by: User, at: datetime) -> None
         LastOwner: There would be none left.
     """
     if not by.is_superuser:
-        raise OwnerProtected("Only the operator says who owns a shop.")
+        raise OwnerProtected(_("Only the operator says who owns a shop."))
     place = _locked(place)
     if place.account_owner == owner:
         return
@@ -163,7 +183,7 @@ def set_active(place: Membership, *, active: bool, by: User, at: datetime) -> No
     place = _locked(place)
     _check_place(place, by)
     if not by.is_superuser and _works_elsewhere(place):
-        raise WorksElsewhere("They work in other shops too. Remove them from this shop instead.")
+        raise WorksElsewhere(_("They work in other shops too. Remove them from this shop instead."))
     if place.user.is_active == active:
         return
     User.objects.filter(pk=place.user_id).update(is_active=active)
@@ -190,19 +210,43 @@ def _check_place(place: Membership, by: User) -> None:
     if by.is_superuser:
         return
     if place.user_id == by.pk:
-        raise OwnPlace("Nobody changes their own permissions or place. Ask somebody else.")
+        raise OwnPlace(_("Nobody changes their own permissions or place. Ask somebody else."))
     if place.account_owner:
-        raise OwnerProtected("The account owner's place is changed by the operator only.")
+        raise OwnerProtected(_("The account owner's place is changed by the operator only."))
 
 
 def _check_last_owner(place: Membership) -> None:
     if place.account_owner and not Membership.rows().filter(account_owner=True).exclude(pk=place.pk).exists():
-        raise LastOwner("A shop keeps its last owner. Make somebody else an owner first.")
+        raise LastOwner(_("A shop keeps its last owner. Make somebody else an owner first."))
 
 
-def _check_grant(names: set[str], by: User) -> None:
-    if beyond := sorted(names - grantable(by)):
-        raise BeyondYourOwn(f"cannot be granted by somebody who lacks them: {', '.join(beyond)}")
+def _check_grant(before: Levels, after: Levels, by: User) -> None:
+    """Both what is given and what is taken must be within what ``by`` holds."""
+    own = grantable(by)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
+    if beyond := sorted(name for name, level in higher.items() if level > own.get(name, Level.NONE)):
+        said = _("cannot be granted by somebody who lacks them: {names}")
+        raise BeyondYourOwn(said.format(names=", ".join(beyond)))
+
+
+def _levels(permissions: Iterable[str], view_only: Iterable[str]) -> Levels:
+    return dict.fromkeys(view_only, Level.VIEW) | dict.fromkeys(permissions, Level.FULL)
+
+
+def _held(levels: Levels, level: Level) -> list[str]:
+    return sorted(name for name, held in levels.items() if held == level)
+
+
+def _set(place: Membership, levels: Levels) -> dict[str, list[list[str]]]:
+    """Put levels into a place; answers what changed, as the audit trail keeps it."""
+    changes = {}
+    for field, level in (("permissions", Level.FULL), ("view_only", Level.VIEW)):
+        before, after = sorted(getattr(place, field)), _held(levels, level)
+        if before != after:
+            changes[field] = [before, after]
+        setattr(place, field, after)
+    return changes
 
 
 def _works_elsewhere(place: Membership) -> bool:

@@ -1,85 +1,96 @@
-"""The permission names in words, grouped as the panel shows them."""
+"""The permission names in words, grouped as the panel shows them; translated where they are shown."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.staff.domain.permissions import NAMES, names_granting
 
 # group -> name -> what staff read
 GROUPS: dict[str, dict[str, str]] = {
-    "Home": {
-        "dashboard": "See sales on the home page",
-        "overviews": "See charts and overviews",
-        "reports": "See reports",
+    gettext_noop("Home"): {
+        "dashboard": gettext_noop("See sales on the home page"),
+        "overviews": gettext_noop("See charts and overviews"),
+        "reports": gettext_noop("See reports"),
     },
-    "Orders": {
-        "orders": "See orders and comment on them",
-        "edit_orders": "Fulfil, change and cancel orders",
-        "refund_orders": "Refund orders",
-        "export_orders": "Export orders",
-        "draft_orders": "Draft orders",
-        "export_draft_orders": "Export draft orders",
+    gettext_noop("Orders"): {
+        "orders": gettext_noop("See orders and comment on them"),
+        "edit_orders": gettext_noop("Fulfil, change and cancel orders"),
+        "refund_orders": gettext_noop("Refund orders"),
+        "export_orders": gettext_noop("Export orders"),
+        "draft_orders": gettext_noop("Draft orders"),
+        "export_draft_orders": gettext_noop("Export draft orders"),
     },
-    "Products": {
-        "products": "Manage products, collections and stock",
-        "export_products": "Export products",
-        "gift_cards": "Gift cards",
-        "locations": "Manage locations",
+    gettext_noop("Products"): {
+        "products": gettext_noop("Manage products, collections and stock"),
+        "export_products": gettext_noop("Export products"),
+        "gift_cards": gettext_noop("Gift cards"),
+        "locations": gettext_noop("Manage locations"),
     },
-    "Customers": {
-        "customers": "Manage customers and their addresses",
-        "export_customers": "Export customers",
+    gettext_noop("Customers"): {
+        "customers": gettext_noop("Manage customers and their addresses"),
+        "export_customers": gettext_noop("Export customers"),
     },
-    "Marketing": {
-        "marketing": "Marketing campaigns",
-        "marketing_section": "Open the marketing section",
+    gettext_noop("Marketing"): {
+        "marketing": gettext_noop("Marketing campaigns"),
+        "marketing_section": gettext_noop("Open the marketing section"),
     },
-    "Online store": {
-        "themes": "Manage themes, see script tags",
-        "pages": "Manage blogs and articles",
-        "links": "Navigation",
-        "domains": "Domains",
+    gettext_noop("Online store"): {
+        "themes": gettext_noop("Manage themes, see script tags"),
+        "pages": gettext_noop("Manage blogs and articles"),
+        "links": gettext_noop("Navigation"),
+        "domains": gettext_noop("Domains"),
     },
-    "Apps": {
-        "applications": "Install and uninstall apps",
-        "view_private_apps": "See apps and the beginnings of their tokens",
-        "edit_private_apps": "Make and revoke tokens, change what apps may do",
+    gettext_noop("Apps"): {
+        "applications": gettext_noop("Install and uninstall apps"),
+        "view_private_apps": gettext_noop("See apps and the beginnings of their tokens"),
+        "edit_private_apps": gettext_noop("Make and revoke tokens, change what apps may do"),
     },
-    "Settings": {
-        "preferences": "Change the shop's settings, see background jobs",
-        "billing_application_charges": "Approve charges of apps",
-        "billing_charges": "See charges",
-        "billing_invoices_view": "See invoices",
-        "billing_payment_methods_view": "See payment methods",
-        "platform_payments_accounts": "Manage payment handlers and payout accounts",
-        "platform_payments_transfers": "See payouts",
+    gettext_noop("Settings"): {
+        "preferences": gettext_noop("Change the shop's settings, see background jobs"),
+        "billing_application_charges": gettext_noop("Approve charges of apps"),
+        "billing_charges": gettext_noop("See charges"),
+        "billing_invoices_view": gettext_noop("See invoices"),
+        "billing_payment_methods_view": gettext_noop("See payment methods"),
+        "platform_payments_accounts": gettext_noop("Manage payment handlers and payout accounts"),
+        "platform_payments_transfers": gettext_noop("See payouts"),
     },
-    "Staff": {
-        "staff_management_create": "Invite staff",
-        "staff_management_update": "Change what staff may do",
-        "staff_management_delete": "Remove staff",
-        "staff_management_activation": "Activate and deactivate staff",
-        "staff_audit_log_view": "See the audit log",
+    gettext_noop("Staff"): {
+        "staff_management_create": gettext_noop("Invite staff"),
+        "staff_management_update": gettext_noop("Change what staff may do"),
+        "staff_management_delete": gettext_noop("Remove staff"),
+        "staff_management_activation": gettext_noop("Activate and deactivate staff"),
+        "staff_audit_log_view": gettext_noop("See the audit log"),
     },
 }
 
 LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
+VIEWING = ":view"
 
-# A start for common jobs; the form fills the boxes in, nothing is stored of the preset itself.
+# A start for common jobs, as the form sends names; it fills the form in, nothing is stored of the preset itself.
 PRESETS: dict[str, tuple[str, ...]] = {
-    "Support": ("orders", "customers"),
-    "Shipping": ("orders", "edit_orders", "locations"),
-    "Editor": ("pages", "themes", "products"),
-    "Developer": ("applications", "view_private_apps", "edit_private_apps", "themes"),
-    "Manager": tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
+    gettext_noop("Support"): ("orders", "customers"),
+    gettext_noop("Shipping"): ("orders", "edit_orders", "locations"),
+    gettext_noop("Editor"): ("pages", "themes", "products"),
+    gettext_noop("Developer"): ("applications", "view_private_apps", "edit_private_apps", "themes"),
+    gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
+    gettext_noop("View everything"): tuple(f"{name}{VIEWING}" for name in NAMES),
 }
 
 
 def in_words(names: Iterable[str]) -> list[str]:
     """The labels of permission names; unknown names as they are."""
-    return [LABELS.get(name, name) for name in names]
+    return [_(LABELS[name]) if name in LABELS else name for name in names]
 
 
-def granting_in_words(permissions: Iterable[str]) -> list[str]:
-    """What to ask the owner for, to be allowed one of these Django permissions."""
-    names = (name for permission in permissions for name in names_granting(permission))
-    return in_words(dict.fromkeys(names))
+def granting_in_words(permissions: Iterable[str], *, view_only: Container[str] = ()) -> list[str]:
+    """What to ask the owner for, to be allowed one of these Django permissions.
+
+    A name that the person holds ``view_only`` would have to be held fully.
+    """
+    names = list(dict.fromkeys(name for permission in permissions for name in names_granting(permission)))
+    return [
+        _("{permission} (fully; you may only view)").format(permission=words) if name in view_only else words
+        for name, words in zip(names, in_words(names), strict=True)
+    ]

@@ -1,6 +1,7 @@
 """Who works in which shop, and what they may do there."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned
@@ -8,11 +9,15 @@ from apps.staff.models.users import User
 
 
 class Membership(ShopOwned):
-    """A staff member's place in one shop: the names of what they may do there."""
+    """A staff member's place in one shop: the names of what they may do there.
+
+    ``permissions`` are the names that are held fully, ``view_only`` those held for viewing only; none is in both.
+    """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     account_owner = models.BooleanField(default=False)
     permissions = models.JSONField(default=list, blank=True)
+    view_only = models.JSONField(default=list, db_default=[], blank=True)
 
     class Meta:
         constraints = (
@@ -22,7 +27,7 @@ class Membership(ShopOwned):
                 violation_error_message=TAKEN,
             ),
         )
-        verbose_name = "staff member"
+        verbose_name = gettext_lazy("staff member")
 
     def __str__(self) -> str:
         return f"{self.user} at {self.shop}"

@@ -43,6 +43,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     url = models.URLField(max_length=2048, blank=True)
     bio = models.TextField(blank=True)
     locale = models.CharField(max_length=10, default="en")
+    # In which the person reads the panel and its mails; empty: as the browser asks.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
     is_active = models.BooleanField("active", default=True)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     last_shop = models.ForeignKey(

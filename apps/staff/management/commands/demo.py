@@ -18,10 +18,12 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.domain import demo_store, installing, opening, purchases, tokens
 from apps.shops.models import App, AppPurchase, Installation, Shop
 from apps.shops.models.scopes import SCOPES
+from apps.staff.domain import memberships
+from apps.staff.domain.permissions import NAMES
 from apps.staff.models import Membership, User
 
 DOMAIN = "demo-store.localhost"
-EMAIL = "owner@demo-store.localhost"
+EMAIL, VIEWER = "owner@demo-store.localhost", "viewer@demo-store.localhost"
 APP_NAME = "Demo app"
 
 
@@ -47,6 +49,7 @@ class Command(BaseCommand):
             shop = known or _make_shop(now)
             installation = _installation(shop, now)
             password = _login(shop)
+            _viewer(shop, password, now)
             token = "" if options["first"] and known else tokens.issue_token(installation, actor="system", at=now)
         if known is None:
             statistics.renew()
@@ -69,6 +72,7 @@ def _in_words(shop: Shop, password: str, token: str) -> str:
         "",
         f"  Panel         {settings.BASE_URL}/admin/",
         f"  Login         {EMAIL}  {password}",
+        f"  May only view {VIEWER}  {password}",
         f"  Shop          {shop.domain}",
     ]
     if not token:
@@ -133,3 +137,22 @@ def _login(shop: Shop) -> str:
         user.set_password(password)
         user.save()
     return password
+
+
+def _viewer(shop: Shop, password: str, at: datetime) -> None:
+    """Somebody who may look at everything and change nothing, with the owner's password."""
+    if User.objects.filter(email=VIEWER).exists():
+        return
+    with shop_scope(shop):
+        place = memberships.invite(
+            shop,
+            email=VIEWER,
+            first_name="Noor",
+            last_name="Haddad",
+            permissions=(),
+            view_only=NAMES,
+            by=User.objects.get(email=EMAIL),
+            at=at,
+        )
+    place.user.set_password(password)
+    place.user.save()

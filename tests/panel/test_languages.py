@@ -1,0 +1,103 @@
+"""The language of pages: chosen by the person, else the browser's, else English; the interface's is English."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import translation
+
+from apps.ground import languages
+from apps.shops.models import Shop
+from apps.staff.models import User
+from backoffice import messages
+from tests.panel.conftest import Panel
+
+PROFILE = "/accounts/profile/"
+
+
+def language_of(answer: Any) -> str:
+    return str(answer.content.decode().partition('<html lang="')[2].partition('"')[0])
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [("de", "de"), ("de-AT,en;q=0.5", "de"), ("en,de;q=0.5", "en"), ("tlh,de;q=0.1", "de"), ("tlh", "en"), ("", "en")],
+)
+def test_browser_is_answered_in_its_language(db: None, accepted: str, language: str) -> None:
+    answer = Client().get("/accounts/login/", HTTP_ACCEPT_LANGUAGE=accepted)
+
+    assert language_of(answer) == language
+    assert "Accept-Language" in answer.headers["Vary"]
+
+
+def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:
+    User.objects.filter(pk=owner.user.pk).update(language="de")
+
+    assert language_of(owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert language_of(owner.http.get("/s/acme/admin/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert language_of(owner.http.get("/s/acme/admin/nowhere/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    assert translation.get_language() == "en"
+
+
+def test_language_is_chosen_on_the_profile(owner: Panel) -> None:
+    answer = owner.http.post(PROFILE, {"first_name": "Kim", "language": "de"}, follow=True)
+
+    assert User.objects.get(pk=owner.user.pk).language == "de"
+    assert "Ihr Profil ist gespeichert." in answer.content.decode()
+
+
+def test_language_without_a_catalogue_is_refused(owner: Panel) -> None:
+    owner.http.post(PROFILE, {"first_name": "Kim", "language": "tlh"})
+
+    assert User.objects.get(pk=owner.user.pk).language == ""
+
+
+def test_interface_answers_in_english(owner: Panel, shop: Shop) -> None:
+    User.objects.filter(pk=owner.user.pk).update(language="de")
+    paths = ("/admin/api/2024-01/shop.json", "/admin/oauth/access_scopes.json", "/docs/api/", "/healthz")
+
+    for path in paths:
+        spoken = owner.http.get(path, HTTP_ACCEPT_LANGUAGE="de")
+        assert spoken.content == owner.http.get(path, HTTP_ACCEPT_LANGUAGE="en").content, path
+        assert "Accept-Language" not in spoken.headers.get("Vary", ""), path
+
+
+def test_amounts_are_written_as_in_the_language() -> None:
+    assert languages.money(Decimal("1234.5"), "EUR") == "1234.50 EUR"
+    assert languages.count(12345) == "12,345"
+    with languages.speaking("de-CH"):
+        assert languages.money(Decimal("1234.5"), "EUR") == "1.234,50 EUR"
+        assert languages.money(Decimal(1234), "JPY") == "1.234 JPY"
+        assert languages.count(12345) == "12.345"
+
+
+def test_first_wish_that_a_language_serves_counts() -> None:
+    assert languages.nearest("tlh", "de_AT", "en") == "de"
+    assert languages.nearest("", "tlh") == "en"
+
+
+def test_each_language_says_all_that_is_marked() -> None:
+    texts = messages.collect(Path(settings.BASE_DIR))
+
+    for path in Path(settings.LOCALE_PATHS[0]).glob("*/LC_MESSAGES/django.po"):
+        assert messages.faults(path, texts) == []
+
+
+def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "de" / "LC_MESSAGES" / "django.po"
+    path.parent.mkdir(parents=True)
+    said = {"a": "A", "{n} b": "B", "c": ""}
+    messages.update(path, {messages.Text(text): ["x.py"] for text in said}, said)
+    path.with_suffix(".mo").write_bytes(path.with_suffix(".mo").read_bytes().replace(b"A", b"Z"))
+
+    found = messages.faults(path, {messages.Text(text): ["x.py"] for text in (*said, "d")})
+
+    assert sorted(found) == [
+        "django.mo is not made of django.po",
+        "missing: 'd' (x.py)",
+        "other placeholders: '{n} b'",
+        "untranslated: 'c'",
+    ]
