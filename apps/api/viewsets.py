@@ -7,7 +7,7 @@ makes one domain call, and renders.
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import orjson
 from django.conf import settings
@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from apps.api.errors import CONTENT_TYPE
 from apps.api.requests.access import SAFE
 from apps.api.requests.views import SINGULARS, ApiView
-from apps.api.resources.filters import ResourceFilter, apply_filters
+from apps.api.resources.filters import ResourceFilter, apply_filters, ranks_that_fit
 from apps.api.resources.serializers import declaration, read_body
 from apps.api.rows import paging
 from apps.api.rows.narrowed import Narrowed
@@ -113,7 +113,9 @@ class ShopViewSet(ApiView, Generic[M]):
         fitting = self.filtered(page.filters)
         if isinstance(fitting, QuerySet) and not self.parents and order in _BY_ID:
             since = page.filters.get("since_id")
-            return self.page_response(Narrowed([fitting], int(since) if since else None), page, order)
+            return self.page_response(
+                Narrowed([fitting], int(since) if since else None, self._ranks(page.filters)), page, order
+            )
         return self.page_response(fitting, page, order)
 
     def filtered(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
@@ -184,8 +186,13 @@ class ShopViewSet(ApiView, Generic[M]):
         """How many rows fit."""
         filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
         fitting = self.filtered(filters)
+        ranked = None if self.parents else self._ranks(filters)
         rows = fitting.objects.all() if isinstance(fitting, type) else fitting
-        return self.json({"count": rows.order_by().count()})
+        return self.json({"count": (rows if ranked is None else ranked).order_by().count()})
+
+    def _ranks(self, filters: Mapping[str, str]) -> QuerySet[Any] | None:
+        """The ranks in the place of the rows, where they carry all that is asked for."""
+        return ranks_that_fit(self.filterset_class, filters, self.model) if self.is_plain else None
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
         """One row."""

@@ -15,7 +15,7 @@ the columns of the rank, in whose join the shop has to stand, as the indexes beg
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.db import connections, models, transaction
 from django.db.models import F, Q, QuerySet
@@ -90,6 +90,12 @@ def where(model: type[models.Model], name: str, lookup: str, value: object) -> Q
     return Q(**{f"{name}__{lookup}": value})
 
 
+def rank_model(model: type[models.Model]) -> type[Rank] | None:
+    """The model of a model's ranks."""
+    relation = next((each for each in model._meta.related_objects if each.get_accessor_name() == "ranked"), None)
+    return cast("type[Rank] | None", relation and relation.related_model)
+
+
 def within(condition: Q) -> Q:
     """A condition on ``ranked__`` columns, so written that an index of the ranks serves it."""
     return _SHOP & condition
@@ -97,8 +103,8 @@ def within(condition: Q) -> Q:
 
 @cache
 def _followed_by_name(model: type[models.Model]) -> frozenset[str]:
-    relation = next((each for each in model._meta.related_objects if each.get_accessor_name() == "ranked"), None)
-    return frozenset(_followed(relation.related_model)) if relation else frozenset()  # type: ignore[arg-type]
+    rank = rank_model(model)
+    return frozenset(_followed(rank)) if rank else frozenset()
 
 
 def ensure(rank: type[Rank], using: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from apps.api.rows import narrowed
 from apps.catalog.models import Product, ProductRank
 from apps.customers.models import Customer, CustomerRank
 from apps.ground import ranks
@@ -76,6 +77,9 @@ def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop:
     assert found("products.json", updated_at_min="2026-02-15") == [cup.pk]
     assert found("products.json", updated_at_max="2026-02-15") == [bag.pk]
     assert found("customers.json", updated_at_min="2026-03-02", updated_at_max="2026-03-02T23:00:00Z") == [second]
+    counted = {"updated_at_min": "2026-03-02", "updated_at_max": "2026-03-02T23:00:00Z"}
+    assert api.get("customers/count.json", **counted).json() == {"count": 1}
+    assert api.get("customers/count.json", **counted, created_at_min="2030-01-01").json() == {"count": 0}
     assert found("customers/search.json", query="orders_count:1") == [second]
     assert found("customers/search.json", query="-total_spent:>1", order="total_spent asc") == [first, second]
     assert found("customers/search.json", query="total_spent:>1 OR updated_at:>2026-03-02") == [third, first]
@@ -97,6 +101,34 @@ def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop:
             token = following[0].split("page_info=")[1].split(">")[0]
             page = api.get("customers/search.json", limit=1, page_info=token)
         assert seen == expected, order
+
+
+def test_rows_behind_the_end_of_the_walk_are_found_by_their_ranks(
+    api: ApiClient, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrowed, "WALKED", 2)
+    for each in (shop, other_shop):
+        with shop_scope(each):
+            rows = [make_product(f"Mug {number}") for number in range(9)]
+            Product.objects.update(updated_at="2026-01-01T12:00:00Z")
+            Product.objects.filter(pk__in=[row.pk for row in rows[4:]]).update(updated_at="2026-02-01T12:00:00Z")
+    with shop_scope(shop):
+        expected = list(Product.objects.order_by("pk").values_list("pk", flat=True))[4:]
+
+    page, seen = api.get("products.json", updated_at_min="2026-01-15", limit=2), []
+    while True:
+        seen += [row["id"] for row in page.json()["products"]]
+        links = {part.split('rel="')[1][:-1]: part for part in page.headers.get("Link", "").split(", ") if part}
+        if "next" not in links:
+            break
+        page = api.get("products.json", limit=2, page_info=links["next"].split("page_info=")[1].split(">")[0])
+    before = api.get("products.json", limit=2, page_info=links["previous"].split("page_info=")[1].split(">")[0])
+
+    assert seen == expected
+    assert [row["id"] for row in before.json()["products"]] == expected[2:4]
+    assert api.get("products/count.json", updated_at_min="2026-01-15").json() == {"count": 5}
+    assert api.get("products.json", updated_at_min="soon").status_code == 400
+    assert api.get("products/count.json", updated_at_min="soon").status_code == 400
 
 
 def test_lost_triggers_and_ranks_come_back_with_the_next_migration(api: ApiClient, shop: Shop) -> None:

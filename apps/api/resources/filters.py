@@ -5,7 +5,7 @@ and names the parameter; unknown parameters are ignored and never reach the ORM.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -174,6 +174,26 @@ class ResourceFilter(django_filters.FilterSet):
     created_at_max = MomentFilter("created_at", "lte")
     updated_at_min = MomentFilter("updated_at", "gte")
     updated_at_max = MomentFilter("updated_at", "lte")
+
+
+def ranks_that_fit(
+    filterset: type[ResourceFilter], parameters: Mapping[str, str], model: type[Model]
+) -> QuerySet[Any] | None:
+    """The ranks of the rows that fit, where these carry all that is asked for: they are counted and sorted alone.
+
+    Of a model without ranks, and for other filters, None.
+
+    Raises:
+        BadRequest: ``{parameter: message}`` for every value that does not fit.
+    """
+    rank = ranks.rank_model(model)
+    asked = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
+    if rank is None or not asked:
+        return None
+    carried = {field.name for field in rank._meta.concrete_fields}
+    if not all(isinstance(each, MomentFilter) and each.field_name in carried for each in asked):
+        return None
+    return apply_filters(filterset, dict(parameters), rank._default_manager.filter(shop=current_shop()))
 
 
 def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], queryset: QuerySet[M]) -> QuerySet[M]:

@@ -28,10 +28,12 @@ class Narrowed:
     Attributes:
         alternatives: What fits stands in any of these, which are of one model.
         since: The id behind which the list begins, where the filter names one.
+        ranked: The ranks of what fits, where they carry all that the filter asks for; the list is by id then.
     """
 
     alternatives: Sequence[QuerySet[Any]]
     since: int | None = None
+    ranked: QuerySet[Any] | None = None
 
 
 def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]) -> Found:
@@ -59,6 +61,10 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
     if len(found) >= count:
         return found
     # An expression hides the order from the indexes, so that those of the filter are used.
+    if narrowed.ranked is not None:
+        # They are alone in an index, where the join would read the rows of all of them.
+        effective = tuple(name.replace("id", "pk") for name in effective)
+        near = [beside(narrowed.ranked, tuple(name.replace("id", "pk") for name in order), cursor)]
     by_sorting = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in effective]
     keys = model._default_manager.all()
     parts = [keys.filter(among(each.order_by(*by_sorting).values("pk")[:count])) for each in near]
