@@ -19,7 +19,7 @@ test: environment
 test-pooled: environment
 	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
 
-## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document
+## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, the catalogues of languages
 check: environment
 	ruff check .
 	ruff format --check .
@@ -31,6 +31,7 @@ check: environment
 	$(RUN) manage.py makemigrations --check --dry-run
 	BACKOFFICE_BEHIND_TLS_PROXY=on $(RUN) manage.py check --deploy --fail-level WARNING
 	$(RUN) manage.py openapi --check
+	$(RUN) manage.py messages --check
 
 format: environment
 	ruff check --fix .

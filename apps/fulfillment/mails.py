@@ -5,6 +5,7 @@ from django.utils.translation import gettext as _
 
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import letters
 from apps.jobs.domain import queue as jobs
@@ -19,19 +20,19 @@ def send(job: Job, **arguments: int) -> None:
     if row is None:
         return
     shop, order = current_shop(), row.order
-    text = render_to_string(
-        "fulfillment/shipped.txt",
-        {
-            "shop": shop,
-            "order": order,
-            "fulfillment": row,
-            "lines": row.lines.select_related("line_item").order_by("pk"),
-            "status_url": url_of(order.shop_id, order.token),
-        },
-    )
-    letters.write(
-        order.email, _("Your order {order} at {shop} is on its way").format(order=order.name, shop=shop.name), text
-    )
+    with languages.speaking(order.customer_locale, shop.primary_locale):
+        text = render_to_string(
+            "fulfillment/shipped.txt",
+            {
+                "shop": shop,
+                "order": order,
+                "fulfillment": row,
+                "lines": row.lines.select_related("line_item").order_by("pk"),
+                "status_url": url_of(order.shop_id, order.token),
+            },
+        )
+        subject = _("Your order {order} at {shop} is on its way").format(order=order.name, shop=shop.name)
+    letters.write(order.email, subject, text)
 
 
 def register_all() -> None:

@@ -12,11 +12,14 @@ from functools import lru_cache
 from django.conf import settings
 from django.utils import translation
 from django.utils.formats import number_format
+from django.utils.translation import gettext
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from apps.ground.money import text_of
 
 ENGLISH = "en"
+# Parts of the panel are English still: staff read these where they chose them, and not because their browser asks.
+IN_PART = frozenset({"de"})
 
 
 @lru_cache(maxsize=512)
@@ -33,9 +36,10 @@ def nearest(*wishes: str) -> str:
     return next((code for wish in wishes if wish and (code := _spoken(wish.replace("_", "-").lower()[:20]))), ENGLISH)
 
 
-def of_browser(accepted: str) -> str:
-    """The language of a browser, by its ``Accept-Language``."""
-    return nearest(*(code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*"))
+def of_browser(accepted: str, *, whole: bool = False) -> str:
+    """The language of a browser, by its ``Accept-Language``; ``whole`` leaves out those ``IN_PART``."""
+    wishes = (code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*")
+    return nearest(*(wish for wish in wishes if not whole or _spoken(wish.lower()[:20]) not in IN_PART))
 
 
 @contextmanager
@@ -66,5 +70,6 @@ def _is_english() -> bool:
 
 
 def choices() -> list[tuple[str, str]]:
-    """What a person can choose."""
-    return list(settings.LANGUAGES)
+    """What a person can choose, and which of it is in part only."""
+    partly = gettext("{language} (in part)")
+    return [(code, partly.format(language=name) if code in IN_PART else name) for code, name in settings.LANGUAGES]

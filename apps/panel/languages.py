@@ -30,7 +30,8 @@ class LanguageMiddleware:
         if not is_of_staff and not _OF_CUSTOMERS.match(request.path_info):
             return self.get_response(request)
         chosen = request.user.language if is_of_staff and isinstance(request.user, User) else ""
-        language = languages.nearest(chosen) if chosen else languages.of_browser(_accepted(request))
+        asked = languages.of_browser(_accepted(request), whole=is_of_staff)
+        language = languages.nearest(chosen) if chosen else asked
         with translation.override(language):
             response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"])

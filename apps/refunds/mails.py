@@ -6,7 +6,7 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import letters
 from apps.jobs.models import Job
@@ -44,6 +44,13 @@ def letter(
         shipping: Whether the refund is for shipping too.
         duties: Whether for duties.
     """
+    with languages.speaking(order.customer_locale, current_shop().primary_locale):
+        return _written(order, units, rows, shipping=shipping, duties=duties)
+
+
+def _written(
+    order: Order, units: Iterable[tuple[int, str]], rows: Iterable[Transaction], *, shipping: bool, duties: bool
+) -> EmailMessage:
     shop = current_shop()
     goods = [f"{quantity} × {name}" for quantity, name in units]
     goods += [name for name, is_meant in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_meant]
@@ -53,7 +60,7 @@ def letter(
             "shop": shop,
             "order": order,
             "goods": goods,
-            "amounts": [f"{text_of(row.amount, row.currency)} {row.currency}" for row in rows],
+            "amounts": [languages.money(row.amount, row.currency) for row in rows],
             "status_url": url_of(order.shop_id, order.token),
         },
     )

@@ -26,11 +26,23 @@ def language_of(answer: Any) -> str:
     ("accepted", "language"),
     [("de", "de"), ("de-AT,en;q=0.5", "de"), ("en,de;q=0.5", "en"), ("tlh,de;q=0.1", "de"), ("tlh", "en"), ("", "en")],
 )
-def test_browser_is_answered_in_its_language(db: None, accepted: str, language: str) -> None:
+def test_browser_is_answered_in_its_language(
+    db: None, monkeypatch: pytest.MonkeyPatch, accepted: str, language: str
+) -> None:
+    monkeypatch.setattr(languages, "IN_PART", frozenset())
+
     answer = Client().get("/accounts/login/", HTTP_ACCEPT_LANGUAGE=accepted)
 
     assert language_of(answer) == language
     assert "Accept-Language" in answer.headers["Vary"]
+
+
+def test_language_in_part_is_read_where_it_was_chosen_and_the_profile_says_so(owner: Panel) -> None:
+    answer = owner.http.get(PROFILE, HTTP_ACCEPT_LANGUAGE="de-AT, en;q=0.5")
+
+    assert language_of(answer) == "en"
+    assert "Deutsch (in part)" in answer.content.decode()
+    assert languages.of_browser("de-AT, en;q=0.5") == "de"
 
 
 def test_persons_choice_comes_before_the_browsers(owner: Panel) -> None:

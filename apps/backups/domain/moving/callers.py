@@ -23,7 +23,9 @@ _TEXTS = frozenset({"actor", "created_by"})
 # Nobody has this id: who was gone already, and whose id is another's here.
 NOBODY = 0
 # What of a person moves.
-_OF_PEOPLE = ("id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "is_active", "date_joined")
+_OF_PEOPLE = frozenset(
+    {"id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language", "is_active", "date_joined"}
+)
 
 
 def fields_of(kind: str) -> list[Any]:
