@@ -1,0 +1,60 @@
+"""Every text of the panel's templates is marked for translation."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+# What speaks English to everybody: the documentation of the interface, and parts of the theme that show no words.
+ENGLISH = ("templates/api/",)
+# What is no text: names of symbols, code, what nobody sees.
+_DROPPED = re.compile(
+    r"\{%\s*comment\b.*?endcomment\s*%\}"
+    r"|\{%\s*blocktranslate\b.*?endblocktranslate\s*%\}"
+    r"|\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<!--.*?-->"
+    r"|<(script|style|pre|code|kbd|title)\b.*?</\1>"
+    r'|<span class="material-symbols-outlined[^>]*>[^<]*</span>',
+    re.DOTALL,
+)
+_TAG = re.compile(r'</?[a-zA-Z!](?:"[^"]*"|[^>"])*>', re.DOTALL)
+_TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
+_WORD = re.compile(r"[^\W\d_]{2,}")
+# Alike in all languages, a name, or a class.
+ALIKE = {"CSV", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
+
+
+def unmarked(text: str) -> Iterator[str]:
+    """The texts and the attributes with letters that stand outside of tags of translation."""
+    plain = _DROPPED.sub("", text)
+    for tag in _TAG.findall(plain):
+        yield from (said for said in _TOLD.findall(tag) if _WORD.search(said))
+    for part in _TAG.split(plain):
+        part = re.sub(r"&\w+;|&#\d+;", "", part)
+        if _WORD.search(part):
+            yield " ".join(part.split())
+
+
+def test_what_is_not_marked_is_found() -> None:
+    text = """<p title="Hello">{% translate "No" %} {{ name }} <b>Yes</b> <code>code</code>
+        <i aria-label="{% translate "Fine" %}">–</i>
+        {% blocktranslate trimmed %}All {{ n }}{% endblocktranslate %}</p>"""
+
+    assert list(unmarked(text)) == ["Hello", "Yes"]
+
+
+def test_templates_mark_their_texts() -> None:
+    base = Path(settings.BASE_DIR)
+    files = [*base.glob("templates/**/*.html"), *base.glob("apps/*/templates/**/*.html")]
+    names = {path: path.relative_to(base).as_posix() for path in files}
+
+    found = {
+        f"{name}: {text}"
+        for path, name in names.items()
+        if not name.startswith(ENGLISH)
+        for text in unmarked(path.read_text())
+        if text not in ALIKE
+    }
+
+    assert len(files) > 150
+    assert sorted(found) == []
