@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ _NOOP = "gettext_noop"
 _LITERAL = re.compile(r"""\s*(u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s*,?""", re.DOTALL)
 _IN_TEMPLATE = re.compile(r"\b(np?gettext|pgettext|gettext|_)\(")
 _PLACE = re.compile(r"%\(\w+\)[sd]|\{\w*[^{}]*\}")
+_IN_SCRIPT = re.compile(r"""\btranslate\(\s*("(?:[^"\\]|\\.)*")""")
+SCRIPTS = "static/panel"
 # Catalogues change only with their texts.
 _MADE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -48,6 +51,9 @@ def collect(root: Path) -> dict[Text, list[str]]:
                 places = found.setdefault(text, [])
                 if place not in places:
                     places.append(place)
+    for path in sorted([*(root / SCRIPTS).glob("*.js"), *(root / "frontend").rglob("*.js")]):
+        for text in _of_script(path.read_text()):
+            found.setdefault(text, []).append(str(path.relative_to(root)))
     return found
 
 
@@ -70,6 +76,10 @@ def _of_template(source: str, place: str) -> Iterator[Text]:
             words.append(str(ast.literal_eval(literal[1].removeprefix("u"))))
             at = literal.end()
         yield from _text(call[1], words)
+
+
+def _of_script(source: str) -> list[Text]:
+    return list(dict.fromkeys(Text(json.loads(words)) for words in _IN_SCRIPT.findall(source)))
 
 
 def _text(name: str, words: list[str]) -> Iterator[Text]:
@@ -96,7 +106,7 @@ def update(path: Path, texts: Mapping[Text, list[str]], translations: Mapping[st
     """Write a catalogue with exactly the texts of the sources, keeping what is translated.
 
     Args:
-        path: The ``.po``; its ``.mo`` is written beside it.
+        path: The ``.po``; its ``.mo`` is written beside it, and the words of scripts beside these.
         texts: What ``collect`` found.
         translations: More of them: ``singular|||plural``; a context stands before its text, with U+0004 between.
     """
@@ -120,7 +130,22 @@ def update(path: Path, texts: Mapping[Text, list[str]], translations: Mapping[st
         write_po(file, after, width=120, include_lineno=False)
     with path.with_suffix(".mo").open("wb") as file:
         write_mo(file, read(path))
+    script = _script_of(path)
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(_words_of(read(path), texts))
     return after
+
+
+def _script_of(path: Path) -> Path:
+    """The script beside the others that says to them what a catalogue says."""
+    return path.parents[3] / SCRIPTS / f"words.{path.parts[-3]}.js"
+
+
+def _words_of(catalog: Catalog, texts: Mapping[Text, list[str]]) -> str:
+    """The texts of scripts in a language, as a script."""
+    own = sorted(text for text, places in texts.items() if any(place.endswith(".js") for place in places))
+    words = {text.one: message.string for text in own if (message := _find(catalog, text)) and message.string}
+    return f"window.panelWords = {json.dumps(words, ensure_ascii=False, indent=2)};\n"
 
 
 def faults(path: Path, texts: Mapping[Text, list[str]]) -> list[str]:
@@ -135,6 +160,9 @@ def faults(path: Path, texts: Mapping[Text, list[str]]) -> list[str]:
     made = path.with_suffix(".mo")
     if not made.exists() or _said(made) != _said(compiled):
         found.append(f"{made.name} is not made of {path.name}")
+    script = _script_of(path)
+    if not script.exists() or script.read_text() != _words_of(catalog, texts):
+        found.append(f"{script.name} is not made of {path.name}")
     return found
 
 

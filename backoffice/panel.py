@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.templatetags.static import static
+from django.utils.translation import get_language
 
 FORMAT_MODULE_PATH = "backoffice.formats"
 CSRF_FAILURE_VIEW = "apps.panel.error_pages.csrf_failure"
@@ -20,6 +21,11 @@ def _file(name: str) -> Any:
     return address
 
 
+def _words(request: HttpRequest | None = None) -> str:
+    """What scripts say in the language of the page."""
+    return static(f"panel/words.{get_language() or 'en'}.js")
+
+
 # Colours stand in static/panel/panel.css, which the pages outside of the theme share.
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Backoffice",
@@ -33,7 +39,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": [_file("panel.css")],
-    "SCRIPTS": [_file("session.js"), _file("panel.js")],
+    "SCRIPTS": [_words, _file("session.js"), _file("panel.js")],
     "ACCOUNT": {"navigation": "apps.panel.menu.account_links"},
     "COMMAND": {"search_models": False, "show_history": False},
     "SIDEBAR": {

@@ -213,6 +213,7 @@ TEMPLATES = [
                 "django.templatetags.i18n",
                 "django.templatetags.l10n",
                 "apps.panel.templatetags.local_dates",
+                "apps.panel.templatetags.retelling",
             ],
             "context_processors": [
                 "django.template.context_processors.request",

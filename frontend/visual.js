@@ -14,6 +14,7 @@ import { read } from "./visual/reading.js";
 import { schema } from "./visual/schema.js";
 import { askForLink, toolbar } from "./visual/toolbar.js";
 import { write } from "./visual/writing.js";
+import { translate } from "./visual/words.js";
 
 const { marks } = schema;
 const CHOICE = "bo-visual";
@@ -47,7 +48,7 @@ const keys = (area) =>
 class Visual {
   constructor(area) {
     this.area = area;
-    this.label = area.getAttribute("aria-label") ?? area.labels?.[0]?.textContent.trim() ?? "Text";
+    this.label = area.getAttribute("aria-label") ?? area.labels?.[0]?.textContent.trim() ?? translate("Text");
     this.frame = document.createElement("div");
     this.frame.className = "bo bo-visual";
     this.switch = this.makeSwitch();
@@ -62,7 +63,7 @@ class Visual {
     group.className = "bo-visual-switch";
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", `How to edit: ${this.label}`);
-    for (const [name, title] of [["visual", "Visual"], ["source", "HTML source"]]) {
+    for (const [name, title] of [["visual", translate("Visual")], ["source", translate("HTML source")]]) {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = title;

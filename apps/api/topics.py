@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.context import Context
 from apps.api.openapi.schemas import resource_schema
@@ -10,9 +11,14 @@ from apps.api.resources.serializers import Resource
 from apps.api.rows.plans import plan_for
 from apps.api.shapes import Schema, Shown
 from apps.events.domain import topics
+from apps.ground.retelling import retold, tells
 from apps.ground.tenancy import current_shop
 
-PLAIN = {"create": "created", "update": "changed", "delete": "deleted"}
+PLAIN = {
+    "create": tells(gettext_noop("{resource} created"), resource=retold),
+    "update": tells(gettext_noop("{resource} changed"), resource=retold),
+    "delete": tells(gettext_noop("{resource} deleted"), resource=retold),
+}
 
 
 def _nothing(_: Model) -> Shown:
@@ -39,10 +45,10 @@ def register_resource(
 
     Args:
         plural: The resource's name in topics.
-        label: What staff call one, e.g. ``Script tag``.
+        label: What staff call one, in English, e.g. ``Script tag``; marked with ``gettext_noop``.
         serializer: Its declaration; the payload of a deletion is the id alone.
         scope: The scope that reads it, or several of which one suffices.
-        verbs: By verb, the words that follow the label in a timeline.
+        verbs: By verb, what a timeline says; ``{resource}`` in it is the label.
         besides: What single reads add to the declaration.
         hears: Tells apart who may hear of which event, where the scope alone does not.
         example: Gives what examples of payloads are made of; the first row where it is not said.
@@ -69,7 +75,7 @@ def register_resource(
             f"{plural}/{verb}",
             scope=scope,
             render=render_deleted if verb == "delete" else render,
-            label=f"{label} {words}",
+            label=words.format(resource=label),
             together=None if verb == "delete" else render_together,
             shape=shape_of_deleted if verb == "delete" else shape,
             hears=hears,

@@ -188,7 +188,11 @@ class ShopViewSet(ApiView, Generic[M]):
         fitting = self.filtered(filters)
         ranked = None if self.parents else self._ranks(filters)
         rows = fitting.objects.all() if isinstance(fitting, type) else fitting
-        return self.json({"count": (rows if ranked is None else ranked).order_by().count()})
+        return self.json({"count": self.counted(rows if ranked is None else ranked)})
+
+    def counted(self, rows: QuerySet[Any]) -> int:
+        """How many rows there are."""
+        return rows.order_by().count()
 
     def _ranks(self, filters: Mapping[str, str]) -> QuerySet[Any] | None:
         """The ranks in the place of the rows, where they carry all that is asked for."""

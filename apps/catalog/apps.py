@@ -1,7 +1,6 @@
 """The catalog app: what shops sell."""
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
 
 
 class CatalogConfig(AppConfig):
@@ -28,7 +27,6 @@ class CatalogConfig(AppConfig):
         from apps.shops.domain.opening import starter
 
         impersonal(IMPERSONAL)
-        post_migrate.connect(_rank, sender=self, dispatch_uid="catalog.ranks")
         topics.register_all()
         register("products", demo.make)
         housekeeping.register("picture files", orphans.clear)
@@ -54,10 +52,3 @@ class CatalogConfig(AppConfig):
         register_owner("product_images", "product_image", ProductImage, scope="products")
         kinds = {"custom_collections": CustomCollection, "smart_collections": SmartCollection}
         register_owner("collections", "collection", Collection, scope="products", kinds=kinds)
-
-
-def _rank(using: str, **_: object) -> None:
-    from apps.catalog.models import ProductRank
-    from apps.ground import ranks
-
-    ranks.ensure(ProductRank, using)

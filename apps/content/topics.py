@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.topics import PLAIN, register_resource
 from apps.content.api.articles import ArticleSerializer
@@ -21,15 +22,21 @@ def _file(instance: Model, version: str) -> dict[str, Any]:
 
 def register_all() -> None:
     """Add the topics."""
-    register_resource("script_tags", "Script tag", ScriptTagSerializer, scope="read_script_tags")
-    register_resource("blogs", "Blog", BlogSerializer, scope="read_content")
-    register_resource("articles", "Article", ArticleSerializer, scope="read_content")
-    register_resource("themes", "Theme", ThemeSerializer, scope="read_themes", verbs={**PLAIN, "publish": "published"})
-    for verb, said in (("create", "File stored"), ("delete", "File deleted")):
+    register_resource("script_tags", gettext_noop("Script tag"), ScriptTagSerializer, scope="read_script_tags")
+    register_resource("blogs", gettext_noop("Blog"), BlogSerializer, scope="read_content")
+    register_resource("articles", gettext_noop("Article"), ArticleSerializer, scope="read_content")
+    register_resource(
+        "themes",
+        gettext_noop("Theme"),
+        ThemeSerializer,
+        scope="read_themes",
+        verbs={**PLAIN, "publish": gettext_noop("Theme published")},
+    )
+    for verb, said in (("create", gettext_noop("File stored")), ("delete", gettext_noop("File deleted"))):
         topics.register(f"files/{verb}", scope="read_content", render=_file, label=said, offered=False)
     register_resource(
         "mobile_platform_applications",
-        "Mobile app",
+        gettext_noop("Mobile app"),
         MobilePlatformApplicationSerializer,
         scope="read_mobile_platform_applications",
     )

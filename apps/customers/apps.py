@@ -26,12 +26,4 @@ class CustomersConfig(AppConfig):
         topics.register_all()
         tasks.register_all()
         register("customers", store.make)
-        post_migrate.connect(_rank, sender=self, dispatch_uid="customers.ranks")
         post_migrate.connect(full_text.ensure, sender=self, dispatch_uid="customers.full_text")
-
-
-def _rank(using: str, **_: object) -> None:
-    from apps.customers.models import CustomerRank
-    from apps.ground import ranks
-
-    ranks.ensure(CustomerRank, using)

@@ -4,6 +4,7 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.customers.domain.accounts import activation_url
 from apps.customers.models import Customer, Invitation
@@ -52,5 +53,5 @@ def send_welcome(job: Job, **arguments: int) -> None:
 
 def register_all() -> None:
     """Add the tasks."""
-    jobs.register("customers.send_invite", send_invite)
-    jobs.register("customers.send_welcome", send_welcome)
+    jobs.register("customers.send_invite", send_invite, gettext_lazy("Invitation of a customer"))
+    jobs.register("customers.send_welcome", send_welcome, gettext_lazy("Welcome to a customer"))

@@ -157,8 +157,12 @@ def _forgotten_shape(version: str) -> Schema:
 
 def register_all() -> None:
     """Add the topics."""
-    verbs = {**PLAIN, "enable": "account activated", "disable": "account disabled"}
-    register_resource("customers", "Customer", CustomerSerializer, scope=SCOPE, verbs=verbs)
+    verbs = {
+        **PLAIN,
+        "enable": gettext_noop("Customer account activated"),
+        "disable": gettext_noop("Customer account disabled"),
+    }
+    register_resource("customers", gettext_noop("Customer"), CustomerSerializer, scope=SCOPE, verbs=verbs)
     for name, render, shape, label in (
         (
             "customers_email_marketing_consent/update",

@@ -2,6 +2,7 @@
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
@@ -37,4 +38,4 @@ def send(job: Job, **arguments: int) -> None:
 
 def register_all() -> None:
     """Add the task."""
-    jobs.register(SHIPPED_TASK, send)
+    jobs.register(SHIPPED_TASK, send, gettext_lazy("Mail about a parcel"))

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.fulfillment import mails
 from apps.fulfillment.domain import pulling, records, routing, transitions
@@ -26,9 +27,9 @@ def open_if_due(job: Job, **arguments: int) -> None:
 
 def register_all() -> None:
     """Add the tasks and the duties."""
-    queue.register(routing.ROUTE_TASK, route)
-    queue.register(transitions.OPEN_TASK, open_if_due)
-    queue.register(pulling.PULL, pulling.run_pull)
+    queue.register(routing.ROUTE_TASK, route, gettext_lazy("Choosing from where an order is sent"))
+    queue.register(transitions.OPEN_TASK, open_if_due, gettext_lazy("Opening what is to be sent later"))
+    queue.register(pulling.PULL, pulling.run_pull, gettext_lazy("Asking a fulfillment service"))
     mails.register_all()
     each_minute.register("calls to fulfillment services", pulling.begin_due)
     housekeeping.register("orders that were never routed", routing.begin_missing)

@@ -5,6 +5,7 @@ cover (``domain.visibility``).
 """
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.context import Context
 from apps.api.openapi.schemas import resource_schema
@@ -22,39 +23,42 @@ from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder
 from apps.ground.tenancy import current_shop
 
 MOVES = {
-    "order_routing_complete": "made by routing",
-    "fulfillment_request_submitted": "requested of its service",
-    "fulfillment_request_accepted": "accepted by its service",
-    "fulfillment_request_rejected": "rejected by its service",
-    "cancellation_request_submitted": "asked back from its service",
-    "cancellation_request_accepted": "given back by its service",
-    "cancellation_request_rejected": "kept by its service",
-    "fulfillment_service_failed_to_complete": "closed before it was finished",
-    "cancelled": "cancelled",
-    "placed_on_hold": "placed on hold",
-    "hold_released": "released from hold",
-    "moved": "moved to another location",
-    "split": "split",
-    "rescheduled": "rescheduled",
-    "scheduled_fulfillment_order_ready": "ready to be sent",
-    "deadline_set": "given a deadline",
+    "order_routing_complete": gettext_noop("Fulfillment order made by routing"),
+    "fulfillment_request_submitted": gettext_noop("Fulfillment order requested of its service"),
+    "fulfillment_request_accepted": gettext_noop("Fulfillment order accepted by its service"),
+    "fulfillment_request_rejected": gettext_noop("Fulfillment order rejected by its service"),
+    "cancellation_request_submitted": gettext_noop("Fulfillment order asked back from its service"),
+    "cancellation_request_accepted": gettext_noop("Fulfillment order given back by its service"),
+    "cancellation_request_rejected": gettext_noop("Fulfillment order kept by its service"),
+    "fulfillment_service_failed_to_complete": gettext_noop("Fulfillment order closed before it was finished"),
+    "cancelled": gettext_noop("Fulfillment order cancelled"),
+    "placed_on_hold": gettext_noop("Fulfillment order placed on hold"),
+    "hold_released": gettext_noop("Fulfillment order released from hold"),
+    "moved": gettext_noop("Fulfillment order moved to another location"),
+    "split": gettext_noop("Fulfillment order split"),
+    "rescheduled": gettext_noop("Fulfillment order rescheduled"),
+    "scheduled_fulfillment_order_ready": gettext_noop("Fulfillment order ready to be sent"),
+    "deadline_set": gettext_noop("Fulfillment order given a deadline"),
 }
 
 
 def register_all() -> None:
     """Add the topics."""
     register_resource(
-        "fulfillment_services", "Fulfillment service", FulfillmentServiceSerializer, scope="read_fulfillments"
+        "fulfillment_services",
+        gettext_noop("Fulfillment service"),
+        FulfillmentServiceSerializer,
+        scope="read_fulfillments",
     )
     register_resource(
         "fulfillment_orders",
-        "Fulfillment order",
+        gettext_noop("Fulfillment order"),
         FulfillmentOrderSerializer,
         scope=READ,
         verbs=MOVES,
         hears=hears("assigned_location_id"),
     )
-    for name, label in ((HOLD_ADDED, "Hold added"), (HOLD_RELEASED, "Hold released")):
+    for name, label in ((HOLD_ADDED, gettext_noop("Hold added")), (HOLD_RELEASED, gettext_noop("Hold released"))):
         topics.register(
             name,
             scope=READ,
@@ -67,18 +71,18 @@ def register_all() -> None:
         )
     register_resource(
         "fulfillments",
-        "Fulfillment",
+        gettext_noop("Fulfillment"),
         FulfillmentSerializer,
         scope=READ,
-        verbs={"create": "created", "update": "changed"},
+        verbs={"create": gettext_noop("Fulfillment created"), "update": gettext_noop("Fulfillment changed")},
         hears=hears("location_id"),
     )
     register_resource(
         "fulfillment_events",
-        "Fulfillment event",
+        gettext_noop("Fulfillment event"),
         FulfillmentEventSerializer,
         scope="read_orders",
-        verbs={"create": "added", "delete": "removed"},
+        verbs={"create": gettext_noop("Fulfillment event added"), "delete": gettext_noop("Fulfillment event removed")},
     )
 
 

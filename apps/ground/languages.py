@@ -9,17 +9,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from functools import lru_cache
 
-from django.conf import settings
+from babel import Locale
 from django.utils import translation
 from django.utils.formats import number_format
-from django.utils.translation import gettext
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from apps.ground.money import text_of
 
 ENGLISH = "en"
-# Parts of the panel are English still: staff read these where they chose them, and not because their browser asks.
-IN_PART = frozenset({"de"})
 
 
 @lru_cache(maxsize=512)
@@ -36,10 +33,9 @@ def nearest(*wishes: str) -> str:
     return next((code for wish in wishes if wish and (code := _spoken(wish.replace("_", "-").lower()[:20]))), ENGLISH)
 
 
-def of_browser(accepted: str, *, whole: bool = False) -> str:
-    """The language of a browser, by its ``Accept-Language``; ``whole`` leaves out those ``IN_PART``."""
-    wishes = (code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*")
-    return nearest(*(wish for wish in wishes if not whole or _spoken(wish.lower()[:20]) not in IN_PART))
+def of_browser(accepted: str) -> str:
+    """The language of a browser, by its ``Accept-Language``."""
+    return nearest(*(code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*"))
 
 
 @contextmanager
@@ -65,11 +61,11 @@ def count(number: int) -> str:
     return str(number_format(number, force_grouping=True))
 
 
+def locale() -> Locale:
+    """What is known of the language that is spoken: names of countries, currencies and languages."""
+    return Locale.parse(translation.get_language() or ENGLISH, sep="-")
+
+
 def _is_english() -> bool:
+    """Whether English is spoken."""
     return (translation.get_language() or ENGLISH).startswith(ENGLISH)
-
-
-def choices() -> list[tuple[str, str]]:
-    """What a person can choose, and which of it is in part only."""
-    partly = gettext("{language} (in part)")
-    return [(code, partly.format(language=name) if code in IN_PART else name) for code, name in settings.LANGUAGES]

@@ -107,8 +107,14 @@ def _followed_by_name(model: type[models.Model]) -> frozenset[str]:
     return frozenset(_followed(rank)) if rank else frozenset()
 
 
+def ensure_all(using: str, **_: object) -> None:
+    """``ensure`` every table of ranks; a receiver of ``post_migrate``."""
+    for rank in Rank.__subclasses__():
+        ensure(rank, using)
+
+
 def ensure(rank: type[Rank], using: str) -> None:
-    """Make a rank table's triggers where they are missing, and the ranks that are: after every ``migrate``.
+    """Make a rank table's triggers where they are missing, and the ranks that are.
 
     A migration on SQLite that rebuilds the table of the rows takes the triggers with it; then all ranks are made anew.
     Ranks are filled in short transactions, while others write: what moved meanwhile was ranked by its trigger.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.models.deletion import Collector
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django_scopes import ScopedManager
 
 from apps.ground import sql
@@ -176,6 +177,13 @@ class Timestamped(models.Model):
         if rows is None:
             rows = super()._do_insert(manager, using, fields, returning_fields, raw)  # type: ignore[misc]
         return rows
+
+
+# Set here, these names are no part of any migration.
+for _field in Timestamped._meta.local_fields:
+    _field.verbose_name = {"created_at": gettext_lazy("created at"), "updated_at": gettext_lazy("updated at")}[
+        _field.name
+    ]
 
 
 def shop_of_many() -> "models.ForeignKey[Shop, Shop]":

@@ -144,14 +144,34 @@ class _Compiled(Generic[R]):
         return converted
 
 
+class Instances(Generic[Owned]):
+    """A ``Statement`` whose rows are instances of a model.
+
+    Args:
+        model: The model.
+        build: Makes the queryset of the model out of one placeholder per argument.
+        kinds: The arguments, as of a ``Statement``.
+    """
+
+    def __init__(self, model: type[Owned], build: Callable[..., QuerySet[Owned]], *kinds: type) -> None:
+        """Remember how to build it; nothing is compiled yet."""
+        self._model = model
+        self._names = [field.attname for field in model._meta.concrete_fields]
+        self._statement: Statement[tuple[object, ...]] = Statement(
+            lambda *arguments: build(*arguments).values_list(*self._names), *kinds
+        )
+
+    def fetch(self, *arguments: object) -> list[Owned]:
+        """Run it with these arguments in the current shop; all rows."""
+        found = self._statement.fetch(*arguments)
+        return [self._model.from_db(DEFAULT_DB_ALIAS, self._names, row) for row in found]
+
+
 def row_of(model: type[Owned], pk: int) -> Owned | None:
     """The current shop's row with an id, by a statement that is compiled once; None where there is none."""
-    names, statement = _by_id(model)
-    rows = statement.fetch(pk)
-    return model.from_db(DEFAULT_DB_ALIAS, names, rows[0]) if rows else None
+    return next(iter(_by_id(model).fetch(pk)), None)
 
 
 @cache
-def _by_id(model: type[ShopOwned]) -> tuple[list[str], Statement[tuple[object, ...]]]:
-    names = [field.attname for field in model._meta.concrete_fields]
-    return names, Statement(lambda pk: model.objects.filter(pk=pk).values_list(*names), int)
+def _by_id(model: type[Owned]) -> Instances[Owned]:
+    return Instances(model, lambda pk: model.objects.filter(pk=pk), int)

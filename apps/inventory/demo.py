@@ -40,8 +40,14 @@ NORTH = {
 }
 
 
+# Of so few the demo store wants to know.
+LOW = 3
+
+
 def make(shop: Shop, at: datetime) -> None:
-    """Three locations: the shop's first one under a name and address, and two more."""
+    """Three locations: the shop's first one under a name and address, and two more; and what is low stock there."""
+    shop.low_stock_at = LOW
+    shop.save(update_fields=["low_stock_at"])
     first: Location = primary_location()
     locations.change_location(first, HOME, actor=ACTOR, at=at)
     for fields in (WAREHOUSE, NORTH):

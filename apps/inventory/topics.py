@@ -3,6 +3,7 @@
 from typing import cast
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.topics import PLAIN, register_resource
 from apps.events.domain import topics
@@ -11,22 +12,30 @@ from apps.inventory.api.levels import InventoryLevelSerializer
 from apps.inventory.api.locations import LocationSerializer
 from apps.inventory.models import InventoryLevel
 
-_LOCATION = PLAIN | {"activate": "activated", "deactivate": "deactivated"}
-_LEVEL = {"connect": "connected", "update": "changed"}
+_LOCATION = PLAIN | {"activate": gettext_noop("Location activated"), "deactivate": gettext_noop("Location deactivated")}
+_LEVEL = {"connect": gettext_noop("Inventory level connected"), "update": gettext_noop("Inventory level changed")}
 
 
 def register_all() -> None:
     """Add the topics."""
-    register_resource("locations", "Location", LocationSerializer, scope="read_locations", verbs=_LOCATION)
-    register_resource("inventory_items", "Inventory item", InventoryItemSerializer, scope="read_inventory")
     register_resource(
-        "inventory_levels", "Inventory level", InventoryLevelSerializer, scope="read_inventory", verbs=_LEVEL
+        "locations", gettext_noop("Location"), LocationSerializer, scope="read_locations", verbs=_LOCATION
+    )
+    register_resource(
+        "inventory_items", gettext_noop("Inventory item"), InventoryItemSerializer, scope="read_inventory"
+    )
+    register_resource(
+        "inventory_levels",
+        gettext_noop("Inventory level"),
+        InventoryLevelSerializer,
+        scope="read_inventory",
+        verbs=_LEVEL,
     )
     topics.register(
         "inventory_levels/disconnect",
         scope="read_inventory",
         render=_disconnected,
-        label="Inventory level disconnected",
+        label=gettext_noop("Inventory level disconnected"),
         example=InventoryLevel,
         shape=_disconnected_shape,
     )

@@ -1,7 +1,7 @@
 """The mails that buyers get of their orders: asked for in the transaction of the change, sent by a worker."""
 
 from django.template.loader import render_to_string
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from apps.ground import languages
 from apps.ground.tenancy import current_shop
@@ -33,5 +33,5 @@ def send(job: Job, **arguments: int) -> None:
 
 def register_all() -> None:
     """Add the tasks."""
-    for task in _SUBJECTS:
-        jobs.register(task, send)
+    jobs.register(RECEIPT, send, gettext_lazy("Mail about a new order"))
+    jobs.register(CANCELLATION, send, gettext_lazy("Mail about a cancelled order"))

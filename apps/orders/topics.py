@@ -14,14 +14,14 @@ from apps.orders.models import Transaction
 
 SCOPE = "read_orders"
 VERBS = {
-    "create": "placed",
-    "updated": "changed",
-    "delete": "deleted",
-    "cancelled": "cancelled",
-    "edited": "edited",
-    "paid": "paid",
-    "partially_fulfilled": "partly sent",
-    "fulfilled": "sent",
+    "create": gettext_noop("Order placed"),
+    "updated": gettext_noop("Order changed"),
+    "delete": gettext_noop("Order deleted"),
+    "cancelled": gettext_noop("Order cancelled"),
+    "edited": gettext_noop("Order edited"),
+    "paid": gettext_noop("Order paid"),
+    "partially_fulfilled": gettext_noop("Order partly sent"),
+    "fulfilled": gettext_noop("Order sent"),
 }
 
 
@@ -35,16 +35,20 @@ def _moved() -> Model | None:
 
 def register_all() -> None:
     """Add the topics."""
-    register_resource("orders", "Order", OrderSerializer, scope=SCOPE, verbs=VERBS)
+    register_resource("orders", gettext_noop("Order"), OrderSerializer, scope=SCOPE, verbs=VERBS)
     register_resource(
-        "order_transactions", "Transaction", TransactionSerializer, scope=SCOPE, verbs={"create": "noted"}
+        "order_transactions",
+        gettext_noop("Transaction"),
+        TransactionSerializer,
+        scope=SCOPE,
+        verbs={"create": gettext_noop("Transaction noted")},
     )
     register_resource(
         "tender_transactions",
-        "Money",
+        gettext_noop("Money"),
         TenderTransactionSerializer,
         scope=SCOPE,
-        verbs={"create": "moved"},
+        verbs={"create": gettext_noop("Money moved")},
         example=_moved,
     )
     for name, label in (

@@ -23,8 +23,10 @@ from urllib.parse import SplitResult, quote, urlsplit
 import idna
 from django.conf import settings
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_noop
 
 from apps.ground.phrases import NOT_A_URL
+from apps.ground.retelling import tells
 from apps.outgoing.host_lists import NAME, NUMBER, IPAddress, allowed_hosts, refused_hosts
 
 URL_MAX_LENGTH = 4096
@@ -70,6 +72,9 @@ LOCAL_SUFFIXES = tuple(f".{name}" for name in LOCAL_NAMES)
 # urlsplit() silently drops tabs and line ends, and browsers read a backslash as a slash.
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 
+# A person may be told it in another language.
+_MUST_USE = tells(gettext_noop("must use {schemes}"))
+
 
 class UrlRefused(ValueError):
     """The URL breaks a rule; the message reads after a field's name ("must use https")."""
@@ -79,7 +84,7 @@ class AddressRefused(UrlRefused):
     """The host is not to be reached. One wording for every reason, so that nobody can map our network with it."""
 
     def __init__(self) -> None:
-        super().__init__("is not an allowed address")
+        super().__init__(gettext_noop("is not an allowed address"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def vet_url(url: str, *, schemes: Collection[str]) -> Target:
         UrlRefused: Another rule is broken; the message says which.
     """
     parts = _split(url)
-    wanted = UrlRefused(f"must use {' or '.join(sorted(schemes))}")
+    wanted = UrlRefused(_MUST_USE.format(schemes=" or ".join(sorted(schemes))))
     if parts.scheme not in DEFAULT_PORTS:
         raise wanted
     host = _canonical_host(parts.hostname or "")
@@ -159,7 +164,7 @@ def vet_url(url: str, *, schemes: Collection[str]) -> Target:
         if parts.scheme not in schemes:
             raise wanted
         if port not in DEFAULT_PORTS.values() and port < LOWEST_FREE_PORT:
-            raise UrlRefused("must use port 80, 443, or 1024 and above")
+            raise UrlRefused(gettext_noop("must use port 80, 443, or 1024 and above"))
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     return Target(parts.scheme, str(host), port, quote(path, safe=string.punctuation))
 
@@ -203,9 +208,9 @@ def _split(url: str) -> SplitResult:
     if len(url) > URL_MAX_LENGTH or _UNSAFE.search(url):
         raise UrlRefused(NOT_A_URL)
     if "@" in parts.netloc:
-        raise UrlRefused("must not contain a user name or password")
+        raise UrlRefused(gettext_noop("must not contain a user name or password"))
     if "#" in url:
-        raise UrlRefused("must not contain a fragment")
+        raise UrlRefused(gettext_noop("must not contain a fragment"))
     return parts
 
 

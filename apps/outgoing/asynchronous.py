@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Self
 
+from django.utils.translation import gettext_noop
+
 from apps.outgoing.addresses import (
     DEFAULT_PORTS,
     Address,
@@ -184,7 +186,7 @@ class AsyncClient:
                 raise
             except OSError as error:
                 failure = error
-        raise failure or OSError("no address")
+        raise failure or OSError(gettext_noop("no address"))
 
     async def _connected_to(self, address: Address, target: Target) -> Wire:
         plain = socket.socket(address.family, socket.SOCK_STREAM)
@@ -276,13 +278,13 @@ def _request(route: _Route, headers: Mapping[str, str], body: bytes) -> bytes:
 
 
 _KINDS: tuple[tuple[tuple[type[BaseException], ...], type[FetchFailed], str], ...] = (
-    ((AddressRefused,), FetchRefused, "refused address"),
-    ((UrlRefused,), FetchRefused, "the URL is not allowed"),
-    ((ssl.SSLCertVerificationError,), TLSFailed, "certificate not valid"),
-    ((ssl.SSLError,), TLSFailed, "no secure connection"),
-    ((socket.gaierror,), Unreachable, "host not found"),
+    ((AddressRefused,), FetchRefused, gettext_noop("refused address")),
+    ((UrlRefused,), FetchRefused, gettext_noop("the URL is not allowed")),
+    ((ssl.SSLCertVerificationError,), TLSFailed, gettext_noop("certificate not valid")),
+    ((ssl.SSLError,), TLSFailed, gettext_noop("no secure connection")),
+    ((socket.gaierror,), Unreachable, gettext_noop("host not found")),
     ((TimeoutError,), TimedOut, ""),
-    ((OSError,), Unreachable, "connection failed"),
+    ((OSError,), Unreachable, gettext_noop("connection failed")),
 )
 
 

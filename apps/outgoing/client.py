@@ -15,9 +15,11 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Self
 from urllib.parse import quote, urldefrag, urljoin
 
+from django.utils.translation import gettext_noop
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
+from apps.ground.retelling import retold, tells
 from apps.outgoing.addresses import AddressRefused, Target, UrlRefused, vet_url
 from apps.outgoing.connections import HEADER_BYTES, Meter, connection_to
 from apps.outgoing.errors import BadAnswer, BadStatus, FetchRefused, TimedOut, TooLarge, Unreachable
@@ -25,6 +27,7 @@ from apps.outgoing.errors import BadAnswer, BadStatus, FetchRefused, TimedOut, T
 KIB = 1024
 MIB = 1024 * KIB
 CHUNK = 64 * KIB
+_REFUSED = tells(gettext_noop("the URL {refusal}"), refusal=retold)
 IN_MEMORY = MIB
 # What may be received for one chunk of a body: the framing of tiny pieces weighs more than they do, yet a size line, a
 # trailer or a piece without end must not fill the memory.
@@ -113,7 +116,7 @@ def fetch(url: str, *, limits: Limits, schemes: Collection[str] = ("http", "http
             if response.status != 200:
                 raise BadStatus(response.status)
             return _stored(response, target, meter, limits)
-    raise BadAnswer("too many redirects")
+    raise BadAnswer(gettext_noop("too many redirects"))
 
 
 def request(
@@ -145,9 +148,9 @@ def _vetted(url: str, schemes: Collection[str]) -> Target:
     try:
         return vet_url(url, schemes=schemes)
     except AddressRefused:
-        raise FetchRefused("refused address") from None
+        raise FetchRefused(gettext_noop("refused address")) from None
     except UrlRefused as error:
-        raise FetchRefused(f"the URL {error}") from None
+        raise FetchRefused(_REFUSED.format(refusal=error)) from None
 
 
 @contextmanager
@@ -189,17 +192,17 @@ def _reasons() -> Iterator[None]:
     try:
         yield
     except AddressRefused:
-        raise FetchRefused("refused address") from None
+        raise FetchRefused(gettext_noop("refused address")) from None
     except socket.gaierror as error:
-        raise Unreachable("host not found") from error
+        raise Unreachable(gettext_noop("host not found")) from error
     except ssl.SSLCertVerificationError as error:
-        raise Unreachable("certificate not valid") from error
+        raise Unreachable(gettext_noop("certificate not valid")) from error
     except TimeoutError as error:
         raise TimedOut from error
     except (HTTPError, HTTPException) as error:  # urllib3 wraps the socket errors of a body
-        raise BadAnswer("broken answer") from error
+        raise BadAnswer(gettext_noop("broken answer")) from error
     except OSError as error:
-        raise Unreachable("connection failed") from error
+        raise Unreachable(gettext_noop("connection failed")) from error
 
 
 def _chunks(response: HTTPResponse, meter: Meter) -> Iterator[bytes]:
@@ -210,7 +213,7 @@ def _chunks(response: HTTPResponse, meter: Meter) -> Iterator[bytes]:
             with _reasons():
                 chunk = response.read(CHUNK, decode_content=False)
         except ValueError as error:  # a negative size
-            raise BadAnswer("broken answer") from error
+            raise BadAnswer(gettext_noop("broken answer")) from error
         if not chunk:
             return
         yield chunk
@@ -220,7 +223,7 @@ def _stored(response: HTTPResponse, target: Target, meter: Meter, limits: Limits
     """The body in a temporary file; closed again if the download fails."""
     # A compressed body could be a bomb; we asked for none.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise BadAnswer("compressed answer")
+        raise BadAnswer(gettext_noop("compressed answer"))
     declared = response.headers.get("Content-Length", "")
     if declared.isdecimal() and int(declared) > limits.max_bytes:
         raise TooLarge(limits.max_bytes)
@@ -245,4 +248,4 @@ def _next_url(target: Target, location: str) -> str:
         escaped = quote(location.strip(), safe=string.punctuation, encoding="latin-1")
         return urldefrag(urljoin(target.url, escaped)).url
     except ValueError as error:
-        raise BadAnswer("redirect to an invalid URL") from error
+        raise BadAnswer(gettext_noop("redirect to an invalid URL")) from error

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from django.utils.translation import gettext_noop
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from apps.outgoing.addresses import Target, resolve
@@ -58,7 +59,7 @@ class Meter:
         """
         self.room -= received
         if self.room < 0:
-            raise BadAnswer("too much besides the body")
+            raise BadAnswer(gettext_noop("too much besides the body"))
 
 
 class _Metered(_Socket):
@@ -147,7 +148,7 @@ def open_socket(host: str, port: int, meter: Meter, connect_seconds: float) -> s
         TimedOut: The call's time is used up.
         OSError: The name is unknown (`socket.gaierror`), or no address answers.
     """
-    failure = OSError("no address")
+    failure = OSError(gettext_noop("no address"))
     for address in resolve(host, port, timeout=meter.seconds_left()):
         opened = MeteredSocket(address.family, socket.SOCK_STREAM)
         opened.meter = meter

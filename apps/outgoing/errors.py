@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from django.utils.translation import gettext_noop
+
 from apps.ground.phrases import larger_than
 
 
@@ -23,7 +25,7 @@ class TimedOut(FetchFailed):
     code = "timeout"
 
     def __init__(self) -> None:
-        super().__init__("timed out")
+        super().__init__(gettext_noop("timed out"))
 
 
 class Unreachable(FetchFailed):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import httptools
+from django.utils.translation import gettext_noop
 
 from apps.outgoing.errors import BadAnswer, FetchFailed, TimedOut, Unreachable
 
@@ -19,7 +20,7 @@ KEPT_BYTES = 16 * KIB
 HEADER_BYTES = 8 * KIB
 HEAD_BYTES = 32 * KIB
 MAX_HEADERS = 128
-BROKEN = "broken answer"
+BROKEN = gettext_noop("broken answer")
 INTERIM_UNTIL = 200
 
 
@@ -29,7 +30,7 @@ class Reset(Unreachable):
     code = "reset"
 
     def __init__(self) -> None:
-        super().__init__("connection reset")
+        super().__init__(gettext_noop("connection reset"))
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from allauth.usersessions.models import UserSession
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.ground.locks import unless_busy
 from apps.staff.domain import sessions
@@ -16,7 +17,7 @@ class MissingPermission(PermissionDenied):
 
     def __init__(self, *permissions: str) -> None:
         """Any one of the permissions would do."""
-        super().__init__(f"This needs {' or '.join(permissions)}.")
+        super().__init__(_("This needs {permissions}.").format(permissions=_(" or ").join(permissions)))
         self.permissions = permissions
 
 

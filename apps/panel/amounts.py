@@ -2,6 +2,8 @@
 
 import re
 
+from django.utils.translation import gettext as _
+
 from apps.ground.money import places_of
 
 _SYMBOLS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹", "KRW": "₩", "ILS": "₪", "UAH": "₴"}
@@ -39,23 +41,24 @@ def plain_amount(text: str, currency: str) -> str:
         return _with_both(left)
     if max(commas, points) > 1:
         if not _GROUPED.fullmatch(left.lstrip("-")):
-            raise Unclear("Enter a number.")
+            raise Unclear(_("Enter a number."))
         return left.replace(",", "").replace(".", "")
     if commas and not spaced and _GROUPED.fullmatch(left.lstrip("-")) and not left.lstrip("-").startswith("0"):
-        whole, _, decimals = left.partition(",")
+        whole, _sign, decimals = left.partition(",")
         if not places_of(currency):
             return whole + decimals
-        raise Unclear(f"Is this {whole}{decimals} or {whole}.{decimals}? Write it without the comma, or with a point.")
+        text = _("Is this {whole}{decimals} or {whole}.{decimals}? Write it without the comma, or with a point.")
+        raise Unclear(text.format(whole=whole, decimals=decimals))
     return left.replace(",", ".")
 
 
 def _with_both(text: str) -> str:
     """Both signs occur: the last one stands before the decimals, the other one between groups."""
     decimal = max(".,", key=text.rfind)
-    whole, _, decimals = text.rpartition(decimal)
+    whole, _sign, decimals = text.rpartition(decimal)
     grouped = _GROUPED.fullmatch(whole.lstrip("-"))
     if not grouped or grouped[1] == decimal or not decimals.isdecimal():
-        raise Unclear("Enter a number.")
+        raise Unclear(_("Enter a number."))
     return f"{whole.replace(',', '').replace('.', '')}.{decimals}"
 
 
@@ -67,5 +70,7 @@ def _without_currency(text: str, currency: str) -> str:
         if sign and text.endswith(sign):
             return text.removesuffix(sign).strip()
     if re.search(r"[^\W\d_]|[$€£¥₹₩₪₴]", text):
-        raise Unclear(f"Enter a number, in {currency}." if currency else "Enter a number.")
+        raise Unclear(
+            _("Enter a number, in {currency}.").format(currency=currency) if currency else _("Enter a number.")
+        )
     return text

@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.panel.addresses import panel_prefix
@@ -55,13 +57,25 @@ class NewShopForm(forms.ModelForm[Shop]):
     class Meta:
         model = Shop
         fields = ("name", "domain", "email", "currency", "timezone", "country_code", "plan")
-        help_texts = {"domain": "Where customers find it, e.g. shop.example.", "email": "Where the owner is reached."}
+        help_texts = {
+            "domain": gettext_lazy("Where customers find it, e.g. shop.example."),
+            "email": gettext_lazy("Where the owner is reached."),
+        }
 
     timezone = forms.ChoiceField(
-        choices=[(name, name.replace("_", " ")) for name in sorted(available_timezones())], initial="UTC"
+        choices=[(name, name.replace("_", " ")) for name in sorted(available_timezones())],
+        initial="UTC",
+        label=gettext_lazy("Timezone"),
     )
-    currency = forms.RegexField(r"\A[A-Z]{3}\Z", initial="USD", help_text="Three letters, e.g. EUR.")
-    country_code = forms.RegexField(r"\A[A-Z]{2}\Z", label="Country", initial="US", help_text="Two letters, e.g. DE.")
+    currency = forms.RegexField(
+        r"\A[A-Z]{3}\Z",
+        initial="USD",
+        help_text=gettext_lazy("Three letters, e.g. EUR."),
+        label=gettext_lazy("Currency"),
+    )
+    country_code = forms.RegexField(
+        r"\A[A-Z]{2}\Z", label=gettext_lazy("Country"), initial="US", help_text=gettext_lazy("Two letters, e.g. DE.")
+    )
 
     def clean_domain(self) -> str:
         """Domains are lower case."""
@@ -73,12 +87,12 @@ def new_shop(request: HttpRequest) -> HttpResponse:
     """Open a shop; for operators."""
     user = cast("User", request.user)
     if not user.is_superuser:
-        raise PermissionDenied("Shops are opened by the operator.")
+        raise PermissionDenied(_("Shops are opened by the operator."))
     form = NewShopForm(posted(request))
     if request.method == "POST" and form.is_valid():
         shop = _open(form, user)
         if shop is not None:
-            messages.success(request, f"{shop.name} is open.")
+            messages.success(request, _("{name} is open.").format(name=shop.name))
             return redirect(panel_prefix(shop))
     return render(request, "outside/new_shop.html", {"form": form})
 

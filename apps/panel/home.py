@@ -7,18 +7,18 @@ Domains add to it from their ``admin``: work with ``add_task``, figures with ``a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django_stubs_ext import StrOrPromise
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.ground import languages
-from apps.panel import menu
+from apps.panel import menu, tour
 from apps.panel.access import may
 from apps.panel.requests import Context
 from apps.panel.screens.paging import COUNTED
@@ -114,10 +114,12 @@ def page(request: HttpRequest) -> Context:
     """What the page shows this person."""
     shown: Context = {
         "greeting": _greeting(),
+        "today": date_format(timezone.localtime(), pgettext("date format", "l, j F")),
         "tasks": tasks(request),
         "cards": cards(request),
         "sections": sections(request),
         "recent": recent(request),
+        "offered_tour": tour.offered(request),
     }
     return {**shown, "is_anything_open": any(shown[part] for part in _PARTS) or bool(menu.entries(request))}
 
@@ -126,7 +128,7 @@ def tasks(request: HttpRequest) -> list[Waiting]:
     """What waits for this person: each task by one bounded count."""
     found = []
     for task in sorted(_tasks, key=lambda task: (task.order, str(task.title))):
-        if link := _link(request, task.model, task.query):
+        if link := menu.list_address(request, task.model, task.query):
             number = counted(task.rows(request))
             if number != "0":
                 found.append(Waiting(task, number, link))
@@ -138,7 +140,7 @@ def cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
     shown = (
         card for card in sorted(_cards, key=lambda card: (card.order, str(card.title))) if may(request, card.permission)
     )
-    return [(card, card.figure(request), _link(request, card.model, card.query)) for card in shown]
+    return [(card, card.figure(request), menu.list_address(request, card.model, card.query)) for card in shown]
 
 
 def sections(request: HttpRequest) -> list[tuple[str, Context]]:
@@ -150,14 +152,6 @@ def counted(rows: QuerySet[Model]) -> str:
     """How many there are, for people: no more than a list counts are, and "10,000+" stands for more."""
     number = rows.order_by().values("pk")[:COUNTED].count()
     return f"{languages.count(number)}{'+' if number == COUNTED else ''}"
-
-
-def _link(request: HttpRequest, model: type[Model], query: str) -> str:
-    """The address of a list; empty for those who may not open it."""
-    if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
-        return ""
-    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    return f"{address}?{query}" if query else address
 
 
 def _greeting() -> str:

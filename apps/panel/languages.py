@@ -30,7 +30,7 @@ class LanguageMiddleware:
         if not is_of_staff and not _OF_CUSTOMERS.match(request.path_info):
             return self.get_response(request)
         chosen = request.user.language if is_of_staff and isinstance(request.user, User) else ""
-        asked = languages.of_browser(_accepted(request), whole=is_of_staff)
+        asked = languages.of_browser(_accepted(request))
         language = languages.nearest(chosen) if chosen else asked
         with translation.override(language):
             response = self.get_response(request)

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.panel.addresses import outside_url, panel_url
@@ -18,7 +21,16 @@ from apps.panel.requests import Context, shop_of
 from apps.staff.domain.access import shops_of
 from apps.staff.models import User
 
-SECTIONS = ("Sales", "Catalog", "Customers", "Online store", "Apps", "Settings", "Activity")
+SECTIONS = {
+    "Sales": gettext_lazy("Sales"),
+    "Catalog": gettext_lazy("Catalog"),
+    "Customers": gettext_lazy("Customers"),
+    "Online store": gettext_lazy("Online store"),
+    "Apps": gettext_lazy("Apps"),
+    "Settings": gettext_lazy("Settings"),
+    "Activity": gettext_lazy("Activity"),
+}
+_ORDER = list(SECTIONS)
 SWITCHER_SHOPS = 8
 
 
@@ -47,9 +59,14 @@ class Entry:
     link: str
     words: tuple[StrOrPromise, ...] = ()
 
+    @property
+    def section_name(self) -> str:
+        """The section, as it is read."""
+        return str(SECTIONS.get(self.section, self.section))
+
     def is_meant_by(self, term: str) -> bool:
         """Whether somebody who types this, in small letters, may look for the page."""
-        named = term in self.title.lower() or term in self.section.lower()
+        named = term in self.title.lower() or term in self.section_name.lower()
         return named or any(word.startswith(term) for word in self.words)
 
 
@@ -81,16 +98,24 @@ def entries(request: HttpRequest) -> list[Entry]:
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
             found.append(Entry(menu.section, title, menu.icon, menu.order, link, menu.words))
-    return sorted(found, key=lambda entry: (SECTIONS.index(entry.section), entry.order, entry.title))
+    return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+
+
+def list_address(request: HttpRequest, model: type[Model], query: str = "") -> str:
+    """The address of a model's list; empty for those who may not open it."""
+    if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
+        return ""
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{address}?{query}" if query else address
 
 
 def navigation(request: HttpRequest) -> list[Context]:
     """The sidebar, as the theme wants it."""
-    home = {"title": "Home", "icon": "home", "link": reverse("admin:index"), "order": 0}
+    home = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "order": 0}
     groups: list[Context] = [{"title": None, "items": [home]}]
     for entry in entries(request):
-        if groups[-1]["title"] != entry.section:
-            groups.append({"title": entry.section, "items": []})
+        if groups[-1]["title"] != entry.section_name:
+            groups.append({"title": entry.section_name, "items": []})
         groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
     # A page may stand below another's address: the nearest is where the person is.
     items = [item for group in groups for item in group["items"]]
@@ -120,17 +145,21 @@ def shop_switcher(request: HttpRequest) -> list[Context]:
     if not others and not request.user.is_superuser:
         return []
     links = [{"title": other.name, "link": panel_url(other), "icon": "storefront"} for other in others]
-    return [*links, {"title": "All shops", "link": outside_url("shops"), "icon": "apps"}]
+    return [*links, {"title": _("All shops"), "link": outside_url("shops"), "icon": "apps"}]
 
 
 def account_pages() -> list[Entry]:
     """The person's own pages, which belong to no shop."""
     pages = (
-        ("My profile", "profile", ("account", "name", "e-mail", "email")),
-        ("Password", "account_change_password", ("login",)),
-        ("Two-factor authentication", "mfa_index", ("2fa", "security", "passkey", "login", "recovery code")),
+        (_("My profile"), "profile", (_("account"), _("name"), _("e-mail"), "email")),
+        (_("Password"), "account_change_password", (_("login"),)),
+        (
+            _("Two-factor authentication"),
+            "mfa_index",
+            ("2fa", _("security"), "passkey", _("login"), _("recovery code")),
+        ),
     )
-    return [Entry("Your account", title, "person", 0, outside_url(name), words) for title, name, words in pages]
+    return [Entry(_("Your account"), title, "person", 0, outside_url(name), words) for title, name, words in pages]
 
 
 def account_links(request: HttpRequest) -> list[Context]:

@@ -8,6 +8,7 @@ from django.contrib.auth import logout
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.events.domain.context import cause
 from apps.ground.errors import Gone
@@ -56,7 +57,7 @@ class ShopMiddleware:
             return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
         shop = shops_of(request.user).filter(handle=handle).first()
         if shop is None:
-            raise Http404("You work in no shop of this name.")
+            raise Http404(_("You work in no shop of this name."))
         _remember(request.user, shop)
         note_visit(request)
         request = in_shop(request)

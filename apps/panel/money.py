@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from apps.ground.money import MAX_AMOUNT, rounded, text_of
 from apps.ground.tenancy import current_shop
@@ -42,9 +43,9 @@ class MoneyField(forms.DecimalField):
         """The amount; it has no more decimals than the currency."""
         amount = super().clean(value)
         if amount is not None and amount >= MAX_AMOUNT:
-            raise ValidationError(f"Must be less than {MAX_AMOUNT}.")
+            raise ValidationError(_("Must be less than {limit}.").format(limit=MAX_AMOUNT))
         if amount is not None and amount != rounded(amount, self.currency):
-            raise ValidationError(f"{self.currency} has no such small amounts.")
+            raise ValidationError(_("{currency} has no such small amounts.").format(currency=self.currency))
         # With the currency's decimals, however many zeros were typed.
         return amount if amount is None else rounded(amount, self.currency)
 

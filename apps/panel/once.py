@@ -15,13 +15,17 @@ from django.core.signing import BadSignature, Signer
 from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.staff.models import SentForm, User
 
 FIELD = "form_key"
-SENT = "That was sent already; nothing was done twice."
-SHOWN_ONCE = f"{SENT} What was shown then is shown once only; make another if it is lost."
+SENT = gettext_lazy("That was sent already; nothing was done twice.")
+SHOWN_ONCE = gettext_lazy(
+    "That was sent already; nothing was done twice. What was shown then is shown once only; make another if it is lost."
+)
 _OF_THE_PAGE = (FIELD, "csrfmiddlewaretoken")
 _LOCK_NOT_AVAILABLE = "55P03"
 _SIGNER = Signer(salt="panel.form")
@@ -35,7 +39,7 @@ class SentBefore(DomainError):
     def __init__(self, result: str) -> None:
         """``result`` is the address that the first submission led to."""
         super().__init__(
-            "This page was sent before, with other values; these are not stored. Send it again if they shall be."
+            _("This page was sent before, with other values; these are not stored. Send it again if they shall be.")
         )
         self.result = result
 
@@ -46,7 +50,7 @@ class NotOurs(DomainError):
     code = "not_ours"
 
     def __init__(self) -> None:
-        super().__init__("This form is no longer valid. Nothing has been done. Open its page again.")
+        super().__init__(_("This form is no longer valid. Nothing has been done. Open its page again."))
 
 
 class StillWorking(DomainError):
@@ -55,7 +59,7 @@ class StillWorking(DomainError):
     code = "still_working"
 
     def __init__(self) -> None:
-        super().__init__("This was sent a moment ago and is still being worked on. Look at the result first.")
+        super().__init__(_("This was sent a moment ago and is still being worked on. Look at the result first."))
 
 
 def form_key(request: HttpRequest) -> str:

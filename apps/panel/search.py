@@ -65,7 +65,7 @@ def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
 def _pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
     for entry in (*entries(request), *account_pages()):
         if entry.is_meant_by(term):
-            yield SearchResult(title=entry.title, description=entry.section, link=entry.link, icon=entry.icon)
+            yield SearchResult(title=entry.title, description=entry.section_name, link=entry.link, icon=entry.icon)
 
 
 def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:

@@ -6,8 +6,9 @@ The page carries a mark of it in the field ``seen``; ``apps.panel.screens.forms`
 import hashlib
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
-MEANWHILE = "Somebody changed this meanwhile. Nothing of yours is saved yet: look at it, then save again."
+MEANWHILE = gettext_lazy("Somebody changed this meanwhile. Nothing of yours is saved yet: look at it, then save again.")
 
 
 def mark(*shown: object) -> str:

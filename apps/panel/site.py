@@ -12,8 +12,10 @@ from django.middleware.csrf import get_token
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from apps.panel import home, search
+from apps.panel import home, search, tour
 from apps.panel.addresses import outside_url
 from apps.panel.once import FIELD, form_key
 from apps.panel.requests import Context, shop_of
@@ -29,7 +31,7 @@ class StaffSite(ThemedSite):
     """
 
     site_title = "Backoffice"
-    index_title = "Home"
+    index_title = gettext_lazy("Home")
     enable_nav_sidebar = True
 
     def register(
@@ -46,19 +48,21 @@ class StaffSite(ThemedSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> Context:
-        """What every page shows, with the key of its forms."""
-        return {**super().each_context(request), FIELD: form_key(request)}
+        """What every page shows, with the key of its forms, and where on the tour it is."""
+        return {**super().each_context(request), FIELD: form_key(request), "tour": tour.stay(request)}
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the request is in a shop; what it may do there, each page asks itself."""
         return bool(request.user.is_active and shop_of(request) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Django's, without the redirect to "view on site", which would look beyond the shop; and the kept views."""
+        """Django's, without the redirect to "view on site", which would look beyond the shop; and those of lists."""
         return [
             path("links/", self.admin_view(self.links), name="links"),
             path("session/", self.admin_view(self.session), name="session"),
             path("views/", self.admin_view(saved_views.save), name="save_view"),
+            path("columns/", self.admin_view(saved_views.choose_columns), name="choose_columns"),
+            path("tour/", self.admin_view(tour.end), name="end_tour"),
             path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
         ]
@@ -72,7 +76,7 @@ class StaffSite(ThemedSite):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         context = {
             **self.each_context(request),
-            "title": "Home",
+            "title": _("Home"),
             **home.page(request),
             "owner": owner.user if owner else None,
             **(extra_context or {}),
@@ -109,7 +113,7 @@ class StaffSite(ThemedSite):
     def session(self, request: HttpRequest) -> HttpResponse:
         """Whose session this is, for pages about to send what somebody typed; a page for who just logged in."""
         if request.accepts("text/html"):
-            context = {**self.each_context(request), "title": "You are logged in again"}
+            context = {**self.each_context(request), "title": _("You are logged in again")}
             return TemplateResponse(request, "panel/session/back.html", context)
         response = JsonResponse({"person": request.user.pk, "token": get_token(request)})
         add_never_cache_headers(response)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 from django_stubs_ext import StrOrPromise
 from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite as ThemedSite
@@ -95,3 +96,30 @@ __all__ = [
     "ThemedTextarea",
     "display",
 ]
+
+# What the theme's templates say and neither Django nor the theme translates.
+SAID_BY_THE_THEME = (
+    gettext_noop("Add row"),
+    gettext_noop("Apply Filters"),
+    gettext_noop("Choose file to upload"),
+    gettext_noop("Click to cancel"),
+    gettext_noop("Click to download"),
+    gettext_noop("Expand row"),
+    gettext_noop("Go back"),
+    gettext_noop("Image preview"),
+    gettext_noop("Loading more results..."),
+    gettext_noop("More actions"),
+    gettext_noop("No data"),
+    gettext_noop("No recent searches"),
+    gettext_noop("No results found"),
+    gettext_noop("No results matching your query"),
+    gettext_noop("Recent searches"),
+    gettext_noop("Record picture"),
+    gettext_noop("Reset filters"),
+    gettext_noop("Run"),
+    gettext_noop("Select all rows"),
+    gettext_noop("This item will be deleted."),
+    gettext_noop("This page yielded into no results. Create a new item or reset your filters."),
+    gettext_noop("Toggle password visibility"),
+    gettext_noop("Type to search"),
+)

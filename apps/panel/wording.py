@@ -6,9 +6,12 @@ compare letter by letter. A page shows the same words as a sentence, under the f
 
 from typing import Any
 
-from django.forms.utils import ErrorList, pretty_name
+from django.forms.utils import ErrorList
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
+from apps.ground.retelling import retold
 
 _ENDS = (".", "!", "?", "…", ":")
 
@@ -18,14 +21,16 @@ def sentence(text: str) -> str:
 
     What ends as a sentence is one, and may begin with a name that is written small.
     """
-    text = text.strip()
+    text = retold(text.strip())
     return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
 
 
 def about(field: str, message: str) -> str:
     """A message as a sentence that names its field; what is a sentence already is not about a field."""
-    stands_alone = field == "base" or message[:1].isupper()
-    return sentence(message if stands_alone else f"{pretty_name(field)} {message}")
+    if field == "base" or message[:1].isupper():
+        return sentence(message)
+    name = capfirst(_(field.replace("_", " ")))
+    return sentence(_("{field} {message}").format(field=name, message=retold(message)))
 
 
 def in_words(refusal: DomainError) -> str:
@@ -39,3 +44,8 @@ class Sentences(ErrorList):
     def __getitem__(self, index: Any) -> Any:
         shown = super().__getitem__(index)
         return sentence(shown) if isinstance(shown, str) else shown
+
+
+def nothing_changed(refusal: DomainError) -> str:
+    """All that a refusal says, and that it has changed nothing."""
+    return _("{refusal} Nothing has been changed.").format(refusal=in_words(refusal))

@@ -11,7 +11,7 @@ class ShopsConfig(AppConfig):
 
     def ready(self) -> None:
         """Add topics, and let ended codes and tokens go."""
-        from apps.ground import ids, statistics
+        from apps.ground import ids, ranks, statistics
         from apps.ground.personal import impersonal
         from apps.jobs.domain import housekeeping
         from apps.jobs.domain.duties import each_minute
@@ -24,5 +24,6 @@ class ShopsConfig(AppConfig):
         housekeeping.register("codes and tokens of apps", authorizing.clear)
         each_minute.register("purchases of apps that expired", purchases.expire)
         post_migrate.connect(ids.start_high, sender=self, dispatch_uid="ids.start_high")
+        post_migrate.connect(ranks.ensure_all, sender=self, dispatch_uid="ranks.ensure_all")
         post_migrate.connect(read_only.ensure, sender=self, dispatch_uid="shops.read_only")
         post_migrate.connect(statistics.take_for_shared, sender=self, dispatch_uid="statistics.take_for_shared")

@@ -128,7 +128,7 @@ class ShopType(Node):
     @strawberry.field
     def plan(self) -> ShopPlanType:
         """What the shop pays for."""
-        label = Shop.Plan(self.row.plan).label
+        label = str(Shop.Plan(self.row.plan).label)
         return ShopPlanType(
             display_name=label,
             public_display_name=label,

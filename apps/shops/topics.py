@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from django.conf import settings
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.context import Context
 from apps.api.openapi.schemas import resource_schema
@@ -80,31 +81,31 @@ def _asked_for(payload: Mapping[str, object], app_id: int, _granted: Collection[
 def register_all() -> None:
     """Add the topics."""
     for name, render, shape, label, example in (
-        ("shop/update", _shop_payload, _shop_shape, "Shop settings changed", current_shop),
-        ("app/uninstalled", _shop_payload, _shop_shape, "App uninstalled", current_shop),
-        ("app/scopes_update", _scopes_payload, _scopes_shape, "App scopes changed", Installation),
+        ("shop/update", _shop_payload, _shop_shape, gettext_noop("Shop settings changed"), current_shop),
+        ("app/uninstalled", _shop_payload, _shop_shape, gettext_noop("App uninstalled"), current_shop),
+        ("app/scopes_update", _scopes_payload, _scopes_shape, gettext_noop("App scopes changed"), Installation),
     ):
         topics.register(name, scope="", render=render, label=label, offered=True, shape=shape, example=example)
     topics.register(
         purchases.TOPIC,
         scope="",
         render=_purchase_payload,
-        label="One-time purchase of an app",
+        label=gettext_noop("One-time purchase of an app"),
         offered=True,
         shape=_purchase_shape,
         hears=_asked_for,
         example=AppPurchase,
     )
     for name, render, label in (
-        ("shop/create", _shop_payload, "Shop opened"),
-        ("app/installed", _shop_payload, "App installed"),
-        ("apps/create", _app_payload, "App registered"),
-        ("apps/update", _app_payload, "Registration of an app changed"),
-        ("apps/delete", _app_payload, "Registration of an app removed"),
-        ("apps/secret", _app_payload, "Secret of an app replaced"),
-        ("apps/old_secret_ended", _app_payload, "Old secret of an app ended"),
-        ("access_tokens/create", _scopes_payload, "Access token made"),
-        ("access_tokens/revoke", _scopes_payload, "Access token revoked"),
+        ("shop/create", _shop_payload, gettext_noop("Shop opened")),
+        ("app/installed", _shop_payload, gettext_noop("App installed")),
+        ("apps/create", _app_payload, gettext_noop("App registered")),
+        ("apps/update", _app_payload, gettext_noop("Registration of an app changed")),
+        ("apps/delete", _app_payload, gettext_noop("Registration of an app removed")),
+        ("apps/secret", _app_payload, gettext_noop("Secret of an app replaced")),
+        ("apps/old_secret_ended", _app_payload, gettext_noop("Old secret of an app ended")),
+        ("access_tokens/create", _scopes_payload, gettext_noop("Access token made")),
+        ("access_tokens/revoke", _scopes_payload, gettext_noop("Access token revoked")),
     ):
         # For the audit trail alone.
         topics.register(name, scope="", render=render, label=label)

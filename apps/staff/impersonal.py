@@ -9,6 +9,7 @@ IMPERSONAL: Places = {
     "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language"),
     "staff.Membership": ("permissions", "view_only"),
     "staff.SavedView": ("screen",),
+    "staff.ListColumns": ("screen", "columns"),
     "staff.SentForm": ("key", "fingerprint", "result"),
     "admin.LogEntry": ("object_id", "object_repr", "change_message"),
     "auth.Permission": ("name", "codename"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.events.domain import topics
 from apps.staff.models import Membership
@@ -17,13 +18,13 @@ def _payload(instance: Model, version: str) -> dict[str, Any]:
 def register_all() -> None:
     """Add the topics."""
     for name, label in (
-        ("staff/invite", "Staff member invited"),
-        ("staff/update", "Permissions changed"),
-        ("staff/remove", "Staff member removed"),
-        ("staff/activate", "Staff member activated"),
-        ("staff/deactivate", "Staff member deactivated"),
-        ("staff/login_failed", "Login failed"),
-        ("staff/login_locked", "Login locked after failed attempts"),
-        ("staff/refused", "Access refused"),
+        ("staff/invite", gettext_noop("Staff member invited")),
+        ("staff/update", gettext_noop("Permissions changed")),
+        ("staff/remove", gettext_noop("Staff member removed")),
+        ("staff/activate", gettext_noop("Staff member activated")),
+        ("staff/deactivate", gettext_noop("Staff member deactivated")),
+        ("staff/login_failed", gettext_noop("Login failed")),
+        ("staff/login_locked", gettext_noop("Login locked after failed attempts")),
+        ("staff/refused", gettext_noop("Access refused")),
     ):
         topics.register(name, scope="read_users", render=_payload, label=label, offered=False)

@@ -4,7 +4,10 @@ from typing import Any
 
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
+from apps.ground import languages
+from apps.ground.retelling import retold
 from apps.ground.tenancy import current_shop, every_shop
 from apps.jobs.domain import letters
 from apps.jobs.models import Job
@@ -23,17 +26,20 @@ def send_warning(job: Job, **arguments: Any) -> None:
     is_disabled = subscription.state == Subscription.State.DISABLED
     if stage < STAGES[-1] and (health is None or health.warned < stage):
         return
-    text = render_to_string(
-        "webhooks/warning.txt",
-        {
-            "shop": shop,
-            "subscription": subscription,
-            "health": health,
-            "stage": stage,
-            "is_disabled": is_disabled,
-            "is_deleted": is_deleted,
-        },
-    )
-    what = "were stopped" if is_disabled or is_deleted else "fail"
-    subject = " ".join(f"Webhooks of {subscription.app.name} for {shop.name} {what}".split())
+    with languages.speaking(shop.primary_locale):
+        text = render_to_string(
+            "webhooks/warning.txt",
+            {
+                "subscription": subscription,
+                "health": health,
+                "last_error": retold(health.last_error) if health else "",
+                "reason": retold(subscription.reason),
+                "stage": stage,
+                "is_disabled": is_disabled,
+                "is_deleted": is_deleted,
+            },
+        )
+        stopped, failing = _("Webhooks of {app} for {shop} were stopped"), _("Webhooks of {app} for {shop} fail")
+        said = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
+    subject = " ".join(said.split())
     letters.send(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))

@@ -1,6 +1,7 @@
 """What the audit trail notes of subscriptions, and the request to erase that an app gets once it has left."""
 
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
 from apps.api.shapes import Schema
 from apps.events.domain import topics
@@ -24,13 +25,13 @@ def _left_shop_shape(version: str) -> Schema:
 
 def register_all() -> None:
     """Add the topics."""
-    label = "App that left asked to erase"
+    label = gettext_noop("App that left asked to erase")
     topics.register(SHOP_REDACT, scope="", render=_left_shop, shape=_left_shop_shape, label=label, example=current_shop)
     for name, label in (
-        ("webhooks/create", "Webhook subscription made"),
-        ("webhooks/update", "Webhook subscription changed"),
-        ("webhooks/delete", "Webhook subscription ended"),
-        ("webhooks/secret", "Signing secret replaced"),
-        ("webhooks/recover", "Webhook deliveries sent once more"),
+        ("webhooks/create", gettext_noop("Webhook subscription made")),
+        ("webhooks/update", gettext_noop("Webhook subscription changed")),
+        ("webhooks/delete", gettext_noop("Webhook subscription ended")),
+        ("webhooks/secret", gettext_noop("Signing secret replaced")),
+        ("webhooks/recover", gettext_noop("Webhook deliveries sent once more")),
     ):
         topics.register(name, scope="", render=_nothing, label=label)

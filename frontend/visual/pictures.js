@@ -1,6 +1,7 @@
 // Pictures in a text: dropped or pasted into it, chosen from the shop's files, or named by their address.
 import { insertPicture } from "./commands.js";
 import { askFor, field } from "./toolbar.js";
+import { translate } from "./words.js";
 
 const csrf = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
@@ -13,7 +14,7 @@ const upload = async (area, file) => {
   try {
     answer = await fetch(area.dataset.files, { method: "POST", body, headers: { Accept: "application/json" } });
   } catch {
-    throw new Error("The server did not answer. Nothing was stored.");
+    throw new Error(translate("The server did not answer. Nothing was stored."));
   }
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(said.error ?? `It was refused (${answer.status}).`);
@@ -39,7 +40,7 @@ export const dropped = (area) => (view, event) => {
   event.preventDefault();
   (async () => {
     for (const file of files) {
-      note(area, `Storing ${file.name} …`);
+      note(area, translate("Storing {name} …", { name: file.name }));
       try {
         const stored = await upload(area, file);
         insertPicture(stored.address, "")(view.state, view.dispatch);
@@ -54,18 +55,18 @@ export const dropped = (area) => (view, event) => {
 };
 
 export const choosePicture = (area, insert) => {
-  const address = field("address", "Address of the picture", "", { placeholder: "https://…" });
-  const alt = field("alt", "What it shows, for people who cannot see it", "");
+  const address = field("address", translate("Address of the picture"), "", { placeholder: "https://…" });
+  const alt = field("alt", translate("What it shows, for people who cannot see it"), "");
   const parts = [];
   if (area.dataset.files) {
     const status = Object.assign(document.createElement("p"), { className: "bo-subtle" });
     status.setAttribute("role", "status");
-    const choice = field("file", "Store a new one", "", { type: "file", accept: "image/*" });
-    const search = field("search", "Or choose from the shop's files", "", { type: "search", autocomplete: "off" });
+    const choice = field("file", translate("Store a new one"), "", { type: "file", accept: "image/*" });
+    const search = field("search", translate("Or choose from the shop's files"), "", { type: "search", autocomplete: "off" });
     const found = Object.assign(document.createElement("ul"), { className: "bo-visual-pictures" });
     const choose = (file) => {
       address.lastChild.value = file.address;
-      status.textContent = `Chosen: ${file.name}`;
+      status.textContent = translate("Chosen: {name}", { name: file.name });
       alt.lastChild.focus();
     };
     const look = async () => {
@@ -73,7 +74,7 @@ export const choosePicture = (area, insert) => {
       const answer = await fetch(`${area.dataset.files}?q=${encodeURIComponent(term)}`, { headers: { Accept: "application/json" } });
       const { files } = answer.ok ? await answer.json() : { files: null };
       if (search.lastChild.value.trim() !== term) return;
-      if (!files?.length) status.textContent = files ? (term ? "No file of that name." : "The shop has no pictures yet.") : "The list did not come.";
+      if (!files?.length) status.textContent = files ? (term ? translate("No file of that name.") : translate("The shop has no pictures yet.")) : translate("The list did not come.");
       found.replaceChildren(
         ...(files ?? []).map((file) => {
           const item = document.createElement("li");
@@ -89,7 +90,7 @@ export const choosePicture = (area, insert) => {
     choice.lastChild.addEventListener("change", async () => {
       const [file] = choice.lastChild.files;
       if (!file) return;
-      status.textContent = `Storing ${file.name} …`;
+      status.textContent = translate("Storing {name} …", { name: file.name });
       try {
         choose(await upload(area, file));
         await look();
@@ -108,7 +109,7 @@ export const choosePicture = (area, insert) => {
     look();
     parts.push(choice, search, found, status);
   }
-  askFor("Picture", [...parts, address, alt], "Put it in").then((answer) => {
+  askFor(translate("Picture"), [...parts, address, alt], translate("Put it in")).then((answer) => {
     if (answer?.address.trim()) insert(answer.address.trim(), answer.alt.trim());
   });
 };

@@ -2,6 +2,7 @@
 // out as it came in until somebody changes it; what is not known here is `kept` (a block) or `mote` (within a line):
 // shown as a box, moved or removed as a whole, never rewritten. `end` is the end tag that its source lacks.
 import { Schema } from "prosemirror-model";
+import { translate } from "./words.js";
 
 // Of a start tag: its name and all between it and ">", byte for byte; the end tag, null for one that is made anew; and
 // what stood between this node and the next (`tail`), or between the start tag and the first child (`lead`).
@@ -150,7 +151,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" }, tail: { default: "" } },
       parseDOM: [{ tag: "div[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: "Kept as it is; change it in the source" }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: translate("Kept as it is; change it in the source") }, excerpt(attrs.source)],
     },
     mote: {
       group: "inline",
@@ -158,7 +159,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" } },
       parseDOM: [{ tag: "span[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: "Kept as it is; change it in the source" }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: translate("Kept as it is; change it in the source") }, excerpt(attrs.source)],
     },
     image: {
       group: "inline",

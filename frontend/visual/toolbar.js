@@ -4,25 +4,26 @@ import { redo, undo } from "prosemirror-history";
 import { around, indent, insertPicture, isActive, linkHere, outdent, setLink, setText, toggleList, toggleQuote } from "./commands.js";
 import { choosePicture } from "./pictures.js";
 import { schema } from "./schema.js";
+import { translate } from "./words.js";
 
 const { nodes, marks } = schema;
-const TEXTS = [["p", "Paragraph"], ["h2", "Heading 2"], ["h3", "Heading 3"], ["h4", "Heading 4"], ["h5", "Heading 5"], ["h6", "Heading 6"], ["h1", "Heading 1"]];
+const TEXTS = [["p", translate("Paragraph")], ["h2", translate("Heading {level}", { level: 2 })], ["h3", translate("Heading {level}", { level: 3 })], ["h4", translate("Heading {level}", { level: 4 })], ["h5", translate("Heading {level}", { level: 5 })], ["h6", translate("Heading {level}", { level: 6 })], ["h1", translate("Heading {level}", { level: 1 })]];
 
 const mark = (face, title, type) => ({ face, title, run: toggleMark(type), on: (state) => isActive(state, type) });
 const BUTTONS = [
-  mark("B", "Bold (Ctrl+B)", marks.strong),
-  mark("I", "Italic (Ctrl+I)", marks.em),
-  mark("U", "Underline (Ctrl+U)", marks.underline),
-  mark("S", "Struck through", marks.strike),
-  { face: "Link", title: "Link (Ctrl+K)", ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
-  { face: "• List", title: "List", run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
-  { face: "1. List", title: "1. List (numbered)", run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
-  { face: "→", title: "Further in", run: indent },
-  { face: "←", title: "Further out", run: outdent },
-  { face: "“ ”", title: "Quote", run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
-  { face: "Picture", title: "Picture", ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
-  { face: "↶", title: "Undo (Ctrl+Z)", run: undo },
-  { face: "↷", title: "Redo (Ctrl+Y)", run: redo },
+  mark("B", translate("Bold (Ctrl+B)"), marks.strong),
+  mark("I", translate("Italic (Ctrl+I)"), marks.em),
+  mark("U", translate("Underline (Ctrl+U)"), marks.underline),
+  mark("S", translate("Struck through"), marks.strike),
+  { face: translate("Link"), title: translate("Link (Ctrl+K)"), ask: (view, area) => askForLink(view, area), on: (state) => Boolean(linkHere(state)) },
+  { face: `• ${translate("List")}`, title: translate("List"), run: toggleList("ul"), on: (state) => Boolean(around(state, nodes.list, "ul")) },
+  { face: `1. ${translate("List")}`, title: translate("1. List (numbered)"), run: toggleList("ol"), on: (state) => Boolean(around(state, nodes.list, "ol")) },
+  { face: "→", title: translate("Further in"), run: indent },
+  { face: "←", title: translate("Further out"), run: outdent },
+  { face: "“ ”", title: translate("Quote"), run: toggleQuote, on: (state) => Boolean(around(state, nodes.box, "blockquote")) },
+  { face: translate("Picture"), title: translate("Picture"), ask: (view, area) => choosePicture(area, (src, alt) => insertPicture(src, alt)(view.state, view.dispatch)) },
+  { face: "↶", title: translate("Undo (Ctrl+Z)"), run: undo },
+  { face: "↷", title: translate("Redo (Ctrl+Y)"), run: redo },
 ];
 
 // The toolbar of a view: one stop of the Tab key, arrows go from one button to the next.
@@ -30,9 +31,9 @@ export const toolbar = (view, area) => {
   const dom = document.createElement("div");
   dom.className = "bo-visual-tools";
   dom.setAttribute("role", "toolbar");
-  dom.setAttribute("aria-label", "Text");
+  dom.setAttribute("aria-label", translate("Text"));
   const choice = document.createElement("select");
-  choice.setAttribute("aria-label", "Kind of text");
+  choice.setAttribute("aria-label", translate("Kind of text"));
   choice.append(...TEXTS.map(([name, title]) => new Option(title, name)), new Option("", ""));
   choice.lastChild.hidden = true;
   choice.addEventListener("change", () => {
@@ -100,7 +101,7 @@ export const askFor = (title, parts, submit) => {
   };
   const done = button(submit, "submit");
   done.classList.add("bo-primary");
-  actions.append(done, button("Cancel", "button", () => dialog.close()));
+  actions.append(done, button(translate("Cancel"), "button", () => dialog.close()));
   form.append(heading, ...parts, actions);
   dialog.append(form);
   document.body.append(dialog);
@@ -133,9 +134,9 @@ export const field = (name, title, value, attributes = {}) => {
 // The address of a link; products, collections and articles of the shop are found by their names.
 export const askForLink = (view, area) => {
   const here = linkHere(view.state);
-  const address = field("address", "Address", here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });
-  const text = view.state.selection.empty && !here ? [field("text", "Text", "")] : [];
-  const search = field("search", "Or find a product, collection or article", "", { type: "search", autocomplete: "off" });
+  const address = field("address", translate("Address"), here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });
+  const text = view.state.selection.empty && !here ? [field("text", translate("Text"), "")] : [];
+  const search = field("search", translate("Or find a product, collection or article"), "", { type: "search", autocomplete: "off" });
   const found = document.createElement("ul");
   found.className = "bo-visual-found";
   found.setAttribute("aria-live", "polite");
@@ -151,7 +152,7 @@ export const askForLink = (view, area) => {
     if (search.lastChild.value.trim() !== term) return;
     if (!links?.length) {
       const item = document.createElement("li");
-      item.textContent = links ? "Nothing of that name." : "The search did not answer.";
+      item.textContent = links ? translate("Nothing of that name.") : translate("The search did not answer.");
       found.replaceChildren(item);
       return;
     }
@@ -180,7 +181,7 @@ export const askForLink = (view, area) => {
     if (event.key === "Enter") event.preventDefault();
   });
   const finder = area.dataset.links ? [search, found] : [];
-  askFor("Link", [...text, address, ...finder], "Set the link").then((answer) => {
+  askFor(translate("Link"), [...text, address, ...finder], translate("Set the link")).then((answer) => {
     if (answer) setLink(answer.address.trim(), answer.text?.trim())(view.state, view.dispatch);
     view.focus();
   });

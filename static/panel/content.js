@@ -28,7 +28,9 @@
       bar.max = total;
       bar.value = done;
     }
-    card.querySelector("[data-progress-text]").textContent = total ? `${done} of ${total} files` : "Waiting for the files";
+    card.querySelector("[data-progress-text]").textContent = total
+      ? translate("{done} of {total} files", { done, total })
+      : translate("Waiting for the files");
     setTimeout(() => follow(card), 1500);
   };
 
@@ -71,7 +73,7 @@
     };
     const address = (key) => `?key=${encodeURIComponent(key)}`;
     const close = (tab) => {
-      if (tab.text !== undefined && !window.confirm(`${tab.key} is not saved. Close it and lose the changes?`)) return;
+      if (tab.text !== undefined && !window.confirm(translate("{name} is not saved. Close it and lose the changes?", { name: tab.key }))) return;
       const index = tabs.indexOf(tab);
       tabs.splice(index, 1);
       keep();
@@ -97,12 +99,12 @@
           if (tab.text !== undefined) {
             const mark = document.createElement("span");
             mark.className = "bo-badge bo-badge-warning";
-            mark.textContent = "not saved";
+            mark.textContent = translate("not saved");
             link.append(" ", mark);
           }
           const button = document.createElement("button");
           button.type = "button";
-          button.setAttribute("aria-label", `Close ${tab.key}`);
+          button.setAttribute("aria-label", translate("Close {name}", { name: tab.key }));
           button.textContent = "×";
           button.addEventListener("click", () => close(tab));
           item.append(link, button);

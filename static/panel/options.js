@@ -49,7 +49,7 @@
         if (input) input.value = (named[index] && of(row).get(named[index])) ?? "";
       });
       const title = named.map((group) => of(row).get(group)).filter(Boolean).join(" / ");
-      row.querySelector("[data-row-title]").textContent = title || "The only variant";
+      row.querySelector("[data-row-title]").textContent = title || translate("The only variant");
     });
     table.refresh();
   };
@@ -74,13 +74,15 @@
     const value = text.replace(/\s+/g, " ").trim().slice(0, 255);
     if (!value) return true;
     if (group.values.some((one) => one.toLowerCase() === value.toLowerCase())) {
-      table.say(`“${value}” is there already.`);
+      table.say(translate("“{value}” is there already.", { value }));
       return true;
     }
     const before = group.values.length;
     const wanted = combinations(group, value);
     if (before && table.staying().length + wanted.length > table.most) {
-      table.say(`“${value}” would make more than ${table.most} variants, which one form cannot carry.`);
+      table.say(
+        translate("“{value}” would make more than {limit} variants, which one form cannot carry.", { value, limit: table.most }),
+      );
       return false;
     }
     group.values.push(value);
@@ -109,7 +111,7 @@
     else rows.forEach((row) => of(row).delete(group));
     draw(group);
     save();
-    const undo = table.button("Undo", () => {
+    const undo = table.button(translate("Undo"), () => {
       group.values.push(value);
       rows.forEach((row) => {
         of(row).set(group, value);
@@ -117,19 +119,21 @@
       });
       draw(group);
       save();
-      table.say("As it was before.");
+      table.say(translate("As it was before."));
     });
     const titles = rows.map((row) => row.querySelector("[data-row-title]").textContent.trim());
-    table.say(others && rows.length
-      ? `Without “${value}” go: ${titles.slice(0, 8).join(", ")}${titles.length > 8 ? ` and ${titles.length - 8} more` : ""}.`
-      : `“${value}” is removed.`, undo);
+    const go = titles.slice(0, 8).join(", ");
+    const said = titles.length > 8
+      ? translate("Without “{value}” go: {titles} and {number} more.", { value, titles: go, number: titles.length - 8 })
+      : translate("Without “{value}” go: {titles}.", { value, titles: go });
+    table.say(others && rows.length ? said : translate("“{value}” is removed.", { value }), undo);
   };
 
   const rename = (group, value, text) => {
     const wanted = text.replace(/\s+/g, " ").trim().slice(0, 255);
     if (!wanted || wanted === value) return;
     if (group.values.some((one) => one !== value && one.toLowerCase() === wanted.toLowerCase())) {
-      table.say(`“${wanted}” is there already.`);
+      table.say(translate("“{value}” is there already.", { value: wanted }));
       return;
     }
     group.values = group.values.map((one) => (one === value ? wanted : one));
@@ -144,7 +148,7 @@
     group.values.splice(to, 0, ...group.values.splice(at, 1));
     sort();
     save();
-    table.say(`${value}: place ${to + 1} of ${group.values.length}.`);
+    table.say(translate("{value}: place {place} of {number}.", { value, place: to + 1, number: group.values.length }));
   };
 
   const small = (words, name, act) => {
@@ -159,7 +163,7 @@
     input.value = value;
     input.maxLength = 255;
     input.className = "bo-chip-input";
-    input.setAttribute("aria-label", `Rename ${value}`);
+    input.setAttribute("aria-label", translate("Rename {value}", { value }));
     let ended = false;
     const end = (keep) => {
       if (ended) return;
@@ -184,7 +188,7 @@
   const chipOf = (group, value, index) => {
     const chip = document.createElement("li");
     chip.className = "bo-chip";
-    const name = small(value, `Rename ${value}`, () => edit(group, chip, value));
+    const name = small(value, translate("Rename {value}", { value }), () => edit(group, chip, value));
     const moved = (by) => () => {
       shift(group, value, by);
       draw(group);
@@ -192,11 +196,11 @@
       const [, back, on] = group.chips.children[place].querySelectorAll("button");
       (by < 0 ? back : on)?.focus();
     };
-    const back = small("‹", `Earlier: ${value}`, moved(-1));
-    const on = small("›", `Later: ${value}`, moved(1));
+    const back = small("‹", translate("Earlier: {name}", { name: value }), moved(-1));
+    const on = small("›", translate("Later: {name}", { name: value }), moved(1));
     back.disabled = index === 0;
     on.disabled = index === group.values.length - 1;
-    const gone = small("×", `Remove ${value}`, () => {
+    const gone = small("×", translate("Remove {name}", { name: value }), () => {
       removeValue(group, value);
       group.entry.focus();
     });
@@ -218,11 +222,13 @@
     more.hidden = false;
     draw(group);
     save();
-    table.say(doubles.length ? `Without this option ${doubles.length} variants are alike and go when you save.` : "The option is removed.");
+    table.say(doubles.length
+      ? translate("Without this option {number} variants are alike and go when you save.", { number: doubles.length })
+      : translate("The option is removed."));
     more.focus();
   };
 
-  const more = table.button("Add another option", () => {
+  const more = table.button(translate("Add another option"), () => {
     const next = groups.find((group) => group.root.hidden);
     if (!next) return;
     next.root.hidden = false;
@@ -239,10 +245,10 @@
     group.entry = document.createElement("input");
     group.entry.id = `option-${index}-new`;
     group.entry.autocomplete = "off";
-    group.entry.placeholder = "Type a value, then Enter";
+    group.entry.placeholder = translate("Type a value, then Enter");
     const label = document.createElement("label");
     label.htmlFor = group.entry.id;
-    label.textContent = `Values of option ${index + 1}`;
+    label.textContent = translate("Values of option {number}", { number: index + 1 });
     group.chips = document.createElement("ul");
     group.chips.className = "bo-chips";
     const enter = () => {
@@ -270,8 +276,8 @@
     values.append(label, group.chips, group.entry);
     group.root.append(values);
     if (index) {
-      const drop = table.button("Remove", () => dropOption(group));
-      drop.setAttribute("aria-label", `Remove option ${index + 1}`);
+      const drop = table.button(translate("Remove"), () => dropOption(group));
+      drop.setAttribute("aria-label", translate("Remove option {number}", { number: index + 1 }));
       group.root.append(drop);
     }
   });
@@ -296,13 +302,13 @@
       const value = of(row).get(group);
       const others = table.shown().filter((one) => one !== row && of(one).get(group) === value);
       if (!value || !others.length || group.values.length < 2) return [];
-      return [table.button(`Also for the other ${others.length} “${value}”`, () => {
+      return [table.button(translate("Also for the other {number} “{value}”", { number: others.length, value }), () => {
         const before = others.map((one) => [table.cell(one, "picture"), table.cell(one, "picture").value]);
         before.forEach(([input]) => table.write(input, chosen));
-        table.undoable(`${before.length} more show it.`, before);
+        table.undoable(translate("{number} more show it.", { number: before.length }), before);
       })];
     });
-    if (chosen && offers.length) table.say("Show this picture", ...offers);
+    if (chosen && offers.length) table.say(translate("Show this picture"), ...offers);
   });
 
   start();

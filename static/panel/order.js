@@ -7,7 +7,11 @@
 
   const tell = (list, item) => {
     const place = items(list).indexOf(item) + 1;
-    if (said) said.textContent = `${item.dataset.name}: place ${place} of ${items(list).length}. Save to keep it.`;
+    if (said) said.textContent = translate("{name}: place {place} of {number}. Save to keep it.", {
+      name: item.dataset.name,
+      place,
+      number: items(list).length,
+    });
   };
 
   const step = (list, item, by) => {

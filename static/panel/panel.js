@@ -1,20 +1,25 @@
 // What the theme leaves out: keyboard, names and landmarks for people who do not use a mouse, and forms that are sent once.
+// A text of a script in the reader's language: `words.<code>.js` is made of the catalogues by `manage.py messages`. The
+// name `gettext` belongs to Django's own scripts on the same pages.
+window.translate = (text, values = {}) =>
+  (window.panelWords?.[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+
 (() => {
   "use strict";
   const NATIVE = "a[href], button, input, select, textarea, label, summary, form";
   const NAMES = {
-    close: "Close",
-    add: "Add",
-    arrow_back: "Back",
-    search: "Search",
-    storefront: "Home",
-    dock_to_right: "Show or hide the menu",
-    unfold_more: "More",
-    more_vert: "Actions of this row",
-    more_horiz: "Actions of this row",
-    light_mode: "Light",
-    dark_mode: "Dark",
-    computer: "As the system",
+    close: translate("Close"),
+    add: translate("Add"),
+    arrow_back: translate("Back"),
+    search: translate("Search"),
+    storefront: translate("Home"),
+    dock_to_right: translate("Show or hide the menu"),
+    unfold_more: translate("More"),
+    more_vert: translate("Actions of this row"),
+    more_horiz: translate("Actions of this row"),
+    light_mode: translate("Light"),
+    dark_mode: translate("Dark"),
+    computer: translate("As the system"),
   };
 
   const clickable = (element) =>
@@ -55,10 +60,14 @@
   };
 
   // What scrolls is a region, told apart by its name.
-  const SCROLLED = [["#nav-sidebar-apps", "Pages"], ["#changelist-filter", "Filters"], ["#content", "Rows"]];
+  const SCROLLED = [
+    ["#nav-sidebar-apps", translate("Pages")],
+    ["#changelist-filter", translate("Filters")],
+    ["#content", translate("Rows")],
+  ];
   const scrolled = (box) => {
     const place = SCROLLED.find(([selector]) => box.closest(selector));
-    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : "Found");
+    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : translate("Found"));
   };
 
   const enhance = (root) => {
@@ -79,7 +88,7 @@
   // a phone.
   const labelCells = () => {
     const head = document.querySelector("#result_list thead th .text")?.textContent.trim();
-    document.querySelectorAll('#result_list td[data-label="Select record"]').forEach((cell) => {
+    document.querySelectorAll(`#result_list td[data-label="${translate("Select record")}"]`).forEach((cell) => {
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });
     document.querySelectorAll("#result_list tbody td").forEach((cell) => {
@@ -89,13 +98,13 @@
 
   const landmarks = () => {
     const menu = document.getElementById("nav-sidebar-inner");
-    menu?.setAttribute("aria-label", "Menu");
-    menu?.querySelectorAll("nav").forEach((nav) => nav.setAttribute("aria-label", "Your account"));
+    menu?.setAttribute("aria-label", translate("Menu"));
+    menu?.querySelectorAll("nav").forEach((nav) => nav.setAttribute("aria-label", translate("Your account")));
     menu?.querySelectorAll("a.active").forEach((link) => link.setAttribute("aria-current", "page"));
     const search = document.getElementById("search-input-command");
-    search?.setAttribute("aria-label", "Search");
-    document.getElementById("command-submit")?.setAttribute("aria-label", "Search now");
-    document.getElementById("searchbar")?.setAttribute("aria-label", "Search this list");
+    search?.setAttribute("aria-label", translate("Search"));
+    document.getElementById("command-submit")?.setAttribute("aria-label", translate("Search now"));
+    document.getElementById("searchbar")?.setAttribute("aria-label", translate("Search this list"));
   };
 
   // A second click on a button that sends a form would send it again.
@@ -115,7 +124,7 @@
     const source = document.getElementById(button.dataset.copy);
     try {
       await navigator.clipboard.writeText(source.value);
-      button.querySelector("[data-copy-text]").textContent = "Copied";
+      button.querySelector("[data-copy-text]").textContent = translate("Copied");
     } catch {
       source.select();
     }
@@ -154,7 +163,9 @@
     });
   };
   const openDrop = (event) => {
-    if (event.target.matches?.("details[data-drop][open]")) event.target.querySelector("input:not([type=hidden])")?.focus();
+    if (!event.target.matches?.("details[data-drop][open]")) return;
+    const field = event.target.querySelector(":target:enabled") ?? event.target.querySelector("input:not([type=hidden]):enabled");
+    field?.focus();
   };
 
   ["click", "focusin", "keydown"].forEach((name) => document.addEventListener(name, closeDrops));

@@ -2,10 +2,10 @@
 (() => {
   "use strict";
   const REASONS = {
-    NotAllowedError: "No passkey was used: it was stopped, took too long, or there is none for this address. Try again.",
-    InvalidStateError: "This key has been added already.",
-    SecurityError: "Browsers use passkeys only at an address with a name, by https (or at http://localhost).",
-    NotSupportedError: "This key cannot do what is asked for. Try another one.",
+    NotAllowedError: translate("No passkey was used: it was stopped, took too long, or there is none for this address. Try again."),
+    InvalidStateError: translate("This key has been added already."),
+    SecurityError: translate("Browsers use passkeys only at an address with a name, by https (or at http://localhost)."),
+    NotSupportedError: translate("This key cannot do what is asked for. Try another one."),
   };
 
   document.addEventListener("allauth.error", (event) => {
@@ -15,7 +15,7 @@
     const note = document.getElementById("passkey-problem");
     note.textContent = missing
       ? REASONS.SecurityError
-      : REASONS[exception.name] || `The passkey could not be used: ${exception.message}`;
+      : REASONS[exception.name] || translate("The passkey could not be used: {reason}", { reason: exception.message });
     note.hidden = false;
     note.scrollIntoView({ block: "nearest" });
   });

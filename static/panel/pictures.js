@@ -21,7 +21,7 @@
   const offer = () => window.productSheet?.offer(tiles().filter((tile) => tile.dataset.choice).map((tile, index) => {
     const alt = tile.querySelector('[name="picture-alt"]')?.value.trim();
     const number = stored + index + 1;
-    return { choice: tile.dataset.choice, address: tile.dataset.address, label: alt ? `Image ${number}, ${alt}` : `Image ${number}` };
+    return { choice: tile.dataset.choice, address: tile.dataset.address, label: [translate("Image {number}", { number }), alt].filter(Boolean).join(", ") };
   }));
 
   const button = (words, name, act) => {
@@ -43,9 +43,9 @@
       offer();
     };
     row.append(
-      button("Earlier", `Earlier: ${name}`, step(-1)),
-      button("Later", `Later: ${name}`, step(1)),
-      button("Remove", `Remove ${name}`, () => {
+      button(translate("Earlier"), translate("Earlier: {name}", { name }), step(-1)),
+      button(translate("Later"), translate("Later: {name}", { name }), step(1)),
+      button(translate("Remove"), translate("Remove {name}", { name }), () => {
         tile.remove();
         offer();
         input.focus();
@@ -71,7 +71,7 @@
     const label = document.createElement("label");
     const alt = document.createElement("input");
     alt.id = label.htmlFor = `picture-alt-${number}`;
-    label.textContent = "Alternative text";
+    label.textContent = translate("Alternative text");
     alt.name = "picture-alt";
     alt.maxLength = 512;
     field.append(label, alt);
@@ -95,7 +95,7 @@
     const bar = document.createElement("progress");
     bar.max = 1;
     bar.value = 0;
-    bar.setAttribute("aria-label", `Progress of ${file.name}`);
+    bar.setAttribute("aria-label", translate("Progress of {name}", { name: file.name }));
     const name = document.createElement("span");
     name.textContent = file.name;
     tile.append(name, bar);
@@ -113,7 +113,8 @@
       if (request.status === 200 && answer?.ticket) fillTile(tile, answer, file.name);
       else {
         tile.remove();
-        say(`${file.name}: ${answer?.error ?? "It could not be sent. Try again; if you were signed out, sign in first."}`);
+        const failed = translate("It could not be sent. Try again; if you were signed out, sign in first.");
+        say(`${file.name}: ${answer?.error ?? failed}`);
       }
       ended();
     });
@@ -144,8 +145,8 @@
     if (!underway) return;
     event.preventDefault();
     waiting = { submitter: event.submitter };
-    say("It is saved as soon as the pictures are there.");
+    say(translate("It is saved as soon as the pictures are there."));
   });
   box.querySelector("[data-pictures-dropping]").hidden = false;
-  tiles().forEach((tile, index) => finish(tile, `picture ${index + 1}`));
+  tiles().forEach((tile, index) => finish(tile, translate("picture {number}", { number: index + 1 })));
 })();

@@ -22,7 +22,7 @@
 
   const number = () => {
     rows().forEach((row, index) => {
-      row.setAttribute("aria-label", `Rule ${index + 1}`);
+      row.setAttribute("aria-label", translate("Rule {number}", { number: index + 1 }));
       row.querySelector("[data-rule-remove]").hidden = false;
     });
     add.hidden = rows().length >= Number(rules.dataset.most);

@@ -63,9 +63,9 @@
     return true;
   };
   const undoable = (words, before, ...actions) => {
-    const undo = button("Undo", () => {
+    const undo = button(translate("Undo"), () => {
       before.forEach(([input, value]) => write(input, value));
-      say("As it was before.");
+      say(translate("As it was before."));
     });
     say(words, ...(before.length ? [undo] : []), ...actions);
   };
@@ -104,9 +104,9 @@
       if (write(input, part)) before.push([input, value]);
       else unread += 1;
     }));
-    const words = [`${before.length} cell${before.length === 1 ? "" : "s"} pasted.`];
-    if (outside) words.push(`${outside} did not fit into the table and were left out.`);
-    if (unread) words.push(`${unread} could not be understood and stay as they were.`);
+    const words = [translate("Cells pasted: {number}.", { number: before.length })];
+    if (outside) words.push(translate("{number} did not fit into the table and were left out.", { number: outside }));
+    if (unread) words.push(translate("{number} could not be understood and stay as they were.", { number: unread }));
     undoable(words.join(" "), before);
   };
 
@@ -165,7 +165,7 @@
         input.dataset.label = label;
         input.setAttribute("aria-label", `${label}, ${title || index + 1}`);
       });
-      removal(row)?.setAttribute("aria-label", `Remove ${title || index + 1}`);
+      removal(row)?.setAttribute("aria-label", translate("Remove {name}", { name: title || index + 1 }));
       showPicture(row);
     });
     const leaving = rows().filter((row) => going(row) && !row.hidden);
@@ -224,7 +224,7 @@
       if (from) fill(from, name);
     });
     filler.className = "bo-fill";
-    filler.title = `Fill ${head.textContent.trim()} down`;
+    filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
     head.append(" ", filler);
   });

@@ -13,9 +13,9 @@
         const answer = await fetch(rows.dataset.live, { credentials: "same-origin", redirect: "error" });
         if (!answer.ok) throw new Error(`${answer.status}`);
         rows.innerHTML = await answer.text();
-        note.textContent = `Looked at ${new Date().toLocaleTimeString()}`;
+        note.textContent = translate("Looked at {time}", { time: new Date().toLocaleTimeString(document.documentElement.lang) });
       } catch (error) {
-        note.textContent = `Could not look (${error.message}); tries again.`;
+        note.textContent = translate("Could not look ({reason}); tries again.", { reason: error.message });
       }
     }
     setTimeout(look, 2000);
@@ -24,8 +24,8 @@
   hold.addEventListener("click", () => {
     const held = hold.getAttribute("aria-pressed") !== "true";
     hold.setAttribute("aria-pressed", held);
-    hold.textContent = held ? "Go on" : "Hold";
-    if (held) note.textContent = "Held";
+    hold.textContent = held ? translate("Go on") : translate("Hold");
+    if (held) note.textContent = translate("Held");
   });
   setTimeout(look, 2000);
 })();

@@ -159,7 +159,7 @@ def test_every_refusal_has_its_cause_and_cure() -> None:
 
 
 def test_every_phrase_has_its_cause_and_cure() -> None:
-    fixed = {name for name, value in vars(phrases).items() if name.isupper() and isinstance(value, str)}
+    fixed = {name for name, value in vars(phrases).items() if name[0].isupper() and isinstance(value, str)}
     made = {
         name
         for name, value in vars(phrases).items()

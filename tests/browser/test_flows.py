@@ -14,6 +14,7 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish
+from tests.catalog.factories import make_product
 from tests.machine import until
 from tests.orders.factories import available, make_order, make_variant
 
@@ -293,4 +294,30 @@ def test_keeping_a_view_of_a_list_by_keyboard(open_window: Open, live_shop: Shop
     expect(tab).to_have_attribute("aria-current", "page")
     assert page.url.endswith("?state__exact=failed")
     assert found == []
+    assert window.problems == []
+
+
+def test_columns_are_chosen_and_moved_by_keyboard(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+    with shop_scope(live_shop):
+        make_product("Hat", vendor="Acme", tags="warm")
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+    headings = page.locator("#result_list thead th:visible")
+    opener = page.locator("summary", has_text="Columns")
+
+    opener.press("Enter")
+    page.get_by_label("Tags", exact=True).press("Space")
+    page.get_by_role("button", name="Show these").press("Enter")
+    page.wait_for_url("**?all=1")
+    assert "Tags" in headings.last.inner_text()
+
+    opener.press("Enter")
+    page.get_by_role("button", name="Move Tags up").press("Enter")
+    page.wait_for_url("**#column-tagged")
+
+    assert "Updated" in headings.last.inner_text()
+    expect(page.get_by_label("Tags", exact=True)).to_be_focused()
+    assert window.violations() == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert window.sideways() <= 0
     assert window.problems == []

@@ -13,7 +13,7 @@ from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.each import Each
 from tests.panel.pages import TABLE
-from tests.panel.test_access import Things, things_of
+from tests.panel.things import Things, things_of
 
 __all__ = ["things_of"]
 

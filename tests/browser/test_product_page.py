@@ -66,7 +66,7 @@ def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
     prices.first.press("Enter")
     expect(prices.nth(1)).to_be_focused()
     page.evaluate(PASTE, [page.locator("tbody [data-cell=sku]").nth(4).element_handle(), "A-5\t111\nA-6\t222\nlost"])
-    expect(page.get_by_text("4 cells pasted. 1 did not fit into the table and were left out.")).to_be_visible()
+    expect(page.get_by_text("Cells pasted: 4. 1 did not fit into the table and were left out.")).to_be_visible()
     page.get_by_role("button", name="Rename Red").press("Enter")
     page.keyboard.type("Ruby")
     page.keyboard.press("Enter")
@@ -110,3 +110,13 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
             ("Red", None),
             ("Blue", second.pk),
         ]
+
+
+def test_scripts_speak_the_language_of_the_page(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+    User.objects.filter(pk=owner.pk).update(language="de")
+    page = open_window(owner, live_shop).go("catalog_product_add")
+
+    expect(page.get_by_role("button", name="Weitere Option hinzufügen")).to_be_visible()
+    expect(page.get_by_role("button", name="Fett")).to_be_visible()
+    page.get_by_role("textbox", name="Werte der Option 1").first.fill("Rot,Blau,")
+    expect(page.get_by_role("button", name="Nach hinten: Rot")).to_be_visible()

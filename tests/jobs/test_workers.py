@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.
 Start = Callable[..., subprocess.Popen[bytes]]
 # Within how many seconds lost work is done.
 PROMISE = 60
+# Within how many seconds a busy machine starts a worker; a broker misses a killed one's connection after longer.
+STARTING = 90
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,17 @@ def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None
     assert request.node.nodeid.endswith("@workers")
 
 
+def ready(shop: Shop, monkeypatch: Any) -> None:
+    """Until a worker does jobs: how long a machine takes to start one is no part of the promise."""
+    job = make_job(shop, monkeypatch, "nothing")
+    wait_for(lambda: state(shop, job) == Job.State.DONE, STARTING)
+
+
 def test_sweep_does_the_work_of_a_lost_message(start: Start, waits: Waits, monkeypatch: Any, tmp_path: Path) -> None:
     shop = factories.make_shop()
     worker(start)
     beat(start)
+    ready(shop, monkeypatch)
 
     job = make_job(shop, monkeypatch, "quick")
 
@@ -140,20 +149,18 @@ def test_sweep_does_the_work_of_a_lost_message(start: Start, waits: Waits, monke
 
 
 @pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
-def test_a_worker_that_is_killed_again_and_again_starts_at_once(start: Start, waits: Waits, monkeypatch: Any) -> None:
+def test_a_worker_that_is_killed_again_and_again_starts_at_once(start: Start, monkeypatch: Any) -> None:
     """What a killed worker leaves at the broker (exclusive queues, a connection not yet missed) stops no other."""
     shop = factories.make_shop()
     beat(start)
     for _ in range(2):
         killed = worker(start)
-        job = make_job(shop, monkeypatch, "quick")
-        wait_for(lambda job=job: state(shop, job) == Job.State.DONE, 60)  # type: ignore[misc]
+        ready(shop, monkeypatch)
         os.killpg(killed.pid, signal.SIGKILL)
 
     last = worker(start)
-    job = make_job(shop, monkeypatch, "quick")
 
-    wait_for(lambda: state(shop, job) == Job.State.DONE, waits.promise)
+    ready(shop, monkeypatch)
     assert last.poll() is None
 
 
@@ -164,10 +171,11 @@ def test_work_of_a_killed_worker_is_done_by_another(
     beat(start)
     first = worker(start)
     job = make_job(shop, monkeypatch, "hang once")
-    wait_for((tmp_path / "marks").exists, 60)
+    wait_for((tmp_path / "marks").exists, STARTING)
+    worker(start)
+    ready(shop, monkeypatch)
 
     os.killpg(first.pid, signal.SIGKILL)
-    worker(start)
 
     wait_for(lambda: state(shop, job) == Job.State.DONE, waits.promise)
     assert (tmp_path / "marks").read_text().splitlines() == ["begun", "done"]

@@ -1,10 +1,15 @@
 """Events over REST: what happened, to those who may know."""
 
+from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.events.domain import guarding
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.orders.domain import editing
@@ -85,3 +90,79 @@ def test_list_costs_the_same_queries_however_many_rows(
         response = api.get("events.json", filter="Order")
 
     assert len(response.json()["events"]) == count
+
+
+@pytest.fixture
+def old_events(shop: Shop) -> list[Event]:
+    """Three events of yesterday."""
+    yesterday = timezone.now() - timedelta(days=1)
+    with shop_scope(shop):
+        return Event.objects.bulk_create(
+            Event(
+                shop=shop,
+                topic="products/create",
+                subject_type="catalog.product",
+                subject_id=number,
+                actor="system",
+                group=uuid4(),
+                created_at=yesterday,
+            )
+            for number in range(3)
+        )
+
+
+def count(client: ApiClient, **query: Any) -> int:
+    """How many events an app counts."""
+    return int(client.get("events/count.json", **query).json()["count"])
+
+
+@pytest.mark.usefixtures("old_events")
+def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, foreign_api: ApiClient) -> None:
+    before, of_products, foreign = count(api), count(api, filter="Product"), count(foreign_api)
+    with CaptureQueriesContext(connection) as asked:
+        assert count(api, filter="Product") == of_products >= 3
+    assert any('"id" > ' in query["sql"] and "COUNT" in query["sql"] for query in asked)
+
+    api.post("products.json", {"product": {"title": "Mug"}})
+
+    made = count(api) - before
+    assert made >= 1
+    assert count(api, filter="Product") == of_products + 1
+    assert count(api, filter="Order") == 0
+    assert count(api, since_id=api.get("events.json", limit=250).json()["events"][-1]["id"]) == 0
+    assert count(foreign_api) == foreign
+
+
+def test_events_of_a_database_that_was_put_back_are_counted_anew(
+    api: ApiClient, old_events: list[Event], shop: Shop
+) -> None:
+    assert count(api, filter="Product") == len(old_events)
+
+    guarding.lift()
+    with shop_scope(shop):
+        Event.objects.filter(pk__in=[event.pk for event in old_events[1:]]).delete()
+
+    assert count(api, filter="Product") == 1
+
+
+@pytest.mark.usefixtures("old_events")
+def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = count(api)
+
+    def away(*_: object) -> None:
+        raise ConnectionError
+
+    monkeypatch.setattr("apps.ground.caching.cache.get", away)
+
+    assert count(api) == kept
+
+
+def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
+    with shop_scope(shop):
+        Event.objects.filter(pk=old_events[0].pk).update(payload=None)
+    some_time_ago = (timezone.now() - timedelta(hours=1)).isoformat()
+
+    listed = api.get("events.json", updated_at_max=some_time_ago).json()["events"]
+
+    assert [event["id"] for event in listed] == [event.pk for event in old_events]
+    assert count(api, updated_at_min=some_time_ago) == count(api) - len(old_events)

@@ -16,6 +16,7 @@ from apps.shops.models import Shop
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.conftest import Response
+from tests.panel.things import things_of  # noqa: F401 - a fixture
 
 PASSWORD = "correct horse battery"
 

@@ -285,6 +285,8 @@ OPEN = {
     "jsi18n",
     "app_list",
     "save_view",
+    "choose_columns",
+    "end_tour",
     "session",
     "change_view",
 }

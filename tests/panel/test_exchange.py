@@ -19,6 +19,7 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests import factories
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith, streamed
@@ -272,3 +273,27 @@ def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith
     assert "kind" in forged.context["form"].errors
     with shop_scope(shop):
         assert not Export.objects.exists()
+
+
+@pytest.mark.parametrize("page", ["catalog_product", "customers_customer", "orders_order"])
+def test_lists_lead_to_files_in_and_out(page: str, owner: Panel, panel_with: PanelWith) -> None:
+    name = {"catalog_product": "products", "customers_customer": "customers", "orders_order": "orders"}[page]
+    export, upload = f'{owner.url("exchange_export_new")}?kind={name}"', f'{owner.url("exchange_import_upload")}"'
+
+    listed = owner.get(f"{page}_changelist").content.decode()
+    assert export in listed
+    assert upload in listed
+    assert owner.get("exchange_export_new", kind=name).context["form"]["kind"].value() == name
+
+    reader = panel_with(name).get(f"{page}_changelist").content.decode()
+    assert export not in reader
+
+
+def test_the_audit_trail_names_things_in_english_whoever_asks(owner: Panel, shop: Shop) -> None:
+    User.objects.filter(pk=owner.user.pk).update(language="de")
+
+    export = make_export(owner, kind="orders")
+
+    with shop_scope(shop):
+        event = Event.objects.get(subject_type="exchange.export", subject_id=export.pk)
+    assert event.subject_label.startswith("Orders of ")

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from apps.fulfillment.models import FulfillmentOrder
 from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
 from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order, Transaction
 from apps.panel import home
@@ -23,6 +24,7 @@ from apps.webhooks.models import Subscription
 from tests import factories
 from tests.each import Each
 from tests.fulfillment.factories import make_fulfillment_order
+from tests.inventory.factories import make_item
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.pages import TABLE
@@ -36,6 +38,7 @@ BUSY = {
     "Failed refunds": "1",
     "To send today": "3",
     "Unpaid orders": "4",
+    "Low stock": "1",
     "Failed jobs": "2",
     "Disabled webhooks": "1",
 }
@@ -56,6 +59,9 @@ def make_busy(shop: Shop) -> None:
     """Something of everything that can wait."""
     now = timezone.now()
     fail_a_refund(shop)
+    Shop.objects.filter(pk=shop.pk).update(low_stock_at=0)
+    shop.refresh_from_db()
+    make_item(shop)
     installation = factories.make_installation(shop, ("read_orders", "write_content"))
     for number, state in enumerate(("live", "disabled")):
         subscription = subscribe(installation, f"https://hooks.example/{number}")
@@ -96,11 +102,15 @@ def test_each_row_leads_to_exactly_what_it_counts(owner: Panel, shop: Shop) -> N
             with each(waiting.task.title):
                 answer = owner.http.get(waiting.link)
                 assert answer.status_code == 200
+                ((name, value),) = parse_qsl(urlsplit(waiting.link).query)
+                assert value
+                if waiting.task.model is InventoryItem:
+                    assert str(answer.context["page_of_items"].paginator.count) == waiting.number
+                    assert answer.context["only_low"]
+                    continue
                 assert f"{answer.context['cl'].result_count:,}" == waiting.number
                 # The list knows the choice: it stands in one of its filters.
-                ((name, value),) = parse_qsl(urlsplit(waiting.link).query)
                 assert answer.context["cl"].params.get(name) or name in answer.context["cl"].get_filters_params()
-                assert value
 
 
 def test_who_may_not_open_a_list_is_not_told_of_it(panel_with: PanelWith, shop: Shop) -> None:

@@ -21,7 +21,7 @@ _TAG = re.compile(r'</?[a-zA-Z!](?:"[^"]*"|[^>"])*>', re.DOTALL)
 _TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # Alike in all languages, a name, or a class.
-ALIKE = {"CSV", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
+ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
 
 
 def unmarked(text: str) -> Iterator[str]:

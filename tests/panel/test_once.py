@@ -323,7 +323,8 @@ def test_sent_forms_go_after_thirty_days(owner: Panel, inside: Shop) -> None:
 def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
     templates = Path(__file__).parents[2] / "templates" / "panel"
     # Keeping a view under its name again replaces it; choosing rows twice makes a second draft, which nobody uses.
-    keyless = {"form_key.html", "list_views.html", "list_header.html"}
+    # Choosing the same columns again changes nothing.
+    keyless = {"form_key.html", "list_views.html", "list_header.html", "list_columns.html", "tour_end.html"}
     bare = {
         path.name
         for path in templates.rglob("*.html")

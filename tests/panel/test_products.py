@@ -246,7 +246,7 @@ def test_a_view_of_the_list_shows_stock_and_pictures(
             make_image(make_product(f"Bag {number}", prices=("1.00", "2.00")))
     panel.get("catalog_product_changelist")
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         page = panel.get("catalog_product_changelist").content.decode()
 
     assert "0 in 2 variants" in page

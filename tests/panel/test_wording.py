@@ -4,6 +4,7 @@ import pytest
 
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, TAKEN, too_long
+from apps.jobs.domain import queue
 from apps.panel.wording import Sentences, in_words, sentence
 
 
@@ -26,3 +27,11 @@ def test_a_refusal_names_its_fields_in_words() -> None:
     refusal = DomainError({"compare_at_price": [BLANK], "base": ["Order #1001 is closed"], "handle": [TAKEN]})
 
     assert in_words(refusal) == "Compare at price can't be blank. Order #1001 is closed. Handle has already been taken."
+
+
+def test_every_task_of_the_product_has_a_name_that_people_read() -> None:
+    ours = {name: str(task.title) for name, task in queue._tasks.items() if not name.startswith("test.")}
+
+    assert len(ours) > 20
+    assert [name for name, title in ours.items() if not title or "." in title] == []
+    assert queue.title_of("somebody.elses") == "somebody.elses"

@@ -5,6 +5,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.bulk.domain import edits
 from apps.bulk.domain.kinds import kind_of
@@ -14,11 +16,13 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.paging import COUNTED
 
-MANY_FOUND = "The search finds more than {:,} rows, and a list shows no more of them. Narrow it with a filter first."
-TOO_MANY = "These are more than {:,} rows. Narrow the list with a filter first."
+MANY_FOUND = gettext_lazy(
+    "The search finds more than {:,} rows, and a list shows no more of them. Narrow it with a filter first."
+)
+TOO_MANY = gettext_lazy("These are more than {:,} rows. Narrow the list with a filter first.")
 
 
-@admin.action(description="Edit the chosen…")
+@admin.action(description=gettext_lazy("Edit the chosen…"))
 def edit_chosen(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
@@ -30,7 +34,7 @@ def edit_chosen(
     elif len(ids) > edits.MOST:
         refusal = TOO_MANY.format(edits.MOST)
     elif not ids:
-        refusal = "There is nothing to edit: the rows are gone."
+        refusal = _("There is nothing to edit: the rows are gone.")
     if refusal:
         screen.message_user(request, refusal, messages.ERROR)
         return None

@@ -5,11 +5,14 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.bulk.admin.forms import EditForm, in_words
 from apps.bulk.domain import edits
 from apps.bulk.domain.kinds import all_kinds, named
 from apps.bulk.models import BulkEdit, EditedRow
+from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.cells import Writer
 from apps.ground.errors import DomainError
@@ -39,12 +42,14 @@ LABELS: dict[str, str] = {
 class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
     """What was changed in bulk, by whoever may change such rows."""
 
-    menu = Menu("Activity", "edit_note", 25, "Bulk edits", words=("many", "mass"))
-    intro = (
+    menu = Menu(
+        "Activity", "edit_note", 25, gettext_lazy("Bulk edits"), words=(gettext_lazy("many"), gettext_lazy("mass"))
+    )
+    intro = gettext_lazy(
         "Many rows changed at once. Begin in the list of products, variants, customers or orders: tick rows, or narrow "
         "the list, and choose Edit."
     )
-    empty_text = "Nothing was changed in bulk lately."
+    empty_text = gettext_lazy("Nothing was changed in bulk lately.")
     list_display = ("what", "change", "total", "status", "created_at", "finished_at")
     list_display_links = ("what",)
     list_filter = ("state",)
@@ -64,17 +69,17 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
         """Whoever may see what was changed of such rows."""
         return may(request, VIEW) and (obj is None or may(request, named(obj.kind).view_permission))
 
-    @display(description="What")
+    @display(description=gettext_lazy("What"))
     def what(self, edit: BulkEdit) -> str:
         """The kind of the rows."""
         return edit.kind_label
 
-    @display(description="Change")
+    @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:
         """What is done to them."""
         return "; ".join(in_words(edit.operations)) or "–"
 
-    @display(description="State", label=LABELS)
+    @display(description=gettext_lazy("State"), label=LABELS)
     def status(self, edit: BulkEdit) -> tuple[str, str]:
         """Where it stands."""
         return edit.state, edit.get_state_display()
@@ -130,7 +135,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
         return self.page(
             request,
             "panel/bulk/draft.html",
-            f"Edit {edit.total:,} {_noun(edit)}",
+            _("Edit {number} {rows}").format(number=languages.count(edit.total), rows=_noun(edit)),
             original=edit,
             form=form,
             noun=_noun(edit),
@@ -189,4 +194,5 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
 
 def _noun(edit: BulkEdit) -> str:
     """What the rows are called within a sentence."""
-    return edit.kind_label.lower() if edit.total != 1 else edit.kind_label.lower().removesuffix("s")
+    names = named(edit.kind).model._meta
+    return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

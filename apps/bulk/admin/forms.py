@@ -6,6 +6,9 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.bulk.domain.kinds import Kind
 from apps.bulk.domain.operations import AMOUNT, AMOUNTS, CLEAR, COPY, NAMES, PERCENT, SET, roundings
@@ -20,31 +23,37 @@ from apps.panel.theme import ThemedTextInput
 from apps.panel.wording import sentence
 
 HOWS = {
-    PERCENT: "Raise or lower by percent",
-    AMOUNT: "Raise or lower by an amount",
-    SET: "Set to",
+    PERCENT: gettext_lazy("Raise or lower by percent"),
+    AMOUNT: gettext_lazy("Raise or lower by an amount"),
+    SET: gettext_lazy("Set to"),
 }
-COPIES = {"price": "Set to the compare-at price", "compare_at_price": "Set to the present price"}
+COPIES = {
+    "price": gettext_lazy("Set to the compare-at price"),
+    "compare_at_price": gettext_lazy("Set to the present price"),
+}
 ROUNDED = {
-    "0.05": "to 0.05",
-    "0.10": "to 0.10",
-    "1": "to whole amounts",
-    "10": "to tens",
-    "0.99": "up to .99",
-    "0.95": "up to .95",
+    "0.05": gettext_lazy("to 0.05"),
+    "0.10": gettext_lazy("to 0.10"),
+    "1": gettext_lazy("to whole amounts"),
+    "10": gettext_lazy("to tens"),
+    "0.99": gettext_lazy("up to .99"),
+    "0.95": gettext_lazy("up to .95"),
 }
-STAYS = ("", "Leave as it is")
+STAYS = ("", gettext_lazy("Leave as it is"))
 _STATUSES: Mapping[str, Sequence[tuple[str, Any]]] = {
     "products": Product.Status.choices,
     "orders": [
-        (Order.Status.CLOSED.value, "Closed: into the archive"),
-        (Order.Status.OPEN.value, "Open: out of the archive"),
+        (Order.Status.CLOSED.value, gettext_lazy("Closed: into the archive")),
+        (Order.Status.OPEN.value, gettext_lazy("Open: out of the archive")),
     ],
 }
 _CONSENTS = [
-    (ConsentState.SUBSCRIBED.value, "Subscribed: they have agreed"),
-    (ConsentState.UNSUBSCRIBED.value, "Unsubscribed"),
+    (ConsentState.SUBSCRIBED.value, gettext_lazy("Subscribed: they have agreed")),
+    (ConsentState.UNSUBSCRIBED.value, gettext_lazy("Unsubscribed")),
 ]
+
+
+_TAGGING = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("Remove tags: {names}")}
 
 
 class EditForm(forms.Form):
@@ -58,20 +67,22 @@ class EditForm(forms.Form):
             if name in AMOUNTS:
                 self._add_amount(name)
             elif name == "tags":
-                self.fields["tags_add"] = _text("Add tags", "Separated by commas.", longest=5000)
-                self.fields["tags_remove"] = _text("Remove tags", "Separated by commas.", longest=5000)
+                self.fields["tags_add"] = _text(_("Add tags"), _("Separated by commas."), longest=5000)
+                self.fields["tags_remove"] = _text(_("Remove tags"), _("Separated by commas."), longest=5000)
             elif name in ("vendor", "product_type"):
-                self.fields[name] = _text(NAMES[name], "", longest=255)
+                self.fields[name] = _text(_(NAMES[name]), "", longest=255)
             else:
                 choices = _STATUSES[kind.name] if name == "status" else _CONSENTS
                 self.fields[name] = forms.ChoiceField(
-                    label=NAMES[name], required=False, choices=[STAYS, *choices], widget=forms.Select
+                    label=_(NAMES[name]), required=False, choices=[STAYS, *choices], widget=forms.Select
                 )
         next(iter(self.fields.values())).widget.attrs.setdefault("autofocus", True)
         for name in self.amounts:
-            self.fields[f"{name}_value"].widget.attrs["aria-label"] = f"{NAMES[name]}: how much"
-            self.fields[f"{name}_how"].widget.attrs["aria-label"] = f"{NAMES[name]}: how"
-            self.fields[f"{name}_round"].widget.attrs["aria-label"] = f"{NAMES[name]}: rounded"
+            self.fields[f"{name}_value"].widget.attrs["aria-label"] = _("{field}: how much").format(
+                field=_(NAMES[name])
+            )
+            self.fields[f"{name}_how"].widget.attrs["aria-label"] = _("{field}: how").format(field=_(NAMES[name]))
+            self.fields[f"{name}_round"].widget.attrs["aria-label"] = _("{field}: rounded").format(field=_(NAMES[name]))
 
     @property
     def amounts(self) -> list[str]:
@@ -79,25 +90,27 @@ class EditForm(forms.Form):
         return [name for name in self._kind.fields if name in AMOUNTS]
 
     def _add_amount(self, name: str) -> None:
-        hows = [*HOWS.items(), (COPY, COPIES[name])]
+        hows: list[tuple[str, StrOrPromise]] = [*HOWS.items(), (COPY, COPIES[name])]
         if name == "compare_at_price":
-            hows.append((CLEAR, "Take away"))
-        offered = [("", f"to the decimals of {self._currency}")]
-        offered += [(each, ROUNDED[each]) for each in roundings(self._currency)]
+            hows.append((CLEAR, _("Take away")))
+        offered: list[tuple[str, StrOrPromise]] = [
+            ("", _("to the decimals of {currency}").format(currency=self._currency))
+        ]
+        offered += [(each, str(ROUNDED[each])) for each in roundings(self._currency)]
         self.fields[f"{name}_value"] = forms.DecimalField(
             required=False,
-            label=NAMES[name],
+            label=_(NAMES[name]),
             max_digits=15,
             decimal_places=3,
             widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": "e.g. -10"}),
         )
-        self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label="How", choices=hows)
-        self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label="Rounded", choices=offered)
+        self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label=_("How"), choices=hows)
+        self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounded"), choices=offered)
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
         """The fields as they stand on the page, those of one amount together under its name."""
         groups = [
-            (NAMES[name], [self[f"{name}_{part}"] for part in ("how", "value", "round")]) for name in self.amounts
+            (_(NAMES[name]), [self[f"{name}_{part}"] for part in ("how", "value", "round")]) for name in self.amounts
         ]
         others = [name for name in self.fields if not any(name.startswith(f"{each}_") for each in self.amounts)]
         return [*groups, *((str(self.fields[name].label), [self[name]]) for name in others)]
@@ -111,7 +124,7 @@ class EditForm(forms.Form):
             if name in given and (fault := fault_of(canonical(given[name].split(",")))):
                 self.add_error(name, sentence(fault))
         if not self.errors and not self.operations():
-            raise ValidationError("Say first what is to be changed.")
+            raise ValidationError(_("Say first what is to be changed."))
         return given
 
     def _check_amount(self, name: str, given: Given) -> None:
@@ -120,13 +133,13 @@ class EditForm(forms.Form):
             return
         field = f"{name}_value"
         if how == SET and value < 0:
-            self.add_error(field, "Must not be negative.")
+            self.add_error(field, _("Must not be negative."))
         elif abs(value) >= MAX_AMOUNT:
-            self.add_error(field, f"Must be less than {MAX_AMOUNT}.")
+            self.add_error(field, _("Must be less than {limit}.").format(limit=MAX_AMOUNT))
         elif how == PERCENT and value < -100:
-            self.add_error(field, "No price can be lowered by more than 100 percent.")
+            self.add_error(field, _("No price can be lowered by more than 100 percent."))
         elif how != PERCENT and value != rounded(value, self._currency):
-            self.add_error(field, f"{self._currency} has no such small amounts.")
+            self.add_error(field, _("{currency} has no such small amounts.").format(currency=self._currency))
 
     def operations(self) -> Attrs:
         """What is to be done, as ``apps.bulk.domain.operations`` has it."""
@@ -163,7 +176,7 @@ def _text(label: str, help_text: str, *, longest: int) -> forms.CharField:
         required=False,
         max_length=longest,
         help_text=help_text,
-        widget=ThemedTextInput(attrs={"placeholder": "Leave as it is"}),
+        widget=ThemedTextInput(attrs={"placeholder": _("Leave as it is")}),
     )
 
 
@@ -172,22 +185,22 @@ def in_words(operations: Given) -> list[str]:
     said = []
     for name, operation in operations.items():
         if name in AMOUNTS:
-            said.append(f"{NAMES[name]}: {_amount_in_words(name, operation)}")
+            said.append(f"{_(NAMES[name])}: {_amount_in_words(name, operation)}")
         elif name == "tags":
-            said += [f"{verb.capitalize()} tags: {', '.join(operation[verb])}" for verb in operation if operation[verb]]
+            said += [_TAGGING[verb].format(names=", ".join(operation[verb])) for verb in operation if operation[verb]]
         else:
-            said.append(f"{NAMES[name]}: {str(operation).replace('_', ' ')}")
+            said.append(f"{_(NAMES[name])}: {_(str(operation).replace('_', ' '))}")
     return said
 
 
 def _amount_in_words(name: str, operation: Mapping[str, str]) -> str:
     how = operation["how"]
     if how == CLEAR:
-        return "taken away"
+        return _("taken away")
     if how == COPY:
-        return COPIES[name].lower()
+        return str(COPIES[name])
     value = Decimal(operation["value"])
     sign = "+" if value > 0 and how != SET else "−" if value < 0 else ""
     amount = f"{sign}{plain(abs(value))}{' %' if how == PERCENT else ''}"
     rounding = operation.get("round", "")
-    return f"{amount}, rounded {ROUNDED[rounding]}" if rounding else amount
+    return _("{amount}, rounded {how}").format(amount=amount, how=ROUNDED[rounding]) if rounding else amount

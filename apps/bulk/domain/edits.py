@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.bulk.domain.kinds import Kind, named
 from apps.bulk.domain.rows import Outcome, tried
@@ -50,7 +51,7 @@ def choose(kind: Kind, ids: Sequence[int], *, actor: str, at: datetime) -> BulkE
         RowsRefused: There are none, or more than ``MOST``.
     """
     if not 0 < len(ids) <= MOST:
-        raise RowsRefused(f"Choose 1 to {MOST:,} rows.")
+        raise RowsRefused(_("Choose 1 to {limit} rows.").format(limit=format(MOST, ",")))
     edit = BulkEdit(shop=current_shop(), kind=kind.name, ids=sorted(ids), total=len(ids), actor=actor, created_at=at)
     edit.save(force_insert=True)
     return edit
@@ -64,7 +65,7 @@ def plan(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) -> None
         NotReady: It has begun already.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).update(operations=operations, actor=actor):
-        raise NotReady("This change has begun already.")
+        raise NotReady(_("This change has begun already."))
     EditedRow.objects.filter(edit=edit, dry=True).delete()
     for pk in edit.ids[:PREVIEW]:
         note(edit, pk, tried(named(edit.kind), pk, operations, actor=actor, at=at), dry=True)
@@ -95,7 +96,7 @@ def start(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """
     ready = BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).exclude(operations={})
     if not ready.update(state=State.RUNNING, actor=actor, started_at=at):
-        raise NotReady("This change has begun already, or nothing is to be changed.")
+        raise NotReady(_("This change has begun already, or nothing is to be changed."))
     record_event(STARTED, edit, actor=actor, at=at, changes={"kind": [None, edit.kind], "rows": [None, edit.total]})
     jobs.enqueue(RUN, actor=actor, edit_id=edit.pk)
 
@@ -108,7 +109,7 @@ def stop(edit: BulkEdit, *, actor: str, at: datetime) -> None:
         NotReady: It is not under way.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.RUNNING).update(state=State.STOPPED, finished_at=at):
-        raise NotReady("This change is not under way.")
+        raise NotReady(_("This change is not under way."))
     record_event(STOPPED, edit, actor=actor, at=at)
 
 
@@ -121,7 +122,7 @@ def undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):
-        raise NotReady("This change has not ended, or was taken back already.")
+        raise NotReady(_("This change has not ended, or was taken back already."))
     record_event(UNDO, edit, actor=actor, at=at)
     jobs.enqueue(UNDO_TASK, actor=actor, edit_id=edit.pk)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from django_stubs_ext import StrOrPromise
+
 from apps.bulk.models import LABELS
 from apps.ground.attrs import Attrs, Given
 from apps.ground.rows import ShopOwned
@@ -39,7 +41,7 @@ class Kind:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     model: type[ShopOwned]
     permission: str
     granted_by: str

@@ -7,20 +7,25 @@ itself for all others. Amounts are texts with the decimals of the shop's currenc
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext_noop
+
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, nearest, rounded, text_of, up_to_ending
 from apps.ground.phrases import at_least
+from apps.ground.retelling import tells
 from apps.ground.tags import canonical, fault_of
 
-AMOUNTS = {"price": "Price", "compare_at_price": "Compare-at price"}
+_TOO_LARGE = tells(gettext_noop("must be less than {limit}"))
+
+AMOUNTS = {"price": gettext_noop("Price"), "compare_at_price": gettext_noop("Compare-at price")}
 NAMES = {
     **AMOUNTS,
-    "status": "Status",
-    "tags": "Tags",
-    "vendor": "Vendor",
-    "product_type": "Type",
-    "email_consent": "E-mail marketing",
+    "status": gettext_noop("Status"),
+    "tags": gettext_noop("Tags"),
+    "vendor": gettext_noop("Vendor"),
+    "product_type": gettext_noop("Type"),
+    "email_consent": gettext_noop("E-mail marketing"),
     "sms_consent": "SMS marketing",
 }
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
@@ -96,7 +101,7 @@ def _amount(values: Given, name: str, key: str, operation: Mapping[str, str], cu
     if amount < 0:
         raise ValueRefused(at_least(0), field=name)
     if amount >= MAX_AMOUNT:
-        raise ValueRefused(f"must be less than {MAX_AMOUNT}", field=name)
+        raise ValueRefused(_TOO_LARGE.format(limit=MAX_AMOUNT), field=name)
     return text_of(amount, currency)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_noop
 
 from apps.bulk.domain.kinds import Kind
 from apps.bulk.domain.operations import needed, told, wanted
@@ -15,8 +16,8 @@ from apps.ground.errors import DomainError, Gone
 from apps.ground.tenancy import current_shop
 
 Fate = EditedRow.Fate
-DELETED = "was deleted"
-CHANGED_SINCE = "was changed since"
+DELETED = gettext_noop("was deleted")
+CHANGED_SINCE = gettext_noop("was changed since")
 
 
 @dataclass(frozen=True, slots=True)

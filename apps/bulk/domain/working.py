@@ -9,6 +9,7 @@ from collections.abc import Callable
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.bulk.domain import rows
 from apps.bulk.domain.edits import FINISHED, RUN, UNDO_TASK, note
@@ -37,7 +38,7 @@ def run(job: Job, **arguments: int) -> None:
         return
     kind = _allowed(edit, job.actor)
     if not edit.operations:
-        raise jobs.GiveUp("What was to be done was erased with personal data.")
+        raise jobs.GiveUp(gettext_noop("What was to be done was erased with personal data."))
     done = set(EditedRow.objects.filter(edit=edit, dry=False).values_list("row_id", flat=True))
     for number, pk in enumerate(edit.ids, 1):
         if pk not in done and not _one(job, edit, kind, pk):
@@ -75,7 +76,7 @@ def _allowed(edit: BulkEdit, actor: str) -> Kind:
     kind = named(edit.kind)
     user = get_user_model().objects.filter(pk=actor.removeprefix("staff:")).first()
     if user is None or not user.has_perm(kind.permission):
-        raise jobs.GiveUp("Whoever asked for this may not change these rows any more.")
+        raise jobs.GiveUp(gettext_noop("Whoever asked for this may not change these rows any more."))
     return kind
 
 
@@ -138,5 +139,5 @@ def give_up(job: Job) -> None:
 
 def register_all() -> None:
     """Add the tasks."""
-    jobs.register(RUN, run, on_give_up=give_up)
-    jobs.register(UNDO_TASK, undo, on_give_up=give_up)
+    jobs.register(RUN, run, gettext_lazy("Bulk edit"), on_give_up=give_up)
+    jobs.register(UNDO_TASK, undo, gettext_lazy("Undoing a bulk edit"), on_give_up=give_up)

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from apps.bulk.domain.kinds import Kind
 from apps.customers.domain import customers
 from apps.customers.domain.consents import Channel, consent_of
@@ -40,7 +42,7 @@ def mark(pk: int) -> str:
 
 CUSTOMERS = Kind(
     name="customers",
-    label="Customers",
+    label=gettext_lazy("Customers"),
     model=Customer,
     permission="customers.change_customer",
     granted_by="customers",

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from datetime import datetime
 
+from django.utils.translation import gettext_lazy
+
 from apps.bulk.domain.kinds import Kind
 from apps.ground.attrs import Attrs, Given
 from apps.ground.locks import locked
@@ -38,7 +40,7 @@ def mark(pk: int) -> str:
 
 ORDERS = Kind(
     name="orders",
-    label="Orders",
+    label=gettext_lazy("Orders"),
     model=Order,
     permission="orders.change_order",
     granted_by="edit_orders",

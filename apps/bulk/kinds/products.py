@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext_lazy
+
 from apps.bulk.domain.kinds import Kind
 from apps.bulk.domain.operations import AMOUNTS
 from apps.catalog.domain import products
@@ -58,7 +60,7 @@ def mark(pk: int) -> str:
 
 PRODUCTS = Kind(
     name="products",
-    label="Products",
+    label=gettext_lazy("Products"),
     model=Product,
     permission="catalog.change_product",
     granted_by="products",

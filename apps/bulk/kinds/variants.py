@@ -4,6 +4,8 @@ from collections.abc import Collection
 from datetime import datetime
 from hashlib import sha256
 
+from django.utils.translation import gettext_lazy
+
 from apps.bulk.domain.kinds import Kind
 from apps.bulk.kinds.products import price_attrs, prices_of
 from apps.catalog.domain import variants
@@ -51,7 +53,7 @@ def mark(pk: int) -> str:
 
 VARIANTS = Kind(
     name="variants",
-    label="Variants",
+    label=gettext_lazy("Variants"),
     model=Variant,
     permission="catalog.change_variant",
     granted_by="products",

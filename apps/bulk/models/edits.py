@@ -1,11 +1,13 @@
 """Bulk edits: which rows, what is done to each, and what became of it."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.ground.rows import ShopOwned
 
 # What people call the kinds of rows, by name; filled where kinds are registered.
-LABELS: dict[str, str] = {}
+LABELS: dict[str, StrOrPromise] = {}
 
 
 class BulkEdit(ShopOwned):
@@ -16,25 +18,27 @@ class BulkEdit(ShopOwned):
     """
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Being prepared"
-        RUNNING = "running", "Under way"
-        DONE = "done", "Done"
-        STOPPED = "stopped", "Stopped"
-        FAILED = "failed", "Failed"
-        UNDOING = "undoing", "Being undone"
-        UNDONE = "undone", "Undone"
+        DRAFT = "draft", gettext_lazy("Being prepared")
+        RUNNING = "running", gettext_lazy("Under way")
+        DONE = "done", gettext_lazy("Done")
+        STOPPED = "stopped", gettext_lazy("Stopped")
+        FAILED = "failed", gettext_lazy("Failed")
+        UNDOING = "undoing", gettext_lazy("Being undone")
+        UNDONE = "undone", gettext_lazy("Undone")
 
     kind = models.CharField(max_length=9)
-    ids = models.JSONField(default=list, help_text="Of the rows, ascending.")
+    ids = models.JSONField(gettext_lazy("ids"), default=list, help_text=gettext_lazy("Of the rows, ascending."))
     operations = models.JSONField(default=dict, help_text="By field: what is done to it.")
-    state = models.CharField(max_length=7, choices=State, default=State.DRAFT)
+    state = models.CharField(gettext_lazy("state"), max_length=7, choices=State, default=State.DRAFT)
     actor = models.CharField(max_length=100)
-    total = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(gettext_lazy("total"), default=0)
     problem = models.CharField(max_length=500, blank=True)
     started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("bulk edit")
+        verbose_name_plural = gettext_lazy("bulk edits")
         ordering = ("-id",)
         indexes = (models.Index(fields=("shop", "-id"), name="bulk_bulkedit_by_shop"),)
 
@@ -44,7 +48,7 @@ class BulkEdit(ShopOwned):
     @property
     def kind_label(self) -> str:
         """What people call its kind."""
-        return LABELS.get(self.kind, self.kind)
+        return str(LABELS.get(self.kind, self.kind))
 
 
 class EditedRow(ShopOwned):
@@ -55,23 +59,27 @@ class EditedRow(ShopOwned):
     """
 
     class Fate(models.TextChoices):
-        CHANGED = "changed", "Changed"
-        SAME = "same", "Was so already"
-        REFUSED = "refused", "Refused"
-        UNDONE = "undone", "Put back"
-        KEPT = "kept", "Not put back"
+        CHANGED = "changed", gettext_lazy("Changed")
+        SAME = "same", gettext_lazy("Was so already")
+        REFUSED = "refused", gettext_lazy("Refused")
+        UNDONE = "undone", gettext_lazy("Put back")
+        KEPT = "kept", gettext_lazy("Not put back")
 
     edit = models.ForeignKey(BulkEdit, on_delete=models.CASCADE, related_name="rows_of_it")
-    row_id = models.BigIntegerField()
+    row_id = models.BigIntegerField(gettext_lazy("row id"))
     dry = models.BooleanField(default=False)
-    fate = models.CharField(max_length=7, choices=Fate)
+    fate = models.CharField(gettext_lazy("fate"), max_length=7, choices=Fate)
     label = models.CharField(max_length=255, blank=True)
-    reason = models.CharField(max_length=1000, blank=True)
-    changes = models.JSONField(default=list, help_text="For people: field, old value and new one.")
+    reason = models.CharField(gettext_lazy("reason"), max_length=1000, blank=True)
+    changes = models.JSONField(
+        gettext_lazy("changes"), default=list, help_text=gettext_lazy("For people: field, old value and new one.")
+    )
     before = models.JSONField(default=dict, help_text="By field: what stood there.")
     mark = models.CharField(max_length=64, blank=True)
 
     class Meta:
+        verbose_name = gettext_lazy("edited row")
+        verbose_name_plural = gettext_lazy("edited rows")
         ordering = ("row_id",)
         constraints = (models.UniqueConstraint(fields=("edit", "dry", "row_id"), name="bulk_editedrow_once"),)
         indexes = (

@@ -1,5 +1,7 @@
 """The staff face of the catalog: products, their variants and images, and collections of both kinds."""
 
+from django.utils.translation import gettext_lazy
+
 from apps.catalog.admin.collections import CustomCollectionAdmin
 from apps.catalog.admin.products import ProductAdmin
 from apps.catalog.admin.smart import SmartCollectionAdmin
@@ -29,13 +31,18 @@ grant(
     "catalog.collect",
 )
 
-tell_as(Variant, "variant, with its stock", "variants, with their stock", with_=Product)
-tell_as(ProductImage, "image", "images")
-tell_as(ProductOption, "option", "options")
-tell_as(ProductTag, "tag", "tags")
-tell_as(Collect, "place in a collection", "places in collections", with_=Product)
+tell_as(Variant, gettext_lazy("variant, with its stock"), gettext_lazy("variants, with their stock"), with_=Product)
+tell_as(ProductImage, gettext_lazy("image"), gettext_lazy("images"))
+tell_as(ProductOption, gettext_lazy("option"), gettext_lazy("options"))
+tell_as(ProductTag, gettext_lazy("tag"), gettext_lazy("tags"))
+tell_as(Collect, gettext_lazy("place in a collection"), gettext_lazy("places in collections"), with_=Product)
 for kind in (CustomCollection, SmartCollection):
-    tell_as(Collect, "place of a product, which itself stays", "places of products, which themselves stay", with_=kind)
+    tell_as(
+        Collect,
+        gettext_lazy("place of a product, which itself stays"),
+        gettext_lazy("places of products, which themselves stay"),
+        with_=kind,
+    )
 # Where a product stands in a collection that is put in order by hand: part of its place.
 tell_nothing_of(ManualPlace)
 

@@ -10,6 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.admin.members import MembersPage
 from apps.catalog.admin.thumbnails import thumbnail
@@ -20,6 +23,7 @@ from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.membership import products_of
 from apps.catalog.models import Collection, CustomCollection
 from apps.ground.phrases import size_of
+from apps.ground.retelling import retold
 from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel.menu import Menu
@@ -31,15 +35,21 @@ from apps.panel.theme import Fieldset, ThemedFileInput, display
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
 
+_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, at most {size}."), size=size_of(MAX_BYTES))
+
+
 class CollectionForm(PanelForm[Collection]):
     """A collection; without a handle it gets one from its title."""
 
-    body_html = MarkupField(label="Description")
-    published = forms.BooleanField(required=False, initial=True, help_text="Shown in the online store.")
-    picture = forms.FileField(
-        required=False, widget=ThemedFileInput, help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)}."
+    body_html = MarkupField(label=gettext_lazy("Description"))
+    published = forms.BooleanField(
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("Shown in the online store."),
+        label=gettext_lazy("Published"),
     )
-    remove_picture = forms.BooleanField(required=False)
+    picture = forms.FileField(required=False, widget=ThemedFileInput, help_text=_LIMITS, label=gettext_lazy("Picture"))
+    remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove picture"))
 
     class Meta:
         model: type[Collection] = Collection
@@ -58,7 +68,7 @@ class CollectionForm(PanelForm[Collection]):
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
-            self.fields["handle"].help_text = "Part of its address; made from the title."
+            self.fields["handle"].help_text = _("Part of its address; made from the title.")
 
     def clean_handle(self) -> str:
         """In the form that handles have."""
@@ -68,7 +78,7 @@ class CollectionForm(PanelForm[Collection]):
         """Small enough; whether it is a picture is the service's to say."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
         if file and (file.size or 0) > MAX_BYTES:
-            raise ValidationError(f"The picture {TOO_MANY_BYTES}.")
+            raise ValidationError(_("The picture {refusal}.").format(refusal=retold(TOO_MANY_BYTES)))
         return file
 
     def attrs(self) -> Values:
@@ -94,21 +104,21 @@ class CollectionAdmin(MembersPage):
     class Media:
         css = {"all": ("panel/catalog.css",)}
 
-    @display(description="")
     def storefront_path(self, instance: Collection) -> str:
         """Where shoppers see it."""
         return f"/collections/{instance.handle}"
 
+    @display(description="")
     def banner(self, collection: Collection) -> SafeString:
         """The picture."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
-    @display(description="Order", ordering="sort_order")
+    @display(description=gettext_lazy("Order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
         """In words."""
         return collection.get_sort_order_display()
 
-    @display(description="Published", boolean=True)
+    @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, collection: Collection) -> bool:
         """Whether it is shown."""
         return collection.published_at is not None
@@ -155,9 +165,9 @@ class CollectionAdmin(MembersPage):
 
 
 _ABOUT = ("title", "body_html", ("published", "sort_order"))
-_PICTURE: Fieldset = ("Picture", {"fields": ("picture", "image_alt", "remove_picture")})
+_PICTURE: Fieldset = (gettext_lazy("Picture"), {"fields": ("picture", "image_alt", "remove_picture")})
 _STORE: Fieldset = (
-    "Online store",
+    gettext_lazy("Online store"),
     {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
 )
 
@@ -167,8 +177,14 @@ class CustomCollectionAdmin(CollectionAdmin):
     """Collections whose products people choose."""
 
     kind = Collection.Kind.CUSTOM
-    menu = Menu("Catalog", "shelves", 20, "Collections", words=("category", "categories", "group"))
+    menu = Menu(
+        "Catalog",
+        "shelves",
+        20,
+        gettext_lazy("Collections"),
+        words=(gettext_lazy("category"), gettext_lazy("categories"), gettext_lazy("group")),
+    )
     form = CollectionForm
-    intro = "Collections that you fill by hand. Smart collections fill themselves by rules."
-    empty_text = "There are no collections. Add one, then choose its products."
+    intro = gettext_lazy("Collections that you fill by hand. Smart collections fill themselves by rules.")
+    empty_text = gettext_lazy("There are no collections. Add one, then choose its products.")
     fieldsets = ((None, {"fields": _ABOUT}), _PICTURE, _STORE)

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain import pictures, products
 from apps.catalog.domain.images import MAX_IMAGES, add_image
@@ -12,12 +13,13 @@ from apps.catalog.domain.inputs import ImageInput, Parts
 from apps.catalog.domain.pictures import Picture
 from apps.catalog.models import Product, ProductImage
 from apps.ground.errors import DomainError
+from apps.ground.retelling import retold
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.panel.access import require
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.wording import in_words
+from apps.panel.wording import nothing_changed
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512
@@ -36,7 +38,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
                 said = self._add_images(request, product) if request.FILES else self._change_images(request, product)
                 self.message_user(request, said, messages.SUCCESS)
             except DomainError as refusal:
-                self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
+                self.message_user(request, nothing_changed(refusal), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         rows = list(ProductImage.rows().filter(product=product).order_by("position", "id"))
         context = {
@@ -46,7 +48,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
         }
-        return self.page(request, "panel/catalog/images.html", f"Images of {product}", **context)
+        return self.page(request, "panel/catalog/images.html", _("Images of {name}").format(name=product), **context)
 
     @staticmethod
     def _address(row: ProductImage, side: int) -> str:
@@ -57,13 +59,13 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         """Take files in and add them at the end."""
         files = request.FILES.getlist("files")
         if len(files) > MAX_FILES:
-            raise PictureRefused(f"At most {MAX_FILES} files can be sent at once.", field="base")
+            raise PictureRefused(_("At most {limit} files can be sent at once.").format(limit=MAX_FILES), field="base")
         taken: list[Picture] = []
         by = self.by(request)
         try:
             for file in files:
                 if (file.size or 0) > MAX_BYTES:
-                    raise PictureRefused(f"{file.name} {TOO_MANY_BYTES}.", field="base")
+                    raise PictureRefused(f"{file.name} {retold(TOO_MANY_BYTES)}.", field="base")
                 taken.append(pictures.store(product.shop_id, file.read(), file.name or ""))
             with transaction.atomic():
                 for picture in taken:
@@ -84,11 +86,11 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         if chosen == seen:
             chosen = still
         elif seen and seen != still:
-            raise DomainError("Somebody put the images into another order meanwhile.")
+            raise DomainError(_("Somebody put the images into another order meanwhile."))
         ordered = [*chosen, *(pk for pk in known if pk not in named)]
         wanted = [ImageInput(id=pk, attrs=_described(request.POST, pk)) for pk in ordered if pk not in gone]
         products.update_product(product, {}, Parts(images=wanted), **self.by(request))
-        return "The images are saved."
+        return _("The images are saved.")
 
 
 def _numbers(texts: Iterable[str], known: Container[int]) -> list[int]:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django_stubs_ext import WithAnnotations
 
 from apps.catalog.admin.images import moved
@@ -20,7 +21,7 @@ from apps.ground.ranks import ordered
 from apps.panel.access import require
 from apps.panel.requests import By
 from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.wording import in_words
+from apps.panel.wording import nothing_changed
 
 MANUAL = Collection.SortOrder.MANUAL
 MOST_SHOWN, MOST_FOUND, LONGEST = 250, 10, 200
@@ -49,7 +50,7 @@ class MembersPage(ShopOwnedAdmin[Collection]):
                     said = _act(collection, request, self.by(request))
                 self.message_user(request, said, messages.SUCCESS)
             except DomainError as refusal:
-                self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
+                self.message_user(request, nothing_changed(refusal), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST]
         members = products_of(collection)
@@ -66,7 +67,9 @@ class MembersPage(ShopOwnedAdmin[Collection]):
             "most": MOST_SHOWN,
             "back": self.url("change", collection.pk),
         }
-        return self.page(request, "panel/catalog/members.html", f"Products of {collection}", **context)
+        return self.page(
+            request, "panel/catalog/members.html", _("Products of {name}").format(name=collection), **context
+        )
 
 
 def _with_pictures(rows: QuerySet[Product]) -> QuerySet[Pictured]:
@@ -90,9 +93,9 @@ def _act(collection: Collection, request: HttpRequest, by: By) -> str:
     if add.isdecimal() and not collection.is_smart:
         product = Product.rows().filter(pk=add).first()
         if product is None or products_of(collection).filter(pk=product.pk).exists():
-            return "Nothing was to be added."
+            return _("Nothing was to be added.")
         add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **by)
-        return f"{product} is added."
+        return _("{name} is added.").format(name=product)
     gone = [int(text) for text in request.POST.getlist("remove") if text.isdecimal()]
     if not collection.is_smart:
         for collect in Collect.rows().filter(collection=collection, product_id__in=gone).order_by("pk"):
@@ -102,4 +105,4 @@ def _act(collection: Collection, request: HttpRequest, by: By) -> str:
     ordered = moved([pk for pk in named if pk in members], request.POST.get("move", ""))
     if ordered and collection.sort_order == MANUAL:
         lifecycle.set_order(collection, product_ids=ordered, **by)
-    return "The products are saved."
+    return _("The products are saved.")

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.renderers import BaseRenderer
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain.inputs import OptionInput
 from apps.catalog.models import ProductOption
@@ -58,10 +59,10 @@ def values_of(line: str) -> list[str]:
     try:
         [read] = csv.reader([flat], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError) as error:
-        raise ValidationError("Close the quotation marks of the values.") from error
+        raise ValidationError(_("Close the quotation marks of the values.")) from error
     values = list(dict.fromkeys(value.strip() for value in read if value.strip()))
     if any(len(value) > LONGEST for value in values):
-        raise ValidationError(f"A value has at most {LONGEST} characters.")
+        raise ValidationError(_("A value has at most {limit} characters.").format(limit=LONGEST))
     return values
 
 
@@ -119,9 +120,10 @@ class OptionsField(forms.Field):
         for row in value or []:
             values = values_of(row.values)
             if not row.name and values:
-                raise ValidationError(f"What are “{values[0]}” and the others? Give the option a name, such as Size.")
+                text = _("What are “{value}” and the others? Give the option a name, such as Size.")
+                raise ValidationError(text.format(value=values[0]))
             if len(row.name) > LONGEST:
-                raise ValidationError("A name is too long.")
+                raise ValidationError(_("A name is too long."))
             if row.name:
                 wanted.append(OptionInput(row.name, values, int(row.pk) if _is_id(row.pk) else None))
         return wanted

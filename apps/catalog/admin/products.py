@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
@@ -37,6 +39,7 @@ from apps.panel.screens.forms import PanelForm, Values, read_as
 from apps.panel.screens.inlines import nothing_to_save
 from apps.panel.screens.markup import MarkupField
 from apps.panel.theme import ThemedTextInput, display
+from apps.panel.tour import Step
 from apps.panel.wording import sentence
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
@@ -45,10 +48,17 @@ COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 class ProductForm(PanelForm[Product]):
     """A product; without a handle it gets one from its title."""
 
-    body_html = MarkupField(label="Description")
-    published = forms.BooleanField(required=False, initial=True, help_text="Offered to customers while it is active.")
+    body_html = MarkupField(label=gettext_lazy("Description"))
+    published = forms.BooleanField(
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("Offered to customers while it is active."),
+        label=gettext_lazy("Published"),
+    )
     options = OptionsField(
-        required=False, help_text="What the variants differ in. New values make new variants; at most three options."
+        required=False,
+        help_text=gettext_lazy("What the variants differ in. New values make new variants; at most three options."),
+        label=gettext_lazy("Options"),
     )
 
     brought: Sequence[Waiting] = ()
@@ -78,7 +88,7 @@ class ProductForm(PanelForm[Product]):
         if "tags" in self.fields:
             self.fields["tags"].widget = ThemedTextInput()
         if "handle" in self.fields:
-            self.fields["handle"].help_text = "Part of its address; made from the title."
+            self.fields["handle"].help_text = _("Part of its address; made from the title.")
 
     def clean_tags(self) -> str:
         """Once each, sorted."""
@@ -140,16 +150,30 @@ Listed: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 class ProductAdmin(ProductUploads, ProductImagesPage):
     """What the shop sells; saving goes through the services."""
 
-    menu = Menu("Catalog", "sell", 10, words=("goods", "item", "article", "price"))
+    menu = Menu(
+        "Catalog",
+        "sell",
+        10,
+        words=(gettext_lazy("goods"), gettext_lazy("item"), gettext_lazy("article"), gettext_lazy("price")),
+    )
+    tour = Step(
+        10,
+        gettext_lazy("What you sell"),
+        gettext_lazy(
+            "Prices, pictures and stock of a product stand on one page, and its options make its variants. "
+            "To change many at once, tick them in the list and choose what to do."
+        ),
+    )
     form = ProductForm
     inlines = (VariantInline, MetafieldInline)
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
+    list_extra = ("tagged", "published", "sold", "created_at")
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope")
     search_fields = ("title_key__contains", "handle__istartswith")
-    search_help_text = "Title, handle, SKU, barcode; a whole vendor, tag or metafield"
+    search_help_text = gettext_lazy("Title, handle, SKU, barcode; a whole vendor, tag or metafield")
     ordering = ("-id",)
-    empty_text = "There are no products yet. Add the first: a title is enough to begin with."
+    empty_text = gettext_lazy("There are no products yet. Add the first: a title is enough to begin with.")
     change_form_template = "panel/catalog/product.html"
 
     class Media:
@@ -157,9 +181,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     fieldsets = (
         (None, {"fields": ("title", "body_html", ("status", "published"))}),
-        ("Options", {"fields": ("options",)}),
-        ("Organisation", {"fields": (("vendor", "product_type"), "tags")}),
-        ("Online store", {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")}),
+        (gettext_lazy("Options"), {"fields": ("options",)}),
+        (gettext_lazy("Organisation"), {"fields": (("vendor", "product_type"), "tags")}),
+        (
+            gettext_lazy("Online store"),
+            {"classes": ("collapse",), "fields": (("handle", "template_suffix"), "published_scope")},
+        ),
     )
 
     def storefront_path(self, instance: Product) -> str:
@@ -203,29 +230,42 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             return [MetafieldInline]
         return super().get_inlines(request, obj)
 
-    @display(description="")
+    @display(description=gettext_lazy("Picture"))
     def picture(self, product: Listed) -> SafeString:
         """The main image."""
         return thumbnail(product.shop_id, product.image_key or "", product.image_name or "", product.title)
 
     @display(
-        description="Status", ordering="status", label={"Active": "success", "Draft": "info", "Archived": "warning"}
+        description=gettext_lazy("Status"),
+        ordering="status",
+        label={"active": "success", "draft": "info", "archived": "warning"},
     )
-    def state(self, product: Product) -> str:
+    def state(self, product: Product) -> tuple[str, str]:
         """In words."""
-        return product.get_status_display()
+        return product.status, product.get_status_display()
 
-    @display(description="Stock")
+    @display(description=gettext_lazy("Stock"))
     def stock(self, product: Listed) -> str:
         """Over all variants and locations."""
-        return f"{product.units or 0} in {product.forms} variant{'' if product.forms == 1 else 's'}"
+        told = ngettext("{units} in {number} variant", "{units} in {number} variants", product.forms)
+        return told.format(units=product.units or 0, number=product.forms)
 
-    @display(description="Published", boolean=True)
+    @display(description=gettext_lazy("Tags"))
+    def tagged(self, product: Product) -> str:
+        """As they were given."""
+        return product.tags
+
+    @display(description=gettext_lazy("Units sold"))
+    def sold(self, product: Product) -> int:
+        """Over all variants and times."""
+        return product.units_sold
+
+    @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, product: Product) -> bool:
         """For those who may only look."""
         return product.published_at is not None
 
-    @display(description="Options")
+    @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
         """For those who may only look."""
         return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
@@ -309,7 +349,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             grid.write_cells(cells, reason=StockMovement.Reason.COUNT, **self.by(request))
         except grid.CellsRefused as refusal:
             said = next(iter(refusal.cells.values()))
-            raise DomainError(f"The stock of a variant cannot be saved. {said}") from refusal
+            raise DomainError(_("The stock of a variant cannot be saved. {refusal}").format(refusal=said)) from refusal
 
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
         """Through the service: stock and files go along."""
@@ -335,9 +375,8 @@ def _keep_values(options: Sequence[OptionInput] | None, existing: Sequence[Produ
     if any(
         row is None or set(item.values) != set(row.values) for item, row in zip(options or [], partners, strict=True)
     ):
-        raise DomainError(
-            f"A product with more than {MOST_ROWS} variants keeps its values here. Change them on the variants' pages."
-        )
+        text = _("A product with more than {limit} variants keeps its values here. Change them on the variants' pages.")
+        raise DomainError(text.format(limit=MOST_ROWS))
 
 
 def _shown(product: Product) -> list[SafeString]:

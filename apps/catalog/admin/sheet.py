@@ -10,6 +10,8 @@ from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import SIDE, Waiting
@@ -94,7 +96,7 @@ class Surroundings:
         """The pictures that a variant can show."""
         stored = [(str(row.pk), _called(number, row.alt)) for number, row in enumerate(self.images, start=1)]
         new = [(one.choice, _called(n, one.alt)) for n, one in enumerate(self.waiting, start=len(stored) + 1)]
-        return [("", "No picture"), *stored, *new]
+        return [("", _("No picture")), *stored, *new]
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -106,9 +108,9 @@ class Surroundings:
 class VariantRow(VariantFields):
     """One variant as a row of the sheet."""
 
-    cost = MoneyField(required=False, initial=0, label="Cost")
-    picture = forms.ChoiceField(required=False, label="Picture", widget=ThemedSelect)
-    place = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    cost = MoneyField(required=False, initial=0, label=gettext_lazy("Cost"))
+    picture = forms.ChoiceField(required=False, label=gettext_lazy("Picture"), widget=ThemedSelect)
+    place = forms.IntegerField(required=False, label=gettext_lazy("Place"), widget=forms.HiddenInput)
 
     surroundings = Surroundings()
 
@@ -169,7 +171,7 @@ class VariantRow(VariantFields):
         for place in self.surroundings.places:
             name = f"stock_{place.pk}"
             if (self.cleaned_data.get(name) or 0) < 0 and name in self.changed_data:
-                self.add_error(name, f"Enter a number from 0 to {MAX_AVAILABLE}.")
+                self.add_error(name, _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE))
         return cleaned
 
     def cells(self) -> dict[int, Cell]:
@@ -226,7 +228,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
         """
         rows = self.counted = self.rows
         if self.initial_forms and not rows:
-            raise LastVariant("The last variant of a product cannot be deleted.")
+            raise LastVariant(_("The last variant of a product cannot be deleted."))
         inputs = [row.wanted() for row in rows]
         new = [] if options is None else _generated(rows, inputs, options, existing)
         if not self.has_changed() and not new and not self.instance._state.adding:
@@ -266,28 +268,28 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         """With their items, and the product, after which the only one is called."""
         return Variant.rows().select_related("inventory_item", "product", "image").order_by(*self.ordering)
 
-    @display(description="SKU")
+    @display(description=gettext_lazy("SKU"))
     def sku(self, variant: Variant) -> str:
         """For those who may only look."""
         return variant.inventory_item.sku
 
-    @display(description="Counted", boolean=True)
+    @display(description=gettext_lazy("Counted"), boolean=True)
     def tracked(self, variant: Variant) -> bool:
         """For those who may only look."""
         return variant.inventory_item.tracked
 
-    @display(description="Cost")
+    @display(description=gettext_lazy("Cost"))
     def cost(self, variant: Variant) -> object:
         """For those who may only look."""
         return variant.inventory_item.cost
 
-    @display(description="Picture")
+    @display(description=gettext_lazy("Picture"))
     def picture(self, variant: Variant) -> SafeString:
         """For those who may only look."""
         image = variant.image
         return thumbnail(variant.shop_id, image.key if image else "", image.name if image else "")
 
-    @display(description="Place")
+    @display(description=gettext_lazy("Place"))
     def place(self, variant: Variant) -> int:
         """For those who may only look."""
         return variant.position
@@ -310,8 +312,8 @@ def _generated(
         for place, (option, value) in enumerate(zip(options, values, strict=True)):
             if value in known[place] and option.values and value not in option.values:
                 called = row.instance.title if row.instance.pk else " / ".join(values)
-                said = f"“{value}” is still used by the variant {called}. Remove the variant too, or keep the value."
-                raise OptionsRefused(said, field="base")
+                said = _("“{value}” is still used by the variant {name}. Remove the variant too, or keep the value.")
+                raise OptionsRefused(said.format(value=value, name=called), field="base")
             if not value and option.values:
                 given.attrs[COLUMNS[place]] = values[place] = option.values[0]
         present.append(tuple(values))
@@ -350,14 +352,15 @@ def _stock_field(place: Location) -> forms.IntegerField:
     return forms.IntegerField(
         required=False,
         max_value=MAX_AVAILABLE,
-        label=f"Stock at {place.name}",
+        label=_("Stock at {place}").format(place=place.name),
         widget=widget,
         show_hidden_initial=True,
     )
 
 
 def _called(number: int, alt: str | None) -> str:
-    return f"Image {number}, {alt}" if alt else f"Image {number}"
+    name = _("Image {number}").format(number=number)
+    return f"{name}, {alt}" if alt else name
 
 
 def _small(row: ProductImage) -> str:

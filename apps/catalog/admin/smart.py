@@ -11,6 +11,9 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import URLPattern
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
 from apps.catalog.admin.thumbnails import thumbnail
@@ -24,6 +27,7 @@ from apps.catalog.domain.collections.smart_rules import (
     relations_of,
 )
 from apps.catalog.models import Collection, Product, SmartCollection
+from apps.ground.retelling import retold
 from apps.panel.access import require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
@@ -33,9 +37,34 @@ PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "c
 PARTS = ("column", "relation", "condition")
 
 
+# The interface's names of columns, relations and parts of rules, in words.
+_WORDS = (
+    gettext_noop("title"),
+    gettext_noop("type"),
+    gettext_noop("vendor"),
+    gettext_noop("tag"),
+    gettext_noop("variant title"),
+    gettext_noop("variant price"),
+    gettext_noop("variant compare at price"),
+    gettext_noop("variant weight"),
+    gettext_noop("variant inventory"),
+    gettext_noop("equals"),
+    gettext_noop("not equals"),
+    gettext_noop("greater than"),
+    gettext_noop("less than"),
+    gettext_noop("starts with"),
+    gettext_noop("ends with"),
+    gettext_noop("contains"),
+    gettext_noop("not contains"),
+    gettext_noop("column"),
+    gettext_noop("relation"),
+    gettext_noop("condition"),
+)
+
+
 def words(name: str) -> str:
     """A name of the interface in words: ``variant_price`` is "Variant price"."""
-    return name.replace("_", " ").capitalize()
+    return capfirst(_(name.replace("_", " ")))
 
 
 class RulesWidget(forms.Widget):
@@ -103,15 +132,17 @@ def _said(field: str, texts: list[str]) -> str:
     """``rules.0.condition`` in words."""
     parts = field.split(".")
     if len(parts) == 1:
-        return f"Rules: {texts[0]}."
-    part = f", {words(parts[2]).lower()}," if len(parts) > 2 else ""
-    return f"Rule {int(parts[1]) + 1}{part} {texts[0]}."
+        return _("Rules: {refusal}.").format(refusal=retold(texts[0]))
+    said = {"number": int(parts[1]) + 1, "refusal": retold(texts[0])}
+    if len(parts) == 2:
+        return _("Rule {number} {refusal}.").format(**said)
+    return _("Rule {number}, {part}, {refusal}.").format(**said, part=_(parts[2]))
 
 
 class SmartCollectionForm(CollectionForm):
     """A collection with rules."""
 
-    rules = RulesField()
+    rules = RulesField(label=gettext_lazy("Rules"))
 
     class Meta(CollectionForm.Meta):
         model = SmartCollection
@@ -125,13 +156,13 @@ class SmartCollectionAdmin(CollectionAdmin):
     kind = Collection.Kind.SMART
     menu = Menu("Catalog", "rule", 30)
     form = SmartCollectionForm
-    intro = "Collections that fill themselves: every product that fits the rules is in."
-    empty_text = "There are no smart collections. Add one with a rule, such as: tag equals summer."
+    intro = gettext_lazy("Collections that fill themselves: every product that fits the rules is in.")
+    empty_text = gettext_lazy("There are no smart collections. Add one with a rule, such as: tag equals summer.")
     list_filter = ("sort_order", "disjunctive")
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),
-        ("Products", {"fields": ("rules", "disjunctive", "sort_order")}),
-        ("Visibility", {"fields": ("published",)}),
+        (gettext_lazy("Products"), {"fields": ("rules", "disjunctive", "sort_order")}),
+        (gettext_lazy("Visibility"), {"fields": ("published",)}),
         _PICTURE,
         _STORE,
     )

@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.urls import URLPattern
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain import pictures
 from apps.catalog.domain.inputs import ImageInput
@@ -12,6 +13,7 @@ from apps.catalog.domain.pictures import Picture
 from apps.catalog.domain.staging import redeem, ticket_of
 from apps.catalog.models import Product
 from apps.ground.errors import DomainError
+from apps.ground.retelling import retold
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, TOO_MANY_BYTES
 from apps.media.storage import StorageFailed
@@ -65,7 +67,7 @@ def taken(shop_id: int, data: bytes, size: int, name: str) -> Waiting:
         StorageFailed: The storage does not take it.
     """
     if size > MAX_BYTES:
-        raise PictureRefused(f"{name} {TOO_MANY_BYTES}.", field="base")
+        raise PictureRefused(f"{name} {retold(TOO_MANY_BYTES)}.", field="base")
     picture = pictures.store(shop_id, data, name)
     return Waiting(picture, ticket_of(picture), "")
 
@@ -85,7 +87,7 @@ def brought(request: HttpRequest, shop_id: int) -> tuple[list[Waiting], list[str
         waiting[picture.key] = Waiting(picture, ticket, alt)
     files = request.FILES.getlist("files")
     if len(files) > MAX_FILES:
-        return [*waiting.values()], [*refused, f"At most {MAX_FILES} files can be sent at once."]
+        return [*waiting.values()], [*refused, _("At most {limit} files can be sent at once.").format(limit=MAX_FILES)]
     for file in files:
         try:
             new = taken(shop_id, file.read(), file.size or 0, file.name or "")
@@ -110,7 +112,7 @@ class ProductUploads(ShopOwnedAdmin[Product]):
             return HttpResponseNotAllowed(["POST"])
         file = request.FILES.get("file")
         if file is None:
-            return _refused("Choose a file.", HTTPStatus.UNPROCESSABLE_ENTITY)
+            return _refused(_("Choose a file."), HTTPStatus.UNPROCESSABLE_ENTITY)
         try:
             new = taken(self.shop(request).pk, file.read(), file.size or 0, file.name or "")
         except StorageFailed as refusal:

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.db.models import ForeignKey, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
@@ -34,10 +36,12 @@ ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode"
 class VariantFields(ShopOwnedForm[Variant]):
     """What both forms of a variant have: its columns, and those of its inventory item."""
 
-    price = MoneyField(initial=0)
-    compare_at_price = MoneyField(required=False, label="Compare at")
-    sku = forms.CharField(required=False, max_length=255, label="SKU", widget=ThemedTextInput(attrs={"size": "12"}))
-    tracked = forms.BooleanField(required=False, initial=True, label="Counted")
+    price = MoneyField(initial=0, label=gettext_lazy("Price"))
+    compare_at_price = MoneyField(required=False, label=gettext_lazy("Compare at"))
+    sku = forms.CharField(
+        required=False, max_length=255, label=gettext_lazy("SKU"), widget=ThemedTextInput(attrs={"size": "12"})
+    )
+    tracked = forms.BooleanField(required=False, initial=True, label=gettext_lazy("Counted"))
 
     class Meta:
         model = Variant
@@ -94,8 +98,12 @@ def _priced(shop: Shop) -> type[VariantForm]:
     fields: dict[str, forms.Field] = {}
     for each in presentments_of(shop):
         code = each.currency
-        fields[f"price_{code}"] = MoneyField(currency=code, required=False, label=f"Price in {code}")
-        fields[f"compare_{code}"] = MoneyField(currency=code, required=False, label=f"Compare at in {code}")
+        fields[f"price_{code}"] = MoneyField(
+            currency=code, required=False, label=_("Price in {currency}").format(currency=code)
+        )
+        fields[f"compare_{code}"] = MoneyField(
+            currency=code, required=False, label=_("Compare at in {currency}").format(currency=code)
+        )
     return type("PricedVariantForm", (PricedVariantForm,), fields)
 
 
@@ -117,7 +125,8 @@ class PricedVariantForm(VariantForm):
                 converted = None if amount is None else each.price(amount)
                 if name in self.fields and converted is not None:
                     shown = text_of(converted, code)
-                    self.fields[name].help_text = f"Blank for {shown}, converted." if key == "price" else ""
+                    text = _("Blank for {amount}, converted.").format(amount=shown)
+                    self.fields[name].help_text = text if key == "price" else ""
 
     def clean(self) -> Values | None:
         """A price to compare with stands beside a price."""
@@ -125,7 +134,7 @@ class PricedVariantForm(VariantForm):
         for each in presentments_of(current_shop()):
             code = each.currency
             if cleaned.get(f"compare_{code}") is not None and cleaned.get(f"price_{code}") is None:
-                self.add_error(f"price_{code}", "Enter the price that it is compared with.")
+                self.add_error(f"price_{code}", _("Enter the price that it is compared with."))
         return cleaned
 
     def wanted(self) -> VariantInput:
@@ -148,22 +157,35 @@ class PricedVariantForm(VariantForm):
 class VariantAdmin(ShopOwnedAdmin[Variant]):
     """Variants one by one; they are made on the page of their product."""
 
-    menu = Menu("Catalog", "style", 15, words=("sku", "barcode", "size", "colour", "color", "price"))
-    intro = (
+    menu = Menu(
+        "Catalog",
+        "style",
+        15,
+        words=(
+            gettext_lazy("sku"),
+            gettext_lazy("barcode"),
+            gettext_lazy("size"),
+            gettext_lazy("colour"),
+            gettext_lazy("color"),
+            gettext_lazy("price"),
+        ),
+    )
+    intro = gettext_lazy(
         "Each form in which your products are sold. Tick several, or narrow the list, to change their prices at once."
     )
     form = VariantForm
     list_display = ("product_title", "own_title", "sku", "price_shown", "inventory_quantity")
+    list_extra = ("scanned", "compared", "cost", "vendor", "tracked")
     list_display_links = ("product_title", "own_title")
     list_select_related = ("product", "inventory_item")
     list_filter = ("inventory_policy", "taxable")
     search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
     ordering = ("product_id", "position", "id")
-    empty_text = "There are no variants: each product brings at least one."
+    empty_text = gettext_lazy("There are no variants: each product brings at least one.")
     fieldsets = (
         (None, {"fields": (COLUMNS, ("price", "compare_at_price"), ("sku", "barcode"), "image")}),
-        ("Stock", {"fields": ("tracked", "inventory_policy")}),
-        ("Shipping and tax", {"fields": (("weight", "weight_unit"), "taxable")}),
+        (gettext_lazy("Stock"), {"fields": ("tracked", "inventory_policy")}),
+        (gettext_lazy("Shipping and tax"), {"fields": (("weight", "weight_unit"), "taxable")}),
     )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -186,9 +208,9 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         if not self.has_change_permission(request, obj):
             rows = ["other_prices"]
         first, *others = self.fieldsets
-        return (first, ("Prices in other currencies", {"fields": tuple(rows)}), *others)
+        return (first, (_("Prices in other currencies"), {"fields": tuple(rows)}), *others)
 
-    @display(description="In other currencies")
+    @display(description=gettext_lazy("In other currencies"))
     def other_prices(self, variant: Variant) -> str:
         """For those who may only look."""
         tags = {
@@ -213,30 +235,52 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         """With the product, after which the only variant is called."""
         return super().get_queryset(request).select_related("product")
 
-    @display(description="Title", ordering="title", empty_value="–")
+    @display(description=gettext_lazy("Title"), ordering="title", empty_value="–")
     def own_title(self, variant: Variant) -> str | None:
         """What tells it from the others of its product; nothing where there are none."""
         return None if variant.is_default else variant.title
 
-    @display(description="Product", ordering="product__title")
+    @display(description=gettext_lazy("Product"), ordering="product__title")
     def product_title(self, variant: Variant) -> str:
         """Whose it is."""
         return variant.product.title
 
-    @display(description="SKU")
+    @display(description=gettext_lazy("SKU"))
     def sku(self, variant: Variant) -> str:
         """As its item has it."""
         return variant.inventory_item.sku
 
-    @display(description="Counted", boolean=True)
+    @display(description=gettext_lazy("Counted"), boolean=True)
     def tracked(self, variant: Variant) -> bool:
         """As its item has it."""
         return variant.inventory_item.tracked
 
-    @display(description="Price", ordering="price")
+    @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
         """With the currency's decimals."""
         return text_of(variant.price, current_shop().currency)
+
+    @display(description=gettext_lazy("Barcode"), empty_value="–")
+    def scanned(self, variant: Variant) -> str | None:
+        """As the scanner reads it."""
+        return variant.barcode
+
+    @display(description=gettext_lazy("Compare at"), empty_value="–")
+    def compared(self, variant: Variant) -> str | None:
+        """The price that is crossed out."""
+        price = variant.compare_at_price
+        return None if price is None else text_of(price, current_shop().currency)
+
+    @display(description=gettext_lazy("Cost"), empty_value="–")
+    def cost(self, variant: Variant) -> str | None:
+        """What one costs the shop."""
+        cost = variant.inventory_item.cost
+        return None if cost is None else text_of(cost, current_shop().currency)
+
+    @display(description=gettext_lazy("Vendor"))
+    def vendor(self, variant: Variant) -> str:
+        """Who makes its product."""
+        return variant.product.vendor
 
     def hold(self, instance: Variant) -> None:
         """Stock comes before the product, which holds its variants."""

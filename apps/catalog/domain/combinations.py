@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from itertools import product
 from math import prod
 
+from django.utils.translation import gettext as _
+
 from apps.catalog.domain.inputs import OptionInput
 from apps.catalog.domain.variants import MAX_VARIANTS, TooManyVariants
 
@@ -33,7 +35,7 @@ def added_by(
     known = set(present)
     old = prod(len(set(values) - set(new)) for values, new in zip(columns, fresh, strict=True))
     if prod(map(len, columns)) - old > MAX_VARIANTS:
-        raise TooManyVariants(f"A product can have at most {MAX_VARIANTS} variants.")
+        raise TooManyVariants(_("A product can have at most {limit} variants.").format(limit=MAX_VARIANTS))
     return [
         row
         for row in product(*columns)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain.inputs import ImageInput
 from apps.catalog.domain.locks import lock_product
@@ -151,7 +152,7 @@ def _number(rows: Sequence[ProductImage]) -> bool:
 
 
 def _too_many() -> TooManyImages:
-    return TooManyImages(f"A product can have at most {MAX_IMAGES} images.")
+    return TooManyImages(_("A product can have at most {limit} images.").format(limit=MAX_IMAGES))
 
 
 def _row(image: ProductImage) -> ProductImage:

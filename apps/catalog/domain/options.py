@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from apps.catalog.domain.inputs import OptionInput
 from apps.catalog.models import Product, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
@@ -30,7 +33,7 @@ def check_inputs(wanted: Sequence[OptionInput]) -> None:
     if len(wanted) > MAX_OPTIONS:
         raise OptionsRefused(too_many("options", MAX_OPTIONS))
     if len({option.name.casefold() for option in wanted}) < len(wanted):
-        raise OptionsRefused("has two options of one name")
+        raise OptionsRefused(_("has two options of one name"))
 
 
 def options_of(product: Product) -> list[ProductOption]:
@@ -99,18 +102,20 @@ def check_variants(variants: Sequence[Variant], count: int, *, prefix: str = "va
             if number <= count and not value:
                 errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
-                errors[prefix.format(index) + column] = [f"is given, but the product has {_options(count)}"]
+                errors[prefix.format(index) + column] = [
+                    _("is given, but the product has {options}").format(options=_options(count))
+                ]
         variant.title = " / ".join(variant.options)
     if errors:
         raise OptionsRefused(errors)
     seen = Counter(variant.options for variant in variants)
     double = next((options for options, times in seen.items() if times > 1), None)
     if double is not None:
-        raise OptionsRefused(f"The variant '{' / '.join(double)}' already exists.", field="base")
+        raise OptionsRefused(_("The variant '{name}' already exists.").format(name=" / ".join(double)), field="base")
 
 
 def _options(count: int) -> str:
-    return "1 option" if count == 1 else f"{count} options"
+    return ngettext("{number} option", "{number} options", count).format(number=count)
 
 
 def arrange(product: Product, wanted: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> bool:

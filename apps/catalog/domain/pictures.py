@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.media import intake
 from apps.media.metadata import without_metadata
@@ -94,7 +95,7 @@ def take_from(shop_id: int, src: str, *, seconds: float) -> Picture:
         with reporting(place, "read"):
             data = read_file(default_storage, place)
         if data is None:
-            raise intake.PictureRefused("is no longer there", field="src")
+            raise intake.PictureRefused(_("is no longer there"), field="src")
         picture = store(shop_id, data, served[2])
     picture.source = source_of(src)
     return picture

@@ -7,6 +7,7 @@ ticket is good for less than that.
 from datetime import timedelta
 
 from django.core import signing
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain import orphans
 from apps.catalog.domain.pictures import Picture
@@ -39,7 +40,7 @@ def redeem(ticket: str, shop_id: int) -> Picture:
     try:
         owner, key, name, width, height = signing.loads(ticket, salt=_SALT, max_age=GOOD_FOR)
     except (signing.BadSignature, ValueError) as error:
-        raise NotStaged("A picture has waited too long. Drop it again.") from error
+        raise NotStaged(_("A picture has waited too long. Drop it again.")) from error
     if owner != shop_id or ProductImage.objects.filter(key=key).exists():
-        raise NotStaged("A picture was added already. Drop it again.")
+        raise NotStaged(_("A picture was added already. Drop it again."))
     return Picture(shop_id, key, name, width, height)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Min
+from django.utils.translation import gettext as _
 
 from apps.catalog.domain import options, weights
 from apps.catalog.domain.inputs import OptionInput, VariantInput
@@ -110,7 +111,7 @@ def delete_variant(variant: Variant, *, actor: str, at: datetime) -> None:
     current, before = _load(product)
     left = [row for row in current if row.pk != variant.pk]
     if not left:
-        raise LastVariant("The last variant of a product cannot be deleted.")
+        raise LastVariant(_("The last variant of a product cannot be deleted."))
     _delete([row for row in current if row.pk == variant.pk], actor=actor, at=at)
     _save(product, left, {}, before, actor=actor, at=at)
     options.arrange(product, None, left)
@@ -274,7 +275,7 @@ def _save(
         Whether anything was written.
     """
     if len(variants) > MAX_VARIANTS:
-        raise TooManyVariants(f"A product can have at most {MAX_VARIANTS} variants.")
+        raise TooManyVariants(_("A product can have at most {limit} variants.").format(limit=MAX_VARIANTS))
     asked = [(row, inputs[id(row)]) for row in variants if id(row) in inputs]
     items_asked = [(row.inventory_item, given.item) for row, given in asked if row.pk]
     written = inventory.update_items(items_asked, actor=actor, at=at)
@@ -323,7 +324,7 @@ def _delete(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
 def object_to_currency(shop: Shop, currency: str) -> str | None:
     """Why the shop's currency cannot change: prices could not be written in the new one."""
     finer = any(has_finer_amounts(Variant.objects.all(), name, currency) for name in ("price", "compare_at_price"))
-    return "some variants have prices with more decimals than it has" if finer else None
+    return _("some variants have prices with more decimals than it has") if finer else None
 
 
 def touch(product: Product) -> None:

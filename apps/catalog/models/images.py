@@ -1,6 +1,7 @@
 """Pictures of products."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.products import Product
 from apps.ground.rows import ShopOwned
@@ -13,11 +14,13 @@ class ProductImage(ShopOwned):
     (``apps.catalog.domain.pictures``); a file never changes, so its address may be cached for good.
     """
 
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="images")
-    position = models.PositiveIntegerField()
-    alt = models.CharField("alternative text", max_length=512, null=True, blank=True)
+    product = models.ForeignKey(
+        Product, on_delete=models.CASCADE, related_name="images", verbose_name=gettext_lazy("product")
+    )
+    position = models.PositiveIntegerField(gettext_lazy("position"))
+    alt = models.CharField(gettext_lazy("alternative text"), max_length=512, null=True, blank=True)
     key = models.CharField(max_length=64, editable=False)
-    name = models.CharField("file name", max_length=255, editable=False)
+    name = models.CharField(gettext_lazy("file name"), max_length=255, editable=False)
     source = models.CharField(
         max_length=64,
         blank=True,
@@ -30,6 +33,8 @@ class ProductImage(ShopOwned):
     height = models.PositiveIntegerField(editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("product image")
+        verbose_name_plural = gettext_lazy("product images")
         ordering = ("position", "id")
         indexes = (models.Index(fields=("product", "position", "id"), name="catalog_image_by_position"),)
 

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.ground.folding import FoldedField
 from apps.ground.phrases import BLANK
@@ -14,8 +15,8 @@ MAX_OPTIONS = 3
 class PublishedScope(models.TextChoices):
     """Where a published product or collection is offered."""
 
-    WEB = "web", "Online store"
-    GLOBAL = "global", "Online store and point of sale"
+    WEB = "web", gettext_lazy("Online store")
+    GLOBAL = "global", gettext_lazy("Online store and point of sale")
 
 
 class Product(ShopOwned):
@@ -27,29 +28,37 @@ class Product(ShopOwned):
     """
 
     class Status(models.TextChoices):
-        ACTIVE = "active", "Active"
-        ARCHIVED = "archived", "Archived"
-        DRAFT = "draft", "Draft"
+        ACTIVE = "active", gettext_lazy("Active")
+        ARCHIVED = "archived", gettext_lazy("Archived")
+        DRAFT = "draft", gettext_lazy("Draft")
 
     shop = shop_of_many()
-    title = models.CharField(max_length=255)
+    title = models.CharField(gettext_lazy("title"), max_length=255)
     title_key = FoldedField(of="title")
-    handle = models.CharField(max_length=255, blank=True, help_text="The product's part of its address.")
-    body_html = models.TextField("description", null=True, blank=True)
-    vendor = models.CharField(max_length=255, blank=True)
+    handle = models.CharField(
+        gettext_lazy("handle"), max_length=255, blank=True, help_text=gettext_lazy("The product's part of its address.")
+    )
+    body_html = models.TextField(gettext_lazy("description"), null=True, blank=True)
+    vendor = models.CharField(gettext_lazy("vendor"), max_length=255, blank=True)
     vendor_key = FoldedField(of="vendor")
-    product_type = models.CharField("type", max_length=255, blank=True)
+    product_type = models.CharField(gettext_lazy("type"), max_length=255, blank=True)
     product_type_key = FoldedField(of="product_type")
-    tags = models.TextField(blank=True, help_text="Separated by commas.")
-    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
-    template_suffix = models.CharField("template", max_length=255, null=True, blank=True)
-    published_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
-    published_scope = models.CharField(max_length=10, choices=PublishedScope, default=PublishedScope.WEB)
-    lowest_price = models.DecimalField(max_digits=15, decimal_places=3, default=0, editable=False)
+    tags = models.TextField(gettext_lazy("tags"), blank=True, help_text=gettext_lazy("Separated by commas."))
+    status = models.CharField(gettext_lazy("status"), max_length=10, choices=Status, default=Status.ACTIVE)
+    template_suffix = models.CharField(gettext_lazy("template"), max_length=255, null=True, blank=True)
+    published_at = models.DateTimeField(gettext_lazy("published at"), null=True, blank=True, default=timezone.now)
+    published_scope = models.CharField(
+        gettext_lazy("published scope"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
+    )
+    lowest_price = models.DecimalField(
+        gettext_lazy("lowest price"), max_digits=15, decimal_places=3, default=0, editable=False
+    )
     units_sold = models.PositiveBigIntegerField(default=0, editable=False)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("product")
+        verbose_name_plural = gettext_lazy("products")
         constraints = (
             models.UniqueConstraint(fields=("shop", "handle"), name="catalog_product_handle_unique"),
             models.CheckConstraint(
@@ -79,12 +88,16 @@ class Product(ShopOwned):
 class ProductOption(ShopOwned):
     """One of at most three things in which the variants of a product differ, such as its size."""
 
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="options")
-    name = models.CharField(max_length=255)
-    position = models.PositiveSmallIntegerField()
+    product = models.ForeignKey(
+        Product, on_delete=models.CASCADE, related_name="options", verbose_name=gettext_lazy("product")
+    )
+    name = models.CharField(gettext_lazy("name"), max_length=255)
+    position = models.PositiveSmallIntegerField(gettext_lazy("position"))
     values = models.JSONField(default=list, help_text="The values in their order.")
 
     class Meta:
+        verbose_name = gettext_lazy("product option")
+        verbose_name_plural = gettext_lazy("product options")
         ordering = ("position", "id")
         constraints = (
             models.CheckConstraint(
@@ -99,11 +112,15 @@ class ProductOption(ShopOwned):
 class ProductTag(ShopOwned):
     """One tag of a product, beside the text that holds all of them, so that products are found by tag."""
 
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="tag_rows")
-    name = models.CharField(max_length=255)
+    product = models.ForeignKey(
+        Product, on_delete=models.CASCADE, related_name="tag_rows", verbose_name=gettext_lazy("product")
+    )
+    name = models.CharField(gettext_lazy("name"), max_length=255)
     key = models.CharField(max_length=MAX_FOLDED, help_text="The name without regard to case.")
 
     class Meta:
+        verbose_name = gettext_lazy("product tag")
+        verbose_name_plural = gettext_lazy("product tags")
         constraints = (models.UniqueConstraint(fields=("product", "key"), name="catalog_tag_once_per_product"),)
         indexes = (models.Index(fields=("shop", "key", "product"), name="catalog_tag_by_key"),)
 

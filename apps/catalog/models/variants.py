@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product
@@ -22,35 +23,59 @@ class Variant(ShopOwned):
     """
 
     class InventoryPolicy(models.TextChoices):
-        DENY = "deny", "Stop selling when out of stock"
-        CONTINUE = "continue", "Continue selling when out of stock"
+        DENY = "deny", gettext_lazy("Stop selling when out of stock")
+        CONTINUE = "continue", gettext_lazy("Continue selling when out of stock")
 
     shop = shop_of_many()
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="variants")
-    inventory_item = models.OneToOneField(InventoryItem, on_delete=models.RESTRICT, related_name="variant")
-    image = models.ForeignKey(ProductImage, on_delete=models.SET_NULL, null=True, blank=True, related_name="variants")
-    title = models.CharField(max_length=800, default=DEFAULT_VALUE, editable=False)
-    title_key = FoldedField(of="title")
-    option1 = models.CharField("option 1", max_length=255, default=DEFAULT_VALUE)
-    option2 = models.CharField("option 2", max_length=255, null=True, blank=True)
-    option3 = models.CharField("option 3", max_length=255, null=True, blank=True)
-    position = models.PositiveIntegerField(default=1)
-    price = models.DecimalField(max_digits=15, decimal_places=3, default=0)
-    compare_at_price = models.DecimalField(max_digits=15, decimal_places=3, null=True, blank=True)
-    fixed_prices = models.JSONField(null=True, blank=True, editable=False, help_text="By currency; see price_tags.")
-    barcode = models.CharField(max_length=255, null=True, blank=True)
-    taxable = models.BooleanField(default=True)
-    tax_code = models.CharField(max_length=255, blank=True)
-    inventory_policy = models.CharField(
-        "when sold out", max_length=10, choices=InventoryPolicy, default=InventoryPolicy.DENY
+    product = models.ForeignKey(
+        Product, on_delete=models.CASCADE, related_name="variants", verbose_name=gettext_lazy("product")
     )
-    inventory_quantity = models.BigIntegerField(default=0, editable=False)
-    fulfillment_service = models.CharField(max_length=255, default="manual", help_text="Its handle.")
+    inventory_item = models.OneToOneField(
+        InventoryItem, on_delete=models.RESTRICT, related_name="variant", verbose_name=gettext_lazy("inventory item")
+    )
+    image = models.ForeignKey(
+        ProductImage,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="variants",
+        verbose_name=gettext_lazy("image"),
+    )
+    title = models.CharField(gettext_lazy("title"), max_length=800, default=DEFAULT_VALUE, editable=False)
+    title_key = FoldedField(of="title")
+    option1 = models.CharField(gettext_lazy("option 1"), max_length=255, default=DEFAULT_VALUE)
+    option2 = models.CharField(gettext_lazy("option 2"), max_length=255, null=True, blank=True)
+    option3 = models.CharField(gettext_lazy("option 3"), max_length=255, null=True, blank=True)
+    position = models.PositiveIntegerField(gettext_lazy("position"), default=1)
+    price = models.DecimalField(gettext_lazy("price"), max_digits=15, decimal_places=3, default=0)
+    compare_at_price = models.DecimalField(
+        gettext_lazy("compare at price"), max_digits=15, decimal_places=3, null=True, blank=True
+    )
+    fixed_prices = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="By currency; see price_tags.",
+    )
+    barcode = models.CharField(gettext_lazy("barcode"), max_length=255, null=True, blank=True)
+    taxable = models.BooleanField(gettext_lazy("taxable"), default=True)
+    tax_code = models.CharField(gettext_lazy("tax code"), max_length=255, blank=True)
+    inventory_policy = models.CharField(
+        gettext_lazy("when sold out"), max_length=10, choices=InventoryPolicy, default=InventoryPolicy.DENY
+    )
+    inventory_quantity = models.BigIntegerField(gettext_lazy("inventory quantity"), default=0, editable=False)
+    fulfillment_service = models.CharField(
+        gettext_lazy("fulfillment service"), max_length=255, default="manual", help_text=gettext_lazy("Its handle.")
+    )
     grams = models.PositiveBigIntegerField(default=0)
-    weight = models.DecimalField(max_digits=15, decimal_places=6, default=0)
-    weight_unit = models.CharField(max_length=2, choices=Shop.WeightUnit, default=Shop.WeightUnit.KILOGRAM)
+    weight = models.DecimalField(gettext_lazy("weight"), max_digits=15, decimal_places=6, default=0)
+    weight_unit = models.CharField(
+        gettext_lazy("weight unit"), max_length=2, choices=Shop.WeightUnit, default=Shop.WeightUnit.KILOGRAM
+    )
 
     class Meta:
+        verbose_name = gettext_lazy("variant")
+        verbose_name_plural = gettext_lazy("variants")
         ordering = ("position", "id")
         constraints = (
             models.CheckConstraint(

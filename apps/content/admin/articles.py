@@ -12,6 +12,9 @@ from django.template.loader import render_to_string
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.api.resources.fields import TagsField
 from apps.content.domain import articles, blogs
@@ -21,6 +24,7 @@ from apps.content.models import Article, ArticleVersion, Blog
 from apps.ground.locks import locked
 from apps.ground.markup import harmless, refusal_of
 from apps.ground.phrases import size_of
+from apps.ground.retelling import retold
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS
 from apps.media.storage import StorageFailed
@@ -66,7 +70,11 @@ class BlogForm(PanelForm[Blog]):
     """A blog; without a handle it gets one from its title."""
 
     handle = forms.SlugField(
-        required=False, max_length=255, widget=ThemedTextInput(), help_text="Part of its address; made from the title."
+        required=False,
+        max_length=255,
+        widget=ThemedTextInput(),
+        help_text=gettext_lazy("Part of its address; made from the title."),
+        label=gettext_lazy("Handle"),
     )
 
 
@@ -76,7 +84,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
 
     form = BlogForm
     menu = Menu("Online store", "library_books", 20)
-    empty_text = "There is no blog yet. Add one to write articles."
+    empty_text = gettext_lazy("There is no blog yet. Add one to write articles.")
     list_display = ("title", "handle", "commentable", "tags", "updated_at")
     search_fields = ("title__icontains",)
     ordering = ("-id",)
@@ -106,34 +114,54 @@ class ArticleForm(PanelForm[Article]):
     """An article; its HTML is kept as it is typed."""
 
     handle = forms.SlugField(
-        required=False, max_length=255, widget=ThemedTextInput(), help_text="Part of its address; made from the title."
+        required=False,
+        max_length=255,
+        widget=ThemedTextInput(),
+        help_text=gettext_lazy("Part of its address; made from the title."),
+        label=gettext_lazy("Handle"),
     )
     author = forms.CharField(
-        required=False, max_length=255, widget=SuggestingInput("authors"), help_text="The shop's name, if left empty."
+        required=False,
+        max_length=255,
+        widget=SuggestingInput("authors"),
+        help_text=gettext_lazy("The shop's name, if left empty."),
+        label=gettext_lazy("Author"),
     )
-    tags = forms.CharField(required=False, widget=SuggestingInput("tags"), help_text="Separated by commas.")
-    body_html = MarkupField(label="Content", widget=MarkupArea(attrs={"data-editor": "html", "rows": 18}))
-    summary_html = MarkupField(label="Excerpt", widget=MarkupArea(attrs={"rows": 3}))
+    tags = forms.CharField(
+        required=False,
+        widget=SuggestingInput("tags"),
+        help_text=gettext_lazy("Separated by commas."),
+        label=gettext_lazy("Tags"),
+    )
+    body_html = MarkupField(label=gettext_lazy("Content"), widget=MarkupArea(attrs={"data-editor": "html", "rows": 18}))
+    summary_html = MarkupField(label=gettext_lazy("Excerpt"), widget=MarkupArea(attrs={"rows": 3}))
     image_alt = forms.CharField(
-        label="Alternative text",
+        label=gettext_lazy("Alternative text"),
         required=False,
         max_length=512,
         empty_value=None,
         widget=ThemedTextInput(),
-        help_text="What the picture shows, for people who cannot see it.",
+        help_text=gettext_lazy("What the picture shows, for people who cannot see it."),
     )
     picture = forms.FileField(
         required=False,
         widget=ThemedFileInput(),
-        help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)} and {MAX_MEGAPIXELS} megapixels.",
+        help_text=format_lazy(
+            gettext_lazy("PNG, GIF or JPEG, at most {size} and {megapixels} megapixels."),
+            size=size_of(MAX_BYTES),
+            megapixels=MAX_MEGAPIXELS,
+        ),
+        label=gettext_lazy("Picture"),
     )
-    remove_picture = forms.BooleanField(required=False)
+    remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove picture"))
 
     def prepare(self) -> None:
         """Suggestions of names and tags, and the time zone in which it is published."""
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
-            self.fields["published_at"].help_text = f"Later than now schedules it, empty hides it. Time zone: {zone}."
+            self.fields["published_at"].help_text = _(
+                "Later than now schedules it, empty hides it. Time zone: {zone}."
+            ).format(zone=zone)
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
             names = {member.user.get_full_name() for member in members} | set(articles.authors()[:MAX_SUGGESTIONS])
@@ -154,12 +182,12 @@ class ArticleForm(PanelForm[Article]):
 class VisibilityFilter(admin.SimpleListFilter):
     """By whether shoppers see it."""
 
-    title = "visibility"
+    title = gettext_lazy("visibility")
     parameter_name = "visibility"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The three states."""
-        return [("visible", "Visible"), ("scheduled", "Scheduled"), ("hidden", "Hidden")]
+        return [("visible", _("Visible")), ("scheduled", _("Scheduled")), ("hidden", _("Hidden"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
         """The rows of the chosen state."""
@@ -184,7 +212,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
 
     form = ArticleForm
     menu = Menu("Online store", "article", 21)
-    empty_text = "Nobody has written anything yet."
+    empty_text = gettext_lazy("Nobody has written anything yet.")
     inlines = (MetafieldInline,)
     change_form_template = "panel/articles/change_form.html"
     list_display = ("title", "blog", "author", "tags", "visibility", "updated_at")
@@ -194,9 +222,9 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("title", "body_html", "summary_html")}),
-        ("Publishing", {"fields": ("published_at", "blog", "author", "tags")}),
-        ("Picture", {"fields": ("picture", "image_alt", "remove_picture")}),
-        ("Address and look", {"fields": ("handle", "template_suffix")}),
+        (gettext_lazy("Publishing"), {"fields": ("published_at", "blog", "author", "tags")}),
+        (gettext_lazy("Picture"), {"fields": ("picture", "image_alt", "remove_picture")}),
+        (gettext_lazy("Address and look"), {"fields": ("handle", "template_suffix")}),
     )
     _attributes = (
         *("title", "body_html", "summary_html", "published_at", "author", "tags"),
@@ -211,12 +239,16 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         """An article stays in its blog."""
         return ("blog",) if obj else ()
 
-    @display(description="Visibility", label={"Visible": "success", "Scheduled": "info", "Hidden": "warning"})
-    def visibility(self, article: Article) -> str:
+    @display(
+        description=gettext_lazy("Visibility"), label={"visible": "success", "scheduled": "info", "hidden": "warning"}
+    )
+    def visibility(self, article: Article) -> tuple[str, str]:
         """Whether shoppers see it."""
         if article.published_at is None:
-            return "Hidden"
-        return "Visible" if article.published_at <= timezone.now() else "Scheduled"
+            return "hidden", _("Hidden")
+        if article.published_at <= timezone.now():
+            return "visible", _("Visible")
+        return "scheduled", _("Scheduled")
 
     def get_urls(self) -> list[URLPattern]:
         """The preview and the earlier versions, besides Django's own."""
@@ -232,11 +264,11 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         article = self.row_or_404(request, object_id)
         version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
         if version is None:
-            raise Http404(f"No version {version_id}")
+            raise Http404(_("No version {number}").format(number=version_id))
         if request.method == "POST":
             require(request, "content.change_article")
             articles.restore_version(version, **self.by(request))
-            self.message_user(request, "Restored the earlier text.", messages.SUCCESS)
+            self.message_user(request, _("Restored the earlier text."), messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", article.pk))
         return self.page(
             request,
@@ -247,7 +279,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             who=names_of([version.actor])[version.actor],
             parts=[
                 (label, name, now, earlier)
-                for name, label in (("title", "Title"), ("body_html", "Content"), ("summary_html", "Excerpt"))
+                for name, label in (("title", _("Title")), ("body_html", _("Content")), ("summary_html", _("Excerpt")))
                 if (now := getattr(article, name) or "") != (earlier := getattr(version, name) or "")
             ],
             may_change=may(request, "content.change_article"),
@@ -260,7 +292,11 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             return HttpResponseNotAllowed(["POST"])
         markup = request.POST.get("html", "")
         if (refusal := refusal_of(markup)) is not None:
-            return HttpResponse(f"This {refusal}.", status=422, content_type="text/plain; charset=utf-8")
+            return HttpResponse(
+                _("This {refusal}.").format(refusal=retold(refusal)),
+                status=422,
+                content_type="text/plain; charset=utf-8",
+            )
         page = render_to_string("panel/articles/preview.html", {"markup": SafeString(harmless(markup))})
         return HttpResponse(page, headers={"Content-Security-Policy": PREVIEW_POLICY, "X-Frame-Options": "SAMEORIGIN"})
 
@@ -278,10 +314,12 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             try:
                 cast("_ArticleRequest", request).picture = store_picture(upload.read(), str(upload.name))
             except PictureRefused as refusal:
-                said = f"The picture {refusal.errors['image'][0]}."
+                said = _("The picture {refusal}.").format(refusal=retold(refusal.errors["image"][0]))
                 in_shop(request).panel_refusal = PictureRefused(said, field="picture")
             except StorageFailed as failure:
-                in_shop(request).panel_refusal = PictureRefused(f"{in_words(failure)} Try again.", field="picture")
+                in_shop(request).panel_refusal = PictureRefused(
+                    _("{refusal} Try again.").format(refusal=in_words(failure)), field="picture"
+                )
         article = self.get_object(request, object_id) if object_id else None
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | self._shown(article))
 

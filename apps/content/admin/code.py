@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
+from django.utils.translation import gettext as _
 
 from apps.content.domain import assets, contents
 from apps.content.domain.addresses import asset_url, path_of
@@ -17,6 +18,7 @@ from apps.content.domain.media_types import media_type
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.ground.errors import DomainError
 from apps.ground.phrases import larger_than
+from apps.ground.retelling import retold
 from apps.media.storage import StorageFailed
 from apps.panel.access import may, require
 from apps.panel.requests import Context
@@ -106,7 +108,7 @@ def find_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
     for asset in found[:PER_MODEL]:
         yield SearchResult(
             title=asset.key,
-            description=f"File of {asset.theme.name}",
+            description=_("File of {name}").format(name=asset.theme.name),
             link=_address(asset.theme_id, asset.key),
             icon="code",
         )
@@ -146,9 +148,11 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         try:
             assets.check_key(key)
             if upload is not None and upload.size is not None and upload.size > DEFAULT.binary_bytes:
-                raise assets.AssetRefused(f"{key} is {larger_than(DEFAULT.binary_bytes)}")
+                raise assets.AssetRefused(
+                    _("{key} is {size}").format(key=key, size=retold(larger_than(DEFAULT.binary_bytes)))
+                )
             if upload is None and "text" not in request.POST and current is not None and expected:
-                raise assets.AssetRefused(f"choose the file that shall take the place of {key}")
+                raise assets.AssetRefused(_("choose the file that shall take the place of {key}").format(key=key))
             before = _now(current).text or ""
             data = upload.read() if upload is not None else as_before(before, typed).encode()
             assets.check_content(key, data)
@@ -156,13 +160,13 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
             assets.save_asset(theme, key, content, **self.by(request), expected=expected)
         except assets.EditConflict:
             if not expected:
-                return self._show(request, theme, key, refusal=f"{key} exists already")
+                return self._show(request, theme, key, refusal=_("{key} exists already").format(key=key))
             return self._show(request, theme, key, typed=None if upload else typed, conflict=True)
         except Theme.DoesNotExist:
             raise Http404 from None
         except DomainError as refusal:
             return self._show(request, theme, key, typed=None if upload else typed, refusal=in_words(refusal))
-        self.message_user(request, f"Saved {key}.", messages.SUCCESS)
+        self.message_user(request, _("Saved {key}.").format(key=key), messages.SUCCESS)
         return HttpResponseRedirect(_address(theme.pk, key))
 
     def _show(
@@ -183,7 +187,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         response = self.page(
             request,
             "panel/themes/code.html",
-            f"Code of {theme}",
+            _("Code of {theme}").format(theme=theme),
             original=theme,
             key=key,
             asset=asset,
@@ -214,7 +218,9 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            self.message_user(request, f"Deleted {key}. It can be restored from its versions.", messages.SUCCESS)
+            self.message_user(
+                request, _("Deleted {key}. It can be restored from its versions.").format(key=key), messages.SUCCESS
+            )
         return HttpResponseRedirect(_address(theme.pk, key))
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
@@ -231,7 +237,7 @@ class ThemeCode(ShopOwnedAdmin[Theme]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
             else:
-                self.message_user(request, f"Restored {version.key}.", messages.SUCCESS)
+                self.message_user(request, _("Restored {key}.").format(key=version.key), messages.SUCCESS)
             return HttpResponseRedirect(_address(theme.pk, version.key))
         now = Asset.objects.select_related("content").filter(theme=theme, key=version.key).first()
         earlier = read_text(version.key, version.content)

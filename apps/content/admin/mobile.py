@@ -6,6 +6,7 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
@@ -22,10 +23,10 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
     """Holds the parts of an app to its platform; fingerprints are typed one per line."""
 
     sha256_cert_fingerprints = forms.CharField(
-        label="SHA-256 certificate fingerprints",
+        label=gettext_lazy("SHA-256 certificate fingerprints"),
         required=False,
         widget=ThemedTextarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="Android only. One per line, such as AA:BB:… of 32 bytes.",
+        help_text=gettext_lazy("Android only. One per line, such as AA:BB:… of 32 bytes."),
     )
 
     def prepare(self) -> None:
@@ -59,10 +60,12 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     """Which mobile apps may open the shop's links."""
 
     form = MobileAppForm
-    menu = Menu("Online store", "phone_iphone", 60, "Mobile apps")
+    menu = Menu("Online store", "phone_iphone", 60, gettext_lazy("Mobile apps"))
     topics = "mobile_platform_applications"
-    intro = "Apps whose links open in them instead of the browser. Phones read the two files that this makes."
-    empty_text = "No mobile app is registered."
+    intro = gettext_lazy(
+        "Apps whose links open in them instead of the browser. Phones read the two files that this makes."
+    )
+    empty_text = gettext_lazy("No mobile app is registered.")
     list_display = ("application_id", "platform", "links", "updated_at")
     list_filter = ("platform",)
     search_fields = ("application_id__icontains",)
@@ -70,21 +73,21 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     readonly_fields = ("association_file",)
     fieldsets: ClassVar[tuple[Fieldset, ...]] = (
         (None, {"fields": ("platform", "application_id", "enabled_universal_or_app_links")}),
-        ("Android", {"fields": ("sha256_cert_fingerprints",)}),
+        (gettext_lazy("Android"), {"fields": ("sha256_cert_fingerprints",)}),
         ("iOS", {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")}),
-        ("Result", {"fields": ("association_file",)}),
+        (gettext_lazy("Result"), {"fields": ("association_file",)}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
         """The result only where there is one."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 
-    @display(description="Links open in it", boolean=True)
+    @display(description=gettext_lazy("Links open in it"), boolean=True)
     def links(self, app: MobilePlatformApplication) -> bool:
         """Whether links open in it."""
         return app.enabled_universal_or_app_links
 
-    @display(description="Association file")
+    @display(description=gettext_lazy("Association file"))
     def association_file(self, app: MobilePlatformApplication) -> str:
         """What phones of its platform read."""
         ios = app.platform == MobilePlatformApplication.Platform.IOS

@@ -7,12 +7,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.content.domain import store_files
 from apps.content.domain.addresses import path_of, store_file_url
 from apps.content.models import StoreFile
 from apps.ground.errors import DomainError
 from apps.ground.phrases import size_of
+from apps.ground.retelling import retold
 from apps.media.intake import PictureRefused
 from apps.media.pictures import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
 from apps.panel.access import require
@@ -34,9 +38,13 @@ class StoreFileForm(PanelForm[StoreFile]):
     """A picture to keep."""
 
     file = forms.FileField(
-        label="Picture",
+        label=gettext_lazy("Picture"),
         widget=ThemedFileInput(),
-        help_text=f"PNG, GIF or JPEG, at most {size_of(MAX_BYTES)} and {MAX_MEGAPIXELS} megapixels.",
+        help_text=format_lazy(
+            gettext_lazy("PNG, GIF or JPEG, at most {size} and {megapixels} megapixels."),
+            size=size_of(MAX_BYTES),
+            megapixels=MAX_MEGAPIXELS,
+        ),
     )
 
 
@@ -45,9 +53,17 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     """What texts may show; the visual editor lists and stores pictures here, too."""
 
     form = StoreFileForm
-    menu = Menu("Online store", "image", 30, "Files", words=("picture", "photo", "upload", "media"))
-    intro = "Pictures for descriptions and articles. Drop one into a text, or store it here and copy its address."
-    empty_text = "No picture is stored yet. Add one, or drop it into a description."
+    menu = Menu(
+        "Online store",
+        "image",
+        30,
+        gettext_lazy("Files"),
+        words=(gettext_lazy("picture"), gettext_lazy("photo"), gettext_lazy("upload"), gettext_lazy("media")),
+    )
+    intro = gettext_lazy(
+        "Pictures for descriptions and articles. Drop one into a text, or store it here and copy its address."
+    )
+    empty_text = gettext_lazy("No picture is stored yet. Add one, or drop it into a description.")
     list_display = ("picture", "name", "size", "created_at")
     list_display_links = ("name",)
     list_select_related = ("content",)
@@ -67,17 +83,19 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         """What the visual editor asks, besides Django's own."""
         return [self.action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
 
-    @display(description="Picture")
+    @display(description=gettext_lazy("Picture"))
     def picture(self, file: StoreFile) -> SafeString:
         """A small version of it."""
         return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _shown(file, small=True))
 
-    @display(description="Size")
+    @display(description=gettext_lazy("Size"))
     def size(self, file: StoreFile) -> str:
         """In pixels and in bytes."""
-        return f"{file.width} × {file.height} pixels, {size_of(file.content.size)}"
+        return _("{width} × {height} pixels, {size}").format(
+            width=file.width, height=file.height, size=size_of(file.content.size)
+        )
 
-    @display(description="Address")
+    @display(description=gettext_lazy("Address"))
     def address(self, file: StoreFile) -> str:
         """What texts call it."""
         return store_file_url(file.shop, file.name, file.content.sha256)
@@ -97,7 +115,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
             except DomainError as refusal:
                 in_shop(request).panel_refusal = DomainError(in_words(refusal), field="file")
             else:
-                self.message_user(request, f"Stored {file.name}.", messages.SUCCESS)
+                self.message_user(request, _("Stored {name}.").format(name=file.name), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", file.pk))
         return super().changeform_view(request, object_id, form_url, extra_context)
 
@@ -111,7 +129,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
             require(request, "content.add_storefile")
             upload = request.FILES.get("file")
             if upload is None:
-                return JsonResponse({"error": "No picture came."}, status=422)
+                return JsonResponse({"error": _("No picture came.")}, status=422)
             try:
                 return JsonResponse({"file": _told(self._keep(request, upload))})
             except DomainError as refusal:
@@ -126,7 +144,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         """Store an upload; refused from those who may not, and where it is no picture."""
         require(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
-            raise PictureRefused(f"The picture {TOO_MANY_BYTES}.")
+            raise PictureRefused(_("The picture {refusal}.").format(refusal=retold(TOO_MANY_BYTES)))
         return store_files.keep(upload.read(), str(upload.name), **self.by(request))
 
 

@@ -17,6 +17,9 @@ from django.http import (
 )
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.content.admin.code import ThemeCode
 from apps.content.domain import contents, extraction, themes
@@ -25,6 +28,7 @@ from apps.content.domain.scripts import is_vintage
 from apps.content.models import Theme
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import larger_than, size_of
+from apps.ground.retelling import retold
 from apps.jobs.models import Job
 from apps.media.storage import StorageFailed
 from apps.outgoing.addresses import UrlRefused, vet_url
@@ -39,37 +43,47 @@ from apps.staff.domain.permissions import grant
 grant("themes", "vacd", "content.theme", "content.asset")
 
 VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
-WHEN_READY = "Its files are still being copied. As soon as they are there, customers will see this theme."
+WHEN_READY = gettext_lazy("Its files are still being copied. As soon as they are there, customers will see this theme.")
+ASKED = {"publish": gettext_lazy("Publish {name}?"), "delete": gettext_lazy("Delete {name}?")}
+DOES = {"publish": gettext_lazy("Publish {name}"), "delete": gettext_lazy("Delete {name}")}
 CONFIRMED = {
-    "publish": "Customers will see this theme at once. The theme that is published now becomes a draft.",
-    "delete": "The theme and all of its files go, with the earlier versions of each. This cannot be undone.",
+    "publish": gettext_lazy("Customers will see this theme at once. The theme that is published now becomes a draft."),
+    "delete": gettext_lazy(
+        "The theme and all of its files go, with the earlier versions of each. This cannot be undone."
+    ),
 }
 
 
 class ThemeForm(forms.Form):
     """Where a new theme's files come from."""
 
-    name = forms.CharField(max_length=255)
+    name = forms.CharField(max_length=255, label=gettext_lazy("Name"))
     archive = forms.FileField(
-        label="ZIP archive",
+        label=gettext_lazy("ZIP archive"),
         required=False,
-        help_text=f"At most {size_of(DEFAULT.packed_bytes)}, {size_of(DEFAULT.unpacked_bytes)} and "
-        f"{DEFAULT.entries:,} files unpacked.",
+        help_text=format_lazy(
+            gettext_lazy("At most {packed}, {unpacked} and {files} files unpacked."),
+            packed=size_of(DEFAULT.packed_bytes),
+            unpacked=size_of(DEFAULT.unpacked_bytes),
+            files=f"{DEFAULT.entries:,}",
+        ),
     )
     src = forms.CharField(
-        label="Or its address",
+        label=gettext_lazy("Or its address"),
         required=False,
         max_length=4096,
         widget=forms.URLInput,
-        help_text="The URL of a ZIP archive. With neither of the two the theme begins with a few plain files.",
+        help_text=gettext_lazy(
+            "The URL of a ZIP archive. With neither of the two the theme begins with a few plain files."
+        ),
     )
     role = forms.ChoiceField(
-        label="Kind",
+        label=gettext_lazy("Kind"),
         choices=[
-            (Theme.Role.UNPUBLISHED, "Draft"),
-            (Theme.Role.MAIN, "Publish it when its files are there"),
-            (Theme.Role.DEVELOPMENT, "For development: cannot be published"),
-            (Theme.Role.DEMO, "Demo: cannot be published"),
+            (Theme.Role.UNPUBLISHED, gettext_lazy("Draft")),
+            (Theme.Role.MAIN, gettext_lazy("Publish it when its files are there")),
+            (Theme.Role.DEVELOPMENT, gettext_lazy("For development: cannot be published")),
+            (Theme.Role.DEMO, gettext_lazy("Demo: cannot be published")),
         ],
     )
 
@@ -80,28 +94,35 @@ class ThemeForm(forms.Form):
             try:
                 vet_url(src, schemes=("http", "https"))
             except UrlRefused as error:
-                raise forms.ValidationError(f"The address {error}.") from None
+                raise forms.ValidationError(_("The address {refusal}.").format(refusal=retold(str(error)))) from None
         return src
 
     def clean_archive(self) -> UploadedFile[bytes] | None:
         """An archive within the limit."""
         archive: UploadedFile[bytes] | None = self.cleaned_data["archive"]
         if archive is not None and (archive.size or 0) > DEFAULT.packed_bytes:
-            raise forms.ValidationError(f"The archive is {larger_than(DEFAULT.packed_bytes)}.")
+            raise forms.ValidationError(
+                _("The archive is {size}.").format(size=retold(larger_than(DEFAULT.packed_bytes)))
+            )
         return archive
 
 
 class NameForm(forms.Form):
     """A theme's name."""
 
-    name = forms.CharField(max_length=255)
+    name = forms.CharField(max_length=255, label=gettext_lazy("Name"))
 
 
 @admin.register(Theme)
 class ThemeAdmin(ThemeCode):
     """The looks of the shop: one is published, up to twenty are kept."""
 
-    menu = Menu("Online store", "palette", 10, words=("design", "look", "template", "layout"))
+    menu = Menu(
+        "Online store",
+        "palette",
+        10,
+        words=(gettext_lazy("design"), gettext_lazy("look"), gettext_lazy("template"), gettext_lazy("layout")),
+    )
     search_fields = ("name__icontains",)
     list_display = ("name", "role")
     ordering = ("name", "id")
@@ -129,7 +150,7 @@ class ThemeAdmin(ThemeCode):
         return self.page(
             request,
             "panel/themes/list.html",
-            "Themes",
+            _("Themes"),
             cards=[self._card(request, theme, len(rows)) for theme in rows],
             count=len(rows),
             limit=themes.MAX_THEMES,
@@ -162,7 +183,7 @@ class ThemeAdmin(ThemeCode):
                 )
             except DomainError as refusal:
                 form.add_error(None, in_words(refusal))
-        return self.page(request, "panel/themes/add.html", "Add a theme", form=form)
+        return self.page(request, "panel/themes/add.html", _("Add a theme"), form=form)
 
     def _add(self, request: HttpRequest, values: Context) -> HttpResponse:
         archive = values["archive"]
@@ -174,7 +195,7 @@ class ThemeAdmin(ThemeCode):
             actor=self.actor(request),
             at=timezone.now(),
         )
-        self.message_user(request, f"The files of {theme} are being copied into place.")
+        self.message_user(request, _("The files of {theme} are being copied into place.").format(theme=theme))
         return HttpResponseRedirect(self.url("changelist"))
 
     def change_view(
@@ -190,7 +211,7 @@ class ThemeAdmin(ThemeCode):
                 form.add_error("name", MEANWHILE)
             if form.is_valid():
                 themes.rename(theme, form.cleaned_data["name"], **self.by(request))
-                self.message_user(request, f"The theme is called {theme} now.", messages.SUCCESS)
+                self.message_user(request, _("The theme is called {theme} now.").format(theme=theme), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("changelist"))
         may_change = may(request, CHANGE)
         form.fields["name"].disabled = not may_change
@@ -214,12 +235,16 @@ class ThemeAdmin(ThemeCode):
         require(request, VIEW, CHANGE)
         theme = self.row_or_404(request, object_id)
         if not theme.previewable:
-            self.message_user(request, "A theme without files cannot be downloaded.", messages.ERROR)
+            self.message_user(request, _("A theme without files cannot be downloaded."), messages.ERROR)
             return HttpResponseRedirect(self.url("changelist"))
         try:
             archive = extraction.archived(theme)
         except StorageFailed as failure:
-            self.message_user(request, f"{in_words(failure)} The theme cannot be downloaded.", messages.ERROR)
+            self.message_user(
+                request,
+                _("{refusal} The theme cannot be downloaded.").format(refusal=in_words(failure)),
+                messages.ERROR,
+            )
             return HttpResponseRedirect(self.url("changelist"))
         return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
@@ -245,10 +270,15 @@ class ThemeAdmin(ThemeCode):
             theme = self.row_or_404(request, object_id)
             if request.method == "POST":
                 return self._done(request, theme, service)
-            title = f"{verb.capitalize()} {theme}?"
+            title = ASKED[verb].format(name=theme)
             waits = verb == "publish" and theme.processing
             consequence = WHEN_READY if waits else CONFIRMED[verb]
-            context = {"original": theme, "verb": verb.capitalize(), "consequence": consequence}
+            context = {
+                "original": theme,
+                "is_deletion": verb == "delete",
+                "does": DOES[verb].format(name=theme),
+                "consequence": consequence,
+            }
             return self.page(request, "panel/themes/confirm.html", title, **context)
 
         return view
@@ -262,7 +292,7 @@ class ThemeAdmin(ThemeCode):
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            self.message_user(request, f"Done: {name}.", messages.SUCCESS)
+            self.message_user(request, _("Done: {name}.").format(name=name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("changelist"))
 
 
@@ -280,19 +310,19 @@ def _job_of(theme: Theme) -> Job | None:
 
 def _publish_refusal(theme: Theme) -> str:
     if theme.role == Theme.Role.MAIN:
-        return "It is published."
+        return _("It is published.")
     if theme.role not in themes.PUBLISHABLE:
-        return f"A {theme.get_role_display().lower()} theme cannot be published."
-    return "It has no files." if theme.failed else ""
+        return _("A theme of the kind “{kind}” cannot be published.").format(kind=theme.get_role_display())
+    return _("It has no files.") if theme.failed else ""
 
 
 def _duplicate_refusal(theme: Theme, count: int) -> str:
     if not theme.previewable:
-        return "It has no files yet."
-    return f"There are {count} themes already." if count >= themes.MAX_THEMES else ""
+        return _("It has no files yet.")
+    return _("There are {number} themes already.").format(number=count) if count >= themes.MAX_THEMES else ""
 
 
 def _delete_refusal(theme: Theme) -> str:
     if theme.processing:
-        return "Its files are being copied."
-    return "It is published." if theme.role == Theme.Role.MAIN else ""
+        return _("Its files are being copied.")
+    return _("It is published.") if theme.role == Theme.Role.MAIN else ""

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from django.utils.translation import gettext_noop
+
 from apps.ground.phrases import larger_than
 from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, is_plain_path, refuse_if, shown
 
@@ -135,7 +137,7 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
         limit = limits.asset_bytes(key)
         refuse_if(entry.size > limit, f"{shown(key)} is {larger_than(limit)}.")
         assets.append(entry)
-    refuse_if(not assets, "The archive holds no theme files.")
+    refuse_if(not assets, gettext_noop("The archive holds no theme files."))
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)
 
 

@@ -12,6 +12,8 @@ from typing import NoReturn
 
 from django.db import transaction
 from django.db.models import Count, Q, Sum
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.content.domain import contents
 from apps.content.domain.archive import DEFAULT, LAYOUT, TEXT_SUFFIXES, is_key
@@ -19,9 +21,13 @@ from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID, larger_than, too_long
+from apps.ground.retelling import tells
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
+
+_SAVED = tells(gettext_noop("Saved {key}"))
+_DELETED = tells(gettext_noop("Deleted {key}"))
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
@@ -132,7 +138,7 @@ def prepare(theme: Theme, given: Mapping[str, object]) -> tuple[str, FileContent
     if named[0] == "source_key":
         source = Asset.objects.select_related("content").filter(theme=theme, key=value).first()
         if source is None:
-            raise AssetRefused("source_key does not exist")
+            raise AssetRefused(_("source_key does not exist"))
         data = contents.read(source.content)
     elif named[0] == "src":
         data = _download(value)
@@ -157,7 +163,7 @@ def _download(src: str) -> bytes:
         with fetch(src, limits=limits) as download:
             return download.file.read()
     except FetchFailed as error:
-        raise AssetRefused(f"Could not download src: {error}") from None
+        raise AssetRefused(_("Could not download src: {error}").format(error=error)) from None
 
 
 @transaction.atomic
@@ -186,7 +192,7 @@ def save_asset(
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
-        raise EditConflict(f"{key} was changed meanwhile")
+        raise EditConflict(_("{key} was changed meanwhile").format(key=key))
     _check_size(theme, asset, content)
     if asset is None:
         _check_neighbours(theme, key)
@@ -197,7 +203,7 @@ def save_asset(
         _keep_version(asset)
         asset.content, asset.actor = content, actor
         asset.save(update_fields=["content", "actor"])
-    _record(theme, f"Saved {key}", {key: [before or None, content.md5]}, actor=actor, at=at)
+    _record(theme, _SAVED.format(key=key), {key: [before or None, content.md5]}, actor=actor, at=at)
     return asset
 
 
@@ -210,14 +216,14 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
         AssetRefused: A theme cannot do without it.
     """
     if key == LAYOUT:
-        raise AssetRefused(f"{LAYOUT} cannot be deleted")
+        raise AssetRefused(_("{layout} cannot be deleted").format(layout=LAYOUT))
     _touch(theme)
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is None:
-        raise AssetNotFound(f"{key} does not exist")
+        raise AssetNotFound(_("{key} does not exist").format(key=key))
     _keep_version(asset)
     asset.delete()
-    _record(theme, f"Deleted {key}", {key: [asset.content.md5, None]}, actor=actor, at=at)
+    _record(theme, _DELETED.format(key=key), {key: [asset.content.md5, None]}, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -236,7 +242,7 @@ def _touch(theme: Theme) -> None:
     """Lock the theme, and move its version: its list of files shows the change."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
-        raise AssetRefused("the theme's files are not in place yet")
+        raise AssetRefused(_("the theme's files are not in place yet"))
 
 
 def _check_neighbours(theme: Theme, key: str) -> None:
@@ -249,8 +255,8 @@ def _check_neighbours(theme: Theme, key: str) -> None:
     if other is None:
         return
     if other.lower() == key.lower():
-        raise AssetRefused(f"key differs from {other} only in capitals")
-    raise AssetRefused(f"key and {other} would make a folder of a file")
+        raise AssetRefused(_("key differs from {other} only in capitals").format(other=other))
+    raise AssetRefused(_("key and {other} would make a folder of a file").format(other=other))
 
 
 def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None:
@@ -263,7 +269,9 @@ def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None
         raise AssetRefused(f"the theme has {DEFAULT.entries:,} files already")
     grows = asset is None or content.size > asset.content.size
     if grows and (total["size"] or 0) + content.size > DEFAULT.unpacked_bytes:
-        raise AssetRefused(f"with this file the theme would be {larger_than(DEFAULT.unpacked_bytes)}")
+        raise AssetRefused(
+            _("with this file the theme would be {size}").format(size=larger_than(DEFAULT.unpacked_bytes))
+        )
 
 
 def _keep_version(asset: Asset) -> None:

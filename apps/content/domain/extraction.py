@@ -14,11 +14,13 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO, cast
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.content.domain import contents, themes
 from apps.content.domain.archive import DEFAULT, LAYOUT, ArchiveRefused, open_theme
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
+from apps.ground.retelling import tells
 from apps.jobs.domain.queue import GiveUp, report_progress
 from apps.jobs.models import Job
 from apps.media.storage import StorageFailed
@@ -26,6 +28,8 @@ from apps.media.zips import refuse_if
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.models import Shop
+
+_COULD_NOT_DOWNLOAD = tells(gettext_noop("Could not download the archive: {error}."))
 
 STARTER = Path(__file__).parent / "starter_theme"
 DOWNLOAD = Limits(max_bytes=DEFAULT.packed_bytes, total_seconds=30)
@@ -51,7 +55,7 @@ def extract_theme(job: Job, **arguments: Any) -> None:
             with _archive(theme) as file:
                 files = stage(file, lambda done, total: report_progress(job, done=done, total=total))
         except FetchFailed as error:
-            raise GiveUp(f"Could not download the archive: {error}.") from error
+            raise GiveUp(_COULD_NOT_DOWNLOAD.format(error=error)) from error
         except ArchiveRefused as error:
             raise GiveUp(str(error)) from error
     else:

@@ -9,14 +9,19 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.content.domain import contents
 from apps.content.models import Asset, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.locks import reread
+from apps.ground.retelling import tells
 from apps.jobs.domain.queue import enqueue
 from apps.shops.domain.locks import lock_shop
+
+_COPIED = tells(gettext_noop("Copied from {name}"))
 
 MAX_THEMES = 20
 EXTRACT = "content.extract_theme"
@@ -142,7 +147,7 @@ def retry(theme: Theme, *, actor: str, at: datetime) -> None:
         NotRetryable: It did not fail.
     """
     if not resume(theme.pk):
-        raise NotRetryable("Only a theme that failed can be retried.")
+        raise NotRetryable(_("Only a theme that failed can be retried."))
     theme.refresh_from_db()
     record_event("themes/update", theme, actor=actor, at=at, changes={"processing": [False, True]})
     enqueue(EXTRACT, actor=actor, theme_id=theme.pk)
@@ -187,9 +192,9 @@ def publish(theme: Theme, *, actor: str, at: datetime) -> None:
     hold(theme)
     theme.refresh_from_db()
     if theme.role not in PUBLISHABLE:
-        raise NotPublishable(f"A {theme.role} theme cannot be published")
+        raise NotPublishable(_("A {role} theme cannot be published").format(role=theme.role))
     if theme.failed:
-        raise NotPublishable("A theme without files cannot be published")
+        raise NotPublishable(_("A theme without files cannot be published"))
     if theme.role == Theme.Role.MAIN:
         return
     if theme.processing:
@@ -214,7 +219,7 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
     _check_room()
     theme.refresh_from_db()
     if not theme.previewable:
-        raise NotCopyable("A theme without files cannot be duplicated.")
+        raise NotCopyable(_("A theme without files cannot be duplicated."))
     copy: Theme = Theme.objects.create(
         shop=shop,
         name=name or f"Copy of {theme.name}"[:255],
@@ -228,7 +233,7 @@ def duplicate(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Them
     Asset.objects.bulk_create(
         (make(key=key, content_id=content_id) for key, content_id in files), batch_size=_COPY_BATCH
     )
-    record_event("themes/create", copy, actor=actor, at=at, message=f"Copied from {theme.name}")
+    record_event("themes/create", copy, actor=actor, at=at, message=_COPIED.format(name=theme.name))
     return copy
 
 
@@ -243,16 +248,16 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
     # Whoever changes its files locks the theme first, so that neither waits for what the other holds.
     reread(theme)
     if theme.processing:
-        raise NotDeletable("A theme cannot be deleted while its files are being copied.")
+        raise NotDeletable(_("A theme cannot be deleted while its files are being copied."))
     if theme.role == Theme.Role.MAIN:
-        raise NotDeletable("The published theme cannot be deleted.")
+        raise NotDeletable(_("The published theme cannot be deleted."))
     record_event("themes/delete", theme, actor=actor, at=at)
     theme.delete()
 
 
 def _check_room() -> None:
     if Theme.objects.count() >= MAX_THEMES:
-        raise TooManyThemes(f"A shop can have at most {MAX_THEMES} themes.")
+        raise TooManyThemes(_("A shop can have at most {limit} themes.").format(limit=MAX_THEMES))
 
 
 def _forget_wishes() -> None:

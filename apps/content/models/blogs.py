@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
 from apps.ground.phrases import TAKEN
@@ -15,18 +16,22 @@ class Blog(ShopOwned):
     """
 
     class Commentable(models.TextChoices):
-        NO = "no", "No comments"
-        MODERATE = "moderate", "Comments are moderated"
-        YES = "yes", "Comments appear at once"
+        NO = "no", gettext_lazy("No comments")
+        MODERATE = "moderate", gettext_lazy("Comments are moderated")
+        YES = "yes", gettext_lazy("Comments appear at once")
 
-    title = models.CharField(max_length=255)
-    handle = models.CharField(max_length=255)
-    commentable = models.CharField(max_length=10, choices=Commentable, default=Commentable.NO)
-    template_suffix = models.CharField(max_length=255, null=True, blank=True)
-    tags = models.TextField(blank=True, editable=False)
+    title = models.CharField(gettext_lazy("title"), max_length=255)
+    handle = models.CharField(gettext_lazy("handle"), max_length=255)
+    commentable = models.CharField(
+        gettext_lazy("commentable"), max_length=10, choices=Commentable, default=Commentable.NO
+    )
+    template_suffix = models.CharField(gettext_lazy("template suffix"), max_length=255, null=True, blank=True)
+    tags = models.TextField(gettext_lazy("tags"), blank=True, editable=False)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("blog")
+        verbose_name_plural = gettext_lazy("blogs")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "handle"),
@@ -46,27 +51,42 @@ class Article(ShopOwned):
     future means that it is not visible yet.
     """
 
-    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles")
-    title = models.CharField(max_length=255)
-    handle = models.CharField(max_length=255)
-    body_html = models.TextField("content", blank=True)
-    summary_html = models.TextField("excerpt", null=True, blank=True)
-    author = models.CharField(max_length=255)
+    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles", verbose_name=gettext_lazy("blog"))
+    title = models.CharField(gettext_lazy("title"), max_length=255)
+    handle = models.CharField(gettext_lazy("handle"), max_length=255)
+    body_html = models.TextField(gettext_lazy("content"), blank=True)
+    summary_html = models.TextField(gettext_lazy("excerpt"), null=True, blank=True)
+    author = models.CharField(gettext_lazy("author"), max_length=255)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        editable=False,
+        verbose_name=gettext_lazy("user"),
     )
-    tags = models.TextField(blank=True)
-    template_suffix = models.CharField(max_length=255, null=True, blank=True)
-    published_at = models.DateTimeField(null=True, blank=True)
-    image = models.ForeignKey(FileContent, on_delete=models.PROTECT, null=True, related_name="+", editable=False)
+    tags = models.TextField(gettext_lazy("tags"), blank=True)
+    template_suffix = models.CharField(gettext_lazy("template suffix"), max_length=255, null=True, blank=True)
+    published_at = models.DateTimeField(gettext_lazy("published at"), null=True, blank=True)
+    image = models.ForeignKey(
+        FileContent,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        editable=False,
+        verbose_name=gettext_lazy("image"),
+    )
     image_name = models.CharField(max_length=255, blank=True, editable=False)
-    image_alt = models.CharField(max_length=512, null=True, blank=True)
+    image_alt = models.CharField(gettext_lazy("image alt"), max_length=512, null=True, blank=True)
     image_width = models.PositiveIntegerField(default=0, editable=False)
     image_height = models.PositiveIntegerField(default=0, editable=False)
     image_created_at = models.DateTimeField(null=True, editable=False)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("article")
+        verbose_name_plural = gettext_lazy("articles")
         constraints = (
             models.UniqueConstraint(
                 fields=("blog", "handle"),
@@ -87,14 +107,18 @@ class Article(ShopOwned):
 class ArticleVersion(ShopOwned):
     """What the text of an article was until somebody, ``actor``, put another in its place."""
 
-    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="text_versions")
-    title = models.CharField(max_length=255)
-    body_html = models.TextField(blank=True)
-    summary_html = models.TextField(null=True, blank=True)
+    article = models.ForeignKey(
+        Article, on_delete=models.CASCADE, related_name="text_versions", verbose_name=gettext_lazy("article")
+    )
+    title = models.CharField(gettext_lazy("title"), max_length=255)
+    body_html = models.TextField(gettext_lazy("body html"), blank=True)
+    summary_html = models.TextField(gettext_lazy("summary html"), null=True, blank=True)
     actor = models.CharField(max_length=100)
     replaced_at = models.DateTimeField()
 
     class Meta:
+        verbose_name = gettext_lazy("article version")
+        verbose_name_plural = gettext_lazy("article versions")
         indexes = (models.Index(fields=("article", "-id"), name="content_articleversion_newest"),)
 
     def __str__(self) -> str:
@@ -104,12 +128,16 @@ class ArticleVersion(ShopOwned):
 class ArticleTag(ShopOwned):
     """One tag of one article; ``key`` is the tag with case folded."""
 
-    article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="tag_rows")
-    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="+")
-    name = models.CharField(max_length=255)
-    key = models.CharField(max_length=MAX_FOLDED)
+    article = models.ForeignKey(
+        Article, on_delete=models.CASCADE, related_name="tag_rows", verbose_name=gettext_lazy("article")
+    )
+    blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("blog"))
+    name = models.CharField(gettext_lazy("name"), max_length=255)
+    key = models.CharField(gettext_lazy("key"), max_length=MAX_FOLDED)
 
     class Meta:
+        verbose_name = gettext_lazy("article tag")
+        verbose_name_plural = gettext_lazy("article tags")
         constraints = (models.UniqueConstraint(fields=("article", "key"), name="content_articletag_once_per_article"),)
         indexes = (
             models.Index(fields=("shop", "key"), name="content_articletag_by_key"),

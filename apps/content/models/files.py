@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned
 
@@ -22,12 +23,14 @@ class FileContent(ShopOwned):
     is_new = False
 
     sha256 = models.CharField(max_length=64, editable=False)
-    md5 = models.CharField("checksum", max_length=32, editable=False)
-    size = models.PositiveBigIntegerField(editable=False)
+    md5 = models.CharField(gettext_lazy("checksum"), max_length=32, editable=False)
+    size = models.PositiveBigIntegerField(gettext_lazy("size"), editable=False)
     stored = models.BooleanField(default=False, editable=False)
     used_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("file content")
+        verbose_name_plural = gettext_lazy("file contents")
         constraints = (models.UniqueConstraint(fields=("shop", "sha256"), name="content_filecontent_once_per_shop"),)
         indexes = (models.Index(fields=("used_at", "id"), name="content_filecontent_by_use"),)
 
@@ -51,13 +54,15 @@ class StoreFile(ShopOwned):
     It never changes: another picture is another file, so that its address may be cached for good.
     """
 
-    name = models.CharField(max_length=255, editable=False)
-    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+", editable=False)
+    name = models.CharField(gettext_lazy("name"), max_length=255, editable=False)
+    content = models.ForeignKey(
+        FileContent, on_delete=models.PROTECT, related_name="+", editable=False, verbose_name=gettext_lazy("content")
+    )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
 
     class Meta:
-        verbose_name = "file"
+        verbose_name = gettext_lazy("file")
         constraints = (models.UniqueConstraint(fields=("shop", "name"), name="content_storefile_name_once_per_shop"),)
 
     def __str__(self) -> str:

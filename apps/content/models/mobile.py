@@ -1,6 +1,7 @@
 """Mobile apps that may open a shop's links."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
@@ -10,20 +11,24 @@ class MobilePlatformApplication(ShopOwned):
     """A mobile app that is registered with the shop's domain."""
 
     class Platform(models.TextChoices):
-        IOS = "ios", "iOS"
-        ANDROID = "android", "Android"
+        IOS = "ios", gettext_lazy("iOS")
+        ANDROID = "android", gettext_lazy("Android")
 
-    platform = models.CharField(max_length=10, choices=Platform)
-    application_id = models.CharField("application ID", max_length=255)
-    sha256_cert_fingerprints = models.JSONField("SHA-256 certificate fingerprints", default=list, blank=True)
-    enabled_universal_or_app_links = models.BooleanField("links open in the app", default=False)
-    enabled_shared_webcredentials = models.BooleanField("shared web credentials", default=False)
-    enabled_app_clips = models.BooleanField("app clips", default=False)
-    app_clip_application_id = models.CharField("app clip's application ID", max_length=255, null=True, blank=True)
+    platform = models.CharField(gettext_lazy("platform"), max_length=10, choices=Platform)
+    application_id = models.CharField(gettext_lazy("application ID"), max_length=255)
+    sha256_cert_fingerprints = models.JSONField(
+        gettext_lazy("SHA-256 certificate fingerprints"), default=list, blank=True
+    )
+    enabled_universal_or_app_links = models.BooleanField(gettext_lazy("links open in the app"), default=False)
+    enabled_shared_webcredentials = models.BooleanField(gettext_lazy("shared web credentials"), default=False)
+    enabled_app_clips = models.BooleanField(gettext_lazy("app clips"), default=False)
+    app_clip_application_id = models.CharField(
+        gettext_lazy("app clip's application ID"), max_length=255, null=True, blank=True
+    )
     version = VersionField()
 
     class Meta:
-        verbose_name = "mobile app"
+        verbose_name = gettext_lazy("mobile app")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "platform", "application_id"),

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
 from apps.ground.phrases import NOT_SECURE
@@ -17,21 +18,29 @@ class ScriptTag(ShopOwned):
     """
 
     class Event(models.TextChoices):
-        ONLOAD = "onload", "When the page has loaded"
+        ONLOAD = "onload", gettext_lazy("When the page has loaded")
 
     class DisplayScope(models.TextChoices):
-        ALL = "all", "Storefront and order status page"
-        ONLINE_STORE = "online_store", "Storefront only"
-        ORDER_STATUS = "order_status", "Order status page only"
+        ALL = "all", gettext_lazy("Storefront and order status page")
+        ONLINE_STORE = "online_store", gettext_lazy("Storefront only")
+        ORDER_STATUS = "order_status", gettext_lazy("Order status page only")
 
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", editable=False)
-    src = models.URLField("source", max_length=2048)
-    event = models.CharField(max_length=20, choices=Event, default=Event.ONLOAD)
-    display_scope = models.CharField(max_length=20, choices=DisplayScope, default=DisplayScope.ONLINE_STORE)
-    cache = models.BooleanField(default=False, help_text="Serve our own copy, fresh for 15 minutes.")
+    app = models.ForeignKey(
+        App, on_delete=models.CASCADE, related_name="+", editable=False, verbose_name=gettext_lazy("app")
+    )
+    src = models.URLField(gettext_lazy("source"), max_length=2048)
+    event = models.CharField(gettext_lazy("event"), max_length=20, choices=Event, default=Event.ONLOAD)
+    display_scope = models.CharField(
+        gettext_lazy("display scope"), max_length=20, choices=DisplayScope, default=DisplayScope.ONLINE_STORE
+    )
+    cache = models.BooleanField(
+        gettext_lazy("cache"), default=False, help_text=gettext_lazy("Serve our own copy, fresh for 15 minutes.")
+    )
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("script tag")
+        verbose_name_plural = gettext_lazy("script tags")
         constraints = (
             models.CheckConstraint(
                 condition=Q(src__startswith="https://"),
@@ -51,12 +60,16 @@ class ScriptCopy(ShopOwned):
     ``src`` is where the copy came from, so that a tag that moves on never serves the old script.
     """
 
-    tag = models.OneToOneField(ScriptTag, on_delete=models.CASCADE, related_name="copy")
-    src = models.URLField(max_length=2048)
-    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, null=True, related_name="+")
+    tag = models.OneToOneField(
+        ScriptTag, on_delete=models.CASCADE, related_name="copy", verbose_name=gettext_lazy("tag")
+    )
+    src = models.URLField(gettext_lazy("src"), max_length=2048)
+    content = models.ForeignKey(
+        FileContent, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=gettext_lazy("content")
+    )
     tried_at = models.DateTimeField(default=timezone.now)
     fetched_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=255, blank=True)
+    error = models.CharField(gettext_lazy("error"), max_length=255, blank=True)
 
     def __str__(self) -> str:
         return self.src

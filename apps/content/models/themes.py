@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
 from apps.ground.phrases import NOT_IN_LIST, TAKEN
@@ -16,22 +17,31 @@ class Theme(ShopOwned):
     """
 
     class Role(models.TextChoices):
-        MAIN = "main", "Published"
-        UNPUBLISHED = "unpublished", "Draft"
-        DEMO = "demo", "Demo"
-        DEVELOPMENT = "development", "Development"
+        MAIN = "main", gettext_lazy("Published")
+        UNPUBLISHED = "unpublished", gettext_lazy("Draft")
+        DEMO = "demo", gettext_lazy("Demo")
+        DEVELOPMENT = "development", gettext_lazy("Development")
 
-    name = models.CharField(max_length=255)
-    role = models.CharField(max_length=20, choices=Role, default=Role.UNPUBLISHED)
-    src = models.CharField("source", max_length=4096, blank=True, editable=False)
-    upload = models.ForeignKey(FileContent, on_delete=models.PROTECT, null=True, related_name="+", editable=False)
+    name = models.CharField(gettext_lazy("name"), max_length=255)
+    role = models.CharField(gettext_lazy("role"), max_length=20, choices=Role, default=Role.UNPUBLISHED)
+    src = models.CharField(gettext_lazy("source"), max_length=4096, blank=True, editable=False)
+    upload = models.ForeignKey(
+        FileContent,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        editable=False,
+        verbose_name=gettext_lazy("upload"),
+    )
     previewable = models.BooleanField(default=False, editable=False)
-    processing = models.BooleanField(default=True, editable=False)
+    processing = models.BooleanField(gettext_lazy("processing"), default=True, editable=False)
     publish_when_ready = models.BooleanField(default=False, editable=False)
     failure = models.TextField(blank=True, editable=False)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("theme")
+        verbose_name_plural = gettext_lazy("themes")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop",),
@@ -60,12 +70,18 @@ class Theme(ShopOwned):
 class Asset(ShopOwned):
     """A file of a theme; ``key`` is its path inside the theme. ``actor`` saved it as it is now."""
 
-    theme = models.ForeignKey(Theme, on_delete=models.CASCADE, related_name="assets", editable=False)
-    key = models.CharField(max_length=255)
-    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+")
+    theme = models.ForeignKey(
+        Theme, on_delete=models.CASCADE, related_name="assets", editable=False, verbose_name=gettext_lazy("theme")
+    )
+    key = models.CharField(gettext_lazy("key"), max_length=255)
+    content = models.ForeignKey(
+        FileContent, on_delete=models.PROTECT, related_name="+", verbose_name=gettext_lazy("content")
+    )
     actor = models.CharField(max_length=100, default="system", editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("asset")
+        verbose_name_plural = gettext_lazy("assets")
         constraints = (
             models.UniqueConstraint(
                 fields=("theme", "key"),
@@ -82,13 +98,19 @@ class Asset(ShopOwned):
 class AssetVersion(ShopOwned):
     """What an asset was before it was saved over or deleted, who had saved that, and when."""
 
-    theme = models.ForeignKey(Theme, on_delete=models.CASCADE, related_name="asset_versions")
-    key = models.CharField(max_length=255)
-    content = models.ForeignKey(FileContent, on_delete=models.PROTECT, related_name="+")
+    theme = models.ForeignKey(
+        Theme, on_delete=models.CASCADE, related_name="asset_versions", verbose_name=gettext_lazy("theme")
+    )
+    key = models.CharField(gettext_lazy("key"), max_length=255)
+    content = models.ForeignKey(
+        FileContent, on_delete=models.PROTECT, related_name="+", verbose_name=gettext_lazy("content")
+    )
     actor = models.CharField(max_length=100)
     saved_at = models.DateTimeField()
 
     class Meta:
+        verbose_name = gettext_lazy("asset version")
+        verbose_name_plural = gettext_lazy("asset versions")
         indexes = (models.Index(fields=("theme", "key", "-id"), name="content_assetversion_by_asset"),)
 
     def __str__(self) -> str:

@@ -33,6 +33,7 @@ from apps.panel.screens.extensions import Inline
 from apps.panel.screens.history import add_former
 from apps.panel.screens.searching import CANDIDATES, is_from_anywhere, united
 from apps.panel.theme import display
+from apps.panel.tour import Step
 from apps.panel.wording import in_words
 from apps.shops.models import Shop
 from apps.staff.domain.permissions import grant
@@ -61,10 +62,19 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             "email",
         ),
     )
+    tour = Step(
+        40,
+        gettext_lazy("Who buys"),
+        gettext_lazy(
+            "What a customer bought, where they live and what they agreed to stand on one page. Two entries "
+            "for one person are merged from there, too."
+        ),
+    )
     intro = gettext_lazy("Everybody who bought here, has an account, or was added by hand.")
     empty_text = gettext_lazy("No customer yet. They come with their first order, or you add them.")
     form = CustomerForm
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
+    list_extra = ("telephone", "newsletter", "tagged", "proven")
     list_display_links = ("name",)
     list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt")
     search_fields = ("search_text",)
@@ -111,6 +121,26 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def last_order(self, customer: Customer) -> datetime | None:
         """When the customer last ordered."""
         return None if customer.last_order_at == NEVER else customer.last_order_at
+
+    @display(description=gettext_lazy("Phone"))
+    def telephone(self, customer: Customer) -> str:
+        """As it was given."""
+        return customer.phone or ""
+
+    @display(description=gettext_lazy("E-mail marketing"))
+    def newsletter(self, customer: Customer) -> str:
+        """Whether mails may advertise."""
+        return customer.get_email_marketing_state_display()
+
+    @display(description=gettext_lazy("Tags"))
+    def tagged(self, customer: Customer) -> str:
+        """As they were given."""
+        return customer.tags
+
+    @display(description=gettext_lazy("E-mail verified"), boolean=True)
+    def proven(self, customer: Customer) -> bool:
+        """Whether the address is the customer's."""
+        return customer.verified_email
 
     @display(description=gettext_lazy("Created at"), ordering="created_at")
     def since(self, customer: Customer) -> datetime:

@@ -11,7 +11,7 @@ from apps.customers.domain.consents import KINDS
 from apps.customers.models import Address, ConsentState, Customer
 from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
-from apps.shops.domain.countries import countries
+from apps.shops.domain.countries import country_choices
 
 COLUMNS = (
     "first_name",
@@ -94,7 +94,7 @@ class AddressForm(ShopOwnedForm[Address]):
 
     def prepare(self) -> None:
         """The countries to choose from, and whether the address is the default."""
-        self.offer("country_code", [("", _("Choose a country")), *((each.code, each.name) for each in countries())])
+        self.offer("country_code", [("", _("Choose a country")), *country_choices()])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 

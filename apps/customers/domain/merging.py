@@ -25,11 +25,11 @@ from apps.customers.domain.customers import tell_tags
 from apps.customers.domain.merged import Choices, MergeRefused, Side
 from apps.customers.domain.search_text import places_of, renew
 from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentChange, Customer, Invitation
-from apps.events.domain import wording
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
 from apps.ground.errors import Gone
+from apps.ground.retelling import tells
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.metafields.domain import moving
@@ -51,7 +51,7 @@ class _Part:
     move: Move
 
 
-_MERGED = wording.tells(gettext_noop("Customer {merged} was merged into customer {number}"))
+_MERGED = tells(gettext_noop("Customer {merged} was merged into customer {number}"))
 
 
 class MergeUnderWay(MergeRefused):

@@ -55,8 +55,8 @@ def marked(text: str, mark: str = " ") -> str:
 
 def _entries(texts: Iterable[tuple[str, str]]) -> str:
     """Marked texts, each with an end, each once."""
-    found = dict.fromkeys(marked(text, mark) for text, mark in texts if text)
-    return "".join(f"{entry}{END}" for entry in found if entry)
+    found = dict.fromkeys([marked(text, mark) for text, mark in texts if text])
+    return "".join([f"{entry}{END}" for entry in found if entry])
 
 
 def whole(text: str, label: Label) -> str:

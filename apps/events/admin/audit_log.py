@@ -7,9 +7,11 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.events.domain import topics
-from apps.events.domain.wording import sentence
+from apps.events.domain.wording import label_of, sentence
 from apps.events.models import Event
 from apps.panel import home
 from apps.panel.access import require
@@ -18,6 +20,7 @@ from apps.panel.requests import Context, StaffRequest
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, PeriodFilter, Screen, SelectFilter, midnight
 from apps.panel.screens.searching import is_from_anywhere
+from apps.panel.theme import display
 from apps.staff.domain.actors import actor_of, name_of, names_of
 from apps.staff.domain.permissions import grant
 from apps.staff.models import Membership
@@ -28,12 +31,12 @@ grant("staff_audit_log_view", "v", "events.event")
 class TopicFilter(SelectFilter):
     """By what happened."""
 
-    title = "what happened"
+    title = gettext_lazy("what happened")
     parameter_name = "topic"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Every topic that can happen."""
-        return [(topic.name, topic.label) for topic in topics.all_topics()]
+        return [(topic.name, label_of(topic.name)) for topic in topics.all_topics()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only the chosen topic."""
@@ -43,14 +46,14 @@ class TopicFilter(SelectFilter):
 class ActorFilter(SelectFilter):
     """By who did it."""
 
-    title = "who"
+    title = gettext_lazy("who")
     parameter_name = "who"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The shop's staff, and the kinds of others."""
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(actor_of(member.user), str(member.user)) for member in members]
-        return [*people, ("app:", "Any app"), ("system", "Backoffice")]
+        return [*people, ("app:", _("Any app")), ("system", _("Backoffice"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Only this actor's."""
@@ -70,14 +73,20 @@ class _LogRequest(StaffRequest):
 class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     """The events of the shop as its audit log."""
 
-    menu = Menu("Activity", "history", 10, "Audit log", words=("history", "changes", "who", "security"))
-    intro = (
+    menu = Menu(
+        "Activity",
+        "history",
+        10,
+        gettext_lazy("Audit log"),
+        words=(gettext_lazy("history"), gettext_lazy("changes"), gettext_lazy("who"), gettext_lazy("security")),
+    )
+    intro = gettext_lazy(
         "Everything that staff, apps and Backoffice itself changed in this shop. Entries cannot be edited or removed."
     )
-    empty_text = "Nothing has happened here yet."
+    empty_text = gettext_lazy("Nothing has happened here yet.")
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
-    search_help_text = "Search by what it was about, e.g. an order's name"
+    search_help_text = gettext_lazy("Search by what it was about, e.g. an order's name")
     ordering = ("-id",)
     list_filter_submit = True
     actions = None
@@ -104,18 +113,23 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         """The columns."""
 
+        @display(description=_("When"))
         def when(event: Event) -> datetime:
             return event.created_at
 
+        @display(description=_("Who"))
         def who(event: Event) -> str:
             return cast("_LogRequest", request).actor_names[event.actor]
 
+        @display(description=_("What"))
         def what(event: Event) -> str:
             return sentence(event)
 
+        @display(description=_("About"))
         def about(event: Event) -> str:
             return event.subject_label or f"#{event.subject_id}"
 
+        @display(description=_("Changed"))
         def changed(event: Event) -> str:
             return ", ".join(sorted(event.changes)) or "–"
 
@@ -142,7 +156,9 @@ def _pair(change: object) -> tuple[object, object]:
 
 
 def _today(request: HttpRequest) -> home.Figure:
-    return home.Figure(home.counted(Event.rows().filter(created_at__gte=midnight())), "changes today")
+    return home.Figure(home.counted(Event.rows().filter(created_at__gte=midnight())), _("changes today"))
 
 
-home.add_card(home.Card("Activity", "history", "events.view_event", Event, _today, order=90, query="period=0"))
+home.add_card(
+    home.Card(gettext_lazy("Activity"), "history", "events.view_event", Event, _today, order=90, query="period=0")
+)

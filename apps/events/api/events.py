@@ -6,6 +6,7 @@ are read by no scope.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from django.apps import apps
 from django.db.models import Model, QuerySet, Value
@@ -13,12 +14,12 @@ from django.db.models.functions import Concat
 
 from apps.api.context import Context
 from apps.api.resources.fields import Column, Computed, Constant, FromModel
-from apps.api.resources.filters import ApiFilter, ResourceFilter, TextFilter
+from apps.api.resources.filters import ApiFilter, MomentFilter, ResourceFilter, TextFilter
 from apps.api.resources.serializers import ResourceSerializer
 from apps.api.rows.plans import Plan, Values
 from apps.api.shapes import Shown
 from apps.api.viewsets import ShopViewSet
-from apps.events.domain import topics
+from apps.events.domain import counting, topics
 from apps.events.domain.timelines import Timeline
 from apps.events.models import Event
 from apps.staff.domain.actors import names_of
@@ -123,8 +124,10 @@ def _verb_of(topic: str) -> str:
 
 
 class EventFilter(ResourceFilter):
-    """What the list of events takes."""
+    """What the list of events takes; an event was never updated but when it was created."""
 
+    updated_at_min = MomentFilter("created_at", "gte")
+    updated_at_max = MomentFilter("created_at", "lte")
     filter = SubjectFilter()
     verb = VerbFilter("topic")
 
@@ -142,6 +145,10 @@ class EventViewSet(ShopViewSet[Event]):
     def plan(self) -> Plan:
         """How events are read in this request."""
         return _plan(self.version, self.fields)
+
+    def counted(self, rows: QuerySet[Any]) -> int:
+        """How many there are, of which most were counted before."""
+        return super().counted(rows) if self.parents else counting.count(rows)
 
     def get_queryset(self) -> QuerySet[Event]:
         """The events of the topics that the caller's scopes read, of the path's subject if it names one."""

@@ -12,6 +12,7 @@ from django.utils import translation
 from apps.events.domain.context import Cause, current_cause
 from apps.events.domain.topics import topic as topic_named
 from apps.events.models import Event
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.shops.models import Shop
 
@@ -73,10 +74,10 @@ def record_event(
     known = topic_named(topic)
     shop = current_shop()
     versions, listeners = _listening(shop, topic)
-    # What is sent to others is in English, whosever page it was.
-    with translation.override("en"):
+    # What is sent to others and kept is in English, whosever page it was.
+    with translation.override(languages.ENGLISH):
         payload = {version: known.render(instance, version) for version in versions} or None
-    event = _event(Happening(topic, instance, changes, message), payload, shop, current_cause(), actor=actor, at=at)
+        event = _event(Happening(topic, instance, changes, message), payload, shop, current_cause(), actor=actor, at=at)
     event.save(force_insert=True)
     for told in listeners:
         told([(event, instance)])
@@ -101,15 +102,16 @@ def record_events(happenings: Sequence[Happening], *, actor: str, at: datetime) 
         for told in listeners:
             listening.setdefault(told, []).extend(places)
         for version in versions:
-            with translation.override("en"):
+            with translation.override(languages.ENGLISH):
                 shown = known.render_many([happenings[place].instance for place in places], version)
             for place, payload in zip(places, shown, strict=True):
                 payloads[place][version] = payload
     cause = current_cause()
-    events = [
-        _event(each, payload or None, shop, cause, actor=actor, at=at)
-        for each, payload in zip(happenings, payloads, strict=True)
-    ]
+    with translation.override(languages.ENGLISH):
+        events = [
+            _event(each, payload or None, shop, cause, actor=actor, at=at)
+            for each, payload in zip(happenings, payloads, strict=True)
+        ]
     made = Event.objects.bulk_create(events)
     for told, places in listening.items():
         told([(made[place], happenings[place].instance) for place in sorted(places)])

@@ -82,7 +82,7 @@ def register(
         name: ``<resource>/<verb>``, e.g. ``script_tags/create``.
         scope: The access scope that reads the resource, e.g. ``read_script_tags``; several of which one suffices.
         render: Gives the payload of an instance in an API version.
-        label: What the timeline says, e.g. ``Script tag created``.
+        label: What the timeline says, in English, e.g. ``Script tag created``; marked with ``gettext_noop``.
         together: Gives the payloads of several instances with as many queries as for one.
         offered: Whether apps may subscribe to it; those with a scope are, unless it says otherwise.
         shape: Gives the JSON schema of the payload in an API version.

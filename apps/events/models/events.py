@@ -6,6 +6,7 @@ resource and the outbox of the webhooks; nothing changes or deletes them while t
 
 import uuid6
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned, shop_of_many
 
@@ -20,20 +21,22 @@ class Event(ShopOwned):
     shop = shop_of_many()
     id = models.BigAutoField(primary_key=True)
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
-    topic = models.CharField(max_length=100)
+    topic = models.CharField(gettext_lazy("topic"), max_length=100)
     subject_type = models.CharField(max_length=60)
     subject_id = models.BigIntegerField()
     subject_label = models.CharField(max_length=255, blank=True)
     actor = models.CharField(max_length=100)
     message = models.TextField(blank=True)
-    changes = models.JSONField(default=dict)
-    payload = models.JSONField(null=True)
+    changes = models.JSONField(gettext_lazy("changes"), default=dict)
+    payload = models.JSONField(gettext_lazy("payload"), null=True)
     group = models.UUIDField(help_text="Shared by all events of one action of one actor.")
     request_id = models.CharField(max_length=36, blank=True)
     address = models.GenericIPAddressField(null=True)
     created_at = models.DateTimeField(editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("event")
+        verbose_name_plural = gettext_lazy("events")
         indexes = (
             models.Index(fields=("shop", "id"), name="events_event_by_shop"),
             models.Index(fields=("shop", "subject_type", "subject_id", "id"), name="events_event_timeline"),

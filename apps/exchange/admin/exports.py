@@ -9,6 +9,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
@@ -18,6 +20,7 @@ from apps.exchange.domain.kinds import exporters, named, offered
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.models import Export, Format
+from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 from apps.panel.access import MissingPermission, may, require
@@ -34,7 +37,7 @@ VIEW_EXPORT = "exchange.view_export"
 MAX_EXPORTED = 5_000
 
 
-@admin.action(description="Export the chosen")
+@admin.action(description=gettext_lazy("Export the chosen"))
 def export_chosen(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
@@ -42,7 +45,8 @@ def export_chosen(
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
     # No ids would mean all.
     if not ids or len(ids) > MAX_EXPORTED:
-        message = f"Choose 1 to {MAX_EXPORTED:,} of them, or export all under Exports."
+        text = _("Choose 1 to {limit} of them, or export all under Exports.")
+        message = text.format(limit=languages.count(MAX_EXPORTED))
         screen.message_user(request, message, messages.ERROR)
         return None
     [kind] = (name for name, exporter in offered().items() if exporter.model is screen.model)
@@ -61,6 +65,7 @@ for kind in KINDS:
     # The audit log is narrowed by a form of its own, and a document is asked for where it belongs.
     if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
         add_action(kind.exporter.model, export_chosen, permission=kind.exporter.permission)
+        add_list_header(kind.exporter.model, f"panel/exchange/above_{kind.name}.html")
 add_list_header(Event, "panel/exchange/audit_export.html")
 
 
@@ -68,9 +73,15 @@ add_list_header(Event, "panel/exchange/audit_export.html")
 class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     """A person's own exports: made by a worker, there for two days."""
 
-    menu = Menu("Sales", "download", 60, "Exports", words=("csv", "download", "spreadsheet"))
-    intro = "Files that you asked for. Only you can fetch them, for two days."
-    empty_text = "You have no export yet. Make one with the button above."
+    menu = Menu(
+        "Sales",
+        "download",
+        60,
+        gettext_lazy("Exports"),
+        words=(gettext_lazy("csv"), gettext_lazy("download"), gettext_lazy("spreadsheet")),
+    )
+    intro = gettext_lazy("Files that you asked for. Only you can fetch them, for two days.")
+    empty_text = gettext_lazy("You have no export yet. Make one with the button above.")
     list_display = ("what", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
     ordering = ("-id",)
@@ -80,13 +91,14 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         """The person's own."""
         return super().get_queryset(request).filter(user=in_shop(request).user)
 
-    @display(description="Kind", ordering="kind")
+    @display(description=gettext_lazy("Kind"), ordering="kind")
     def what(self, export: Export) -> str:
         """What it holds."""
         return export.kind_label
 
     @display(
-        description="State", label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"}
+        description=gettext_lazy("State"),
+        label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"},
     )
     def status(self, export: Export) -> tuple[str, str]:
         """Where it stands."""
@@ -122,8 +134,8 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         if request.method == "POST" and form.is_valid():
             export = exports.start(**form.chosen, user=_person(request), actor=self.actor(request), at=timezone.now())
             return HttpResponseRedirect(self.url("change", export.pk))
-        title = "Export the audit log" if isinstance(form, AuditExportForm) else "Export"
-        context = {"form": form, "button": "Make the file"}
+        title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
+        context = {"form": form, "button": _("Make the file")}
         return self.page(request, "panel/orders/form.html", title, **context)
 
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
@@ -147,7 +159,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         export: Export = self.row_or_404(request, object_id)
         require(request, exporters()[export.kind].permission)
         if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
-            raise Http404("The export is no longer there")
+            raise Http404(_("The export is no longer there"))
         name = f"{export.kind}-{export.created_at:%Y-%m-%d}.{export.format}"
         response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
         add_never_cache_headers(response)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.exchange.domain.imports import MAX_BYTES
 from apps.exchange.kinds.audit_log import AUDIT_LOG
@@ -39,13 +42,13 @@ def _day() -> forms.DateInput:
 class ExportForm(forms.Form):
     """What the file is to hold."""
 
-    kind = forms.ChoiceField(label="What")
-    format = forms.ChoiceField(label="As", choices=_FORMATS)
+    kind = forms.ChoiceField(label=gettext_lazy("What"))
+    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
     status = forms.ChoiceField(
-        label="Orders",
+        label=gettext_lazy("Orders"),
         required=False,
-        choices=[("", "All of them"), *Order.Status.choices],
-        help_text="For orders only.",
+        choices=[("", gettext_lazy("All of them")), *Order.Status.choices],
+        help_text=gettext_lazy("For orders only."),
     )
 
     def __init__(self, data: Given | None, *, kinds: Choices, initial: Given) -> None:
@@ -63,17 +66,24 @@ class ExportForm(forms.Form):
 class AuditExportForm(forms.Form):
     """Which entries of the audit log the file is to hold; the fields are named like the list's filters."""
 
-    topic = forms.ChoiceField(label="What happened", required=False)
-    who = forms.ChoiceField(label="Who", required=False)
-    q = forms.CharField(label="About", required=False, max_length=200, help_text="A part of the name, e.g. #1001.")
-    since = forms.DateField(label="From", required=False, widget=_day())
-    until = forms.DateField(label="Until", required=False, widget=_day(), help_text="This day included.")
-    format = forms.ChoiceField(label="As", choices=_FORMATS)
+    topic = forms.ChoiceField(label=gettext_lazy("What happened"), required=False)
+    who = forms.ChoiceField(label=gettext_lazy("Who"), required=False)
+    q = forms.CharField(
+        label=gettext_lazy("About"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("A part of the name, e.g. #1001."),
+    )
+    since = forms.DateField(label=gettext_lazy("From"), required=False, widget=_day())
+    until = forms.DateField(
+        label=gettext_lazy("Until"), required=False, widget=_day(), help_text=gettext_lazy("This day included.")
+    )
+    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
 
     def __init__(self, data: Given | None, *, topics: Choices, people: Choices, initial: Given) -> None:
         super().__init__(data, initial=dict(initial))
-        offer(self, "topic", [("", "Everything"), *topics])
-        offer(self, "who", [("", "Everybody"), *people])
+        offer(self, "topic", [("", _("Everything")), *topics])
+        offer(self, "who", [("", _("Everybody")), *people])
 
     @property
     def chosen(self) -> Chosen:
@@ -90,7 +100,11 @@ class UploadForm(forms.Form):
     """The file that comes in."""
 
     file = forms.FileField(
-        help_text=f"CSV or JSON lines, at most {size_of(MAX_BYTES, unit='B')}. Nothing is changed before you confirm."
+        help_text=format_lazy(
+            gettext_lazy("CSV or JSON lines, at most {size}. Nothing is changed before you confirm."),
+            size=size_of(MAX_BYTES, unit="B"),
+        ),
+        label=gettext_lazy("File"),
     )
 
 

@@ -10,6 +10,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.exchange.admin.forms import UploadForm
 from apps.exchange.domain import imports
@@ -37,26 +39,34 @@ FATES = ImportedRow.Fate
 class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
     """Files that came in: checked first, imported after a yes, each row with its fate."""
 
-    menu = Menu("Sales", "upload", 70, "Imports", words=("csv", "upload", "spreadsheet"))
-    intro = "Bring orders, products and customers from elsewhere. A file is checked; nothing changes before you agree."
-    empty_text = "Nothing was imported yet. Upload a file with the button above."
+    menu = Menu(
+        "Sales",
+        "upload",
+        70,
+        gettext_lazy("Imports"),
+        words=(gettext_lazy("csv"), gettext_lazy("upload"), gettext_lazy("spreadsheet")),
+    )
+    intro = gettext_lazy(
+        "Bring orders, products and customers from elsewhere. A file is checked; nothing changes before you agree."
+    )
+    empty_text = gettext_lazy("Nothing was imported yet. Upload a file with the button above.")
     list_display = ("name", "status", "progress", "created_at", "finished_at")
     list_before_template = "panel/exchange/imports.html"
     ordering = ("-id",)
     actions = None
 
     @display(
-        description="State",
+        description=gettext_lazy("State"),
         label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
     )
     def status(self, kept: Import) -> tuple[str, str]:
         """Where it stands."""
         return kept.state, kept.get_state_display()
 
-    @display(description="Rows")
+    @display(description=gettext_lazy("Rows"))
     def progress(self, kept: Import) -> str:
         """How far it is."""
-        return f"{kept.done} of {kept.total}" if kept.total else str(kept.done)
+        return _("{done} of {total}").format(done=kept.done, total=kept.total) if kept.total else str(kept.done)
 
     def get_urls(self) -> list[URLPattern]:
         """Uploading, confirming, and the report as a file."""
@@ -87,8 +97,8 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             for name, importer in importers().items()
             if may(request, importer.permission)
         ]
-        context = {"form": form, "button": "Upload and check", "multipart": True, "columns": columns}
-        return self.page(request, "panel/exchange/upload.html", "Import orders, products and customers", **context)
+        context = {"form": form, "button": _("Upload and check"), "multipart": True, "columns": columns}
+        return self.page(request, "panel/exchange/upload.html", _("Import orders, products and customers"), **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
         """A small table of a kind, which comes in as it is."""
@@ -96,7 +106,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         kind = request.GET.get("kind", ORDERS.name)
         importer = importers().get(kind)
         if importer is None:
-            raise Http404("There is no such kind")
+            raise Http404(_("There is no such kind"))
         response = _table(f"{kind}-sample.csv")
         writer = Writer(response, [name for name in importer.columns if any(name in row for row in importer.sample)])
         for row in importer.sample:
@@ -115,7 +125,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         return self.page(
             request,
             "panel/exchange/import.html",
-            f"Import of {kept}",
+            _("Import of {name}").format(name=kept),
             original=kept,
             dry=dry,
             counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
@@ -150,7 +160,9 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
                 return HttpResponseRedirect(self.url("change", kept.pk))
         rows = [(number, *each) for number, each in enumerate(zip(columns, chosen, strict=True))]
         context = {"original": kept, "kinds": kinds, "kind": kind, "columns": rows}
-        return self.page(request, "panel/exchange/columns.html", f"What the columns of {kept} mean", **context)
+        return self.page(
+            request, "panel/exchange/columns.html", _("What the columns of {name} mean").format(name=kept), **context
+        )
 
     def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Import what was checked."""
@@ -165,7 +177,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            self.message_user(request, "The import has begun; this page shows how far it is.", messages.SUCCESS)
+            self.message_user(request, _("The import has begun; this page shows how far it is."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", kept.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:

@@ -6,8 +6,13 @@ from itertools import chain
 from typing import IO
 
 from defusedcsv import csv
+from django.utils.translation import gettext_noop
 
 from apps.ground.cells import RISKY
+from apps.ground.retelling import tells
+
+_WRONG_WIDTH = tells(gettext_noop("has {number} cells, and there are {width} columns"))
+_TOO_LONG = tells(gettext_noop("is longer than {limit} characters"))
 
 # Characters of a row, bytes of a line of JSON; longer ones are no data of ours.
 MAX_ROW = 1024 * 1024
@@ -48,7 +53,7 @@ class _Lines:
         if len(line) > self.left:
             while line and not line.endswith(("\n", "\r")):
                 line = self._file.readline(MAX_ROW)
-            raise csv.Error(f"is longer than {MAX_ROW} characters")
+            raise csv.Error(_TOO_LONG.format(limit=MAX_ROW))
         self.left -= len(line)
         return line
 
@@ -120,18 +125,18 @@ def _headed(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
     except csv.Error as error:
         raise ValueError(f"The first line cannot be read: {error}.") from None
     if not is_text(columns):
-        raise ValueError("The first line is not UTF-8.")
+        raise ValueError(gettext_noop("The first line is not UTF-8."))
     if not any(columns):
-        raise ValueError("The first line must name the columns.")
+        raise ValueError(gettext_noop("The first line must name the columns."))
     return reader, columns
 
 
 def _bad(cells: list[str], width: int) -> BadRow | None:
     if len(cells) > width:
-        return BadRow(f"has {len(cells)} cells, and there are {width} columns")
+        return BadRow(_WRONG_WIDTH.format(number=len(cells), width=width))
     if any("\x00" in cell for cell in cells):
-        return BadRow("holds a NUL character", cells)
-    return None if is_text(cells) else BadRow("is not UTF-8", cells)
+        return BadRow(gettext_noop("holds a NUL character"), cells)
+    return None if is_text(cells) else BadRow(gettext_noop("is not UTF-8"), cells)
 
 
 def is_text(cells: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_noop
 
 from apps.exchange.domain.batches import Numbered, batches, numbered
 from apps.exchange.domain.claims import Claim, claimed
@@ -17,6 +18,9 @@ from apps.exchange.domain.rows import Fate, Outcome
 from apps.exchange.domain.seen import Seen
 from apps.exchange.domain.taking import allowed_to, taken_together
 from apps.exchange.models import Import, ImportedRow
+from apps.ground.retelling import tells
+
+_DIFFERS = tells(gettext_noop("{key} stands in line {line}, in which other things differ"))
 
 
 class _Undo(Exception):
@@ -116,10 +120,10 @@ def _after(each: Numbered, outcome: Outcome, seen: Seen) -> Outcome:
     if outcome.fate == Fate.NEW and before:
         key, first, line = before[0]
         if keys[0] not in {key, first} and first != key:
-            return Outcome(Fate.FAILED, reason=f"{key} stands in line {line}, in which other things differ")
+            return Outcome(Fate.FAILED, reason=_DIFFERS.format(key=key, line=line))
     _remember(each, seen)
     if outcome.fate == Fate.NEW and before:
-        return Outcome(importer.repeated, reason="stands in the file before", changes=outcome.changes)
+        return Outcome(importer.repeated, reason=gettext_noop("stands in the file before"), changes=outcome.changes)
     # A number that nobody got means nothing.
     return replace(outcome, label="", source_key="") if outcome.fate == Fate.NEW else replace(outcome, source_key="")
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from apps.exchange.models import Import
 from apps.ground.errors import DomainError
@@ -58,7 +59,7 @@ def claimed(kept: Import, state: Import.State) -> Iterator[Claim]:
     claim = Claim(kept.pk, uuid.uuid4())
     free = Q(claimed_until=None) | Q(claimed_until__lt=Now())
     if not Import.objects.filter(free, pk=kept.pk, state=state).update(claim=claim.token, claimed_until=Now() + LEASE):
-        raise Busy("Somebody else is working on this file, or has just finished it; look again in a minute")
+        raise Busy(_("Somebody else is working on this file, or has just finished it; look again in a minute"))
     try:
         yield claim
     finally:

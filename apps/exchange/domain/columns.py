@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from apps.exchange.domain.kinds import Importer, importers
 from apps.ground.errors import DomainError
 
@@ -69,7 +72,7 @@ def reading_of(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Reading
     """
     given = [spelled(column) or column for column in columns]
     if len(set(given)) < len(given):
-        raise ValueError("The first line must name every column once.")
+        raise ValueError(gettext_noop("The first line must name every column once."))
     for kind, importer in kinds.items():
         names = _names(given, importer)
         if importer.group_by and importer.group_by not in names:
@@ -81,7 +84,7 @@ def reading_of(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Reading
         if not any(names):
             break
         return _reading(kind, importer, columns, names)
-    raise ColumnsUnknown("The first line names no column that is known.")
+    raise ColumnsUnknown(gettext_noop("The first line names no column that is known."))
 
 
 def mapped(columns: Sequence[str], mapping: Mapped) -> Reading:
@@ -103,14 +106,16 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
     """
     meant = Counter(name for name in names if name)
     if meant.keys() - set(importer.columns):
-        raise MappingRefused("A column means something that there is not. Open the page again.")
+        raise MappingRefused(_("A column means something that there is not. Open the page again."))
     double = [name for name, times in meant.items() if times > 1]
     if double:
-        raise MappingRefused(f"Two columns cannot both be {double[0]}.")
+        raise MappingRefused(_("Two columns cannot both be {value}.").format(value=double[0]))
     if importer.group_by and importer.group_by not in meant:
-        raise MappingRefused(f"Say which column is {importer.group_by}: it tells what belongs together.")
+        raise MappingRefused(
+            _("Say which column is {group_by}: it tells what belongs together.").format(group_by=importer.group_by)
+        )
     if not meant:
-        raise MappingRefused("Say of at least one column what it is.")
+        raise MappingRefused(_("Say of at least one column what it is."))
 
 
 def _reading(kind: str, importer: Importer, columns: Sequence[str], names: Sequence[str]) -> Reading:

@@ -13,6 +13,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.events.domain.recording import record_event
 from apps.exchange.domain.files import remove, store
@@ -191,5 +192,5 @@ def expire(job: Job, **arguments: int) -> None:
 
 def register_all() -> None:
     """Add the tasks."""
-    jobs.register(EXPORT, write, on_give_up=give_up)
-    jobs.register(EXPIRE, expire)
+    jobs.register(EXPORT, write, gettext_lazy("Export"), on_give_up=give_up)
+    jobs.register(EXPIRE, expire, gettext_lazy("Deleting an old export"))

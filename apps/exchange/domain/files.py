@@ -7,6 +7,7 @@ from typing import IO
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
+from django.utils.translation import gettext as _
 
 from apps.exchange.models import EXPORTS, IMPORTS, Export, Import
 from apps.ground.errors import DomainError
@@ -34,7 +35,7 @@ def store(place: str, file: IO[bytes]) -> str:
         return default_storage.save(place, File(file))
     except FAILURES as error:
         remove(place)
-        raise NotStored("cannot be stored right now; nothing of it was kept. Try again later") from error
+        raise NotStored(_("cannot be stored right now; nothing of it was kept. Try again later")) from error
 
 
 def remove(place: str) -> None:

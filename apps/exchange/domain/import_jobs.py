@@ -5,6 +5,7 @@ from contextlib import closing
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from apps.exchange.domain.checking import check as check_file
 from apps.exchange.domain.imports import CHECK, REPORT_EVERY, RUN
@@ -62,5 +63,5 @@ def give_up(job: Job) -> None:
 
 def register_all() -> None:
     """Add the tasks."""
-    jobs.register(CHECK, check, on_give_up=give_up)
-    jobs.register(RUN, run, on_give_up=give_up)
+    jobs.register(CHECK, check, gettext_lazy("Check of an import"), on_give_up=give_up)
+    jobs.register(RUN, run, gettext_lazy("Import"), on_give_up=give_up)

@@ -14,6 +14,8 @@ from typing import IO
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
 from apps.exchange.domain.columns import Mapped, check_mapping
@@ -23,9 +25,12 @@ from apps.exchange.domain.parsing import NothingKnown, UnreadableFile, columns_i
 from apps.exchange.models import Format, Import, ImportedRow
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.phrases import too_large
+from apps.ground.retelling import tells
 from apps.ground.tenancy import current_shop
 from apps.jobs.domain import queue as jobs
 from apps.shops.domain.read_only import writable
+
+_ABANDONED = tells(gettext_noop("Nobody went on with it for {days} days; the file is deleted."))
 
 CHECK, RUN = "orders.check_import", "orders.run_import"
 UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
@@ -33,7 +38,7 @@ FINISHED = "imports/finish"
 State = Import.State
 PREVIEW = 50
 REPORT_EVERY = 50
-GONE = "The file is no longer there; upload it again."
+GONE = gettext_noop("The file is no longer there; upload it again.")
 MAX_BYTES = 200 * 1024 * 1024
 # Files hold personal data: one that nobody goes on with does not stay.
 KEEP_UNTOUCHED = timedelta(days=7)
@@ -75,7 +80,7 @@ def format_of(name: str) -> Format:
         return Format.CSV
     if ending in {"jsonl", "ndjson", "json"}:
         return Format.JSON_LINES
-    raise FileRefused("must end in .csv or .jsonl")
+    raise FileRefused(_("must end in .csv or .jsonl"))
 
 
 def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
@@ -93,7 +98,7 @@ def keep(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
         if size > MAX_BYTES:
             raise FileRefused(too_large(MAX_BYTES))
     if not size:
-        raise FileRefused("is empty")
+        raise FileRefused(_("is empty"))
     file.seek(0)
     kept = Import(shop=current_shop(), name=name[-255:], format=form, digest=digest.hexdigest(), actor=actor)
     store(kept.place, file)
@@ -131,9 +136,11 @@ def confirm(kept: Import, *, without_unknown: bool = False, actor: str, at: date
     if kept.problem:
         raise NotChecked(kept.problem)
     if kept.unknown and not without_unknown:
-        raise UnknownColumns(f"Say first whether these columns may be left out: {', '.join(kept.unknown)}")
+        raise UnknownColumns(
+            _("Say first whether these columns may be left out: {names}").format(names=", ".join(kept.unknown))
+        )
     if not Import.objects.filter(pk=kept.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
-        raise NotChecked("This file is not waiting for a confirmation")
+        raise NotChecked(_("This file is not waiting for a confirmation"))
     record_event(CONFIRMED, kept, actor=actor, at=at)
     jobs.enqueue(RUN, actor=actor, import_id=kept.pk)
 
@@ -170,7 +177,7 @@ def map_columns(kept: Import, *, kind: str, names: Mapping[str, str], actor: str
     waiting = Import.objects.filter(pk=kept.pk, state=State.CHECKED, format=Format.CSV)
     again = {"state": State.CHECKING, "done": 0, "total": 0, "counts": {}, "unknown": [], "problem": ""}
     if not waiting.update(mapping=mapping, **again):
-        raise NotMapped("This file is not waiting for a confirmation")
+        raise NotMapped(_("This file is not waiting for a confirmation"))
     ImportedRow.objects.filter(file=kept, dry=True).delete()
     record_event(MAPPED, kept, actor=actor, at=at, changes={"kind": [None, kind]})
     jobs.enqueue(CHECK, actor=actor, import_id=kept.pk)
@@ -224,7 +231,7 @@ def clear_left(at: datetime) -> int:
     left = list(Import.objects.filter(writable(), finished_at=None, updated_at__lt=at - KEEP_UNTOUCHED).order_by("pk"))
     for kept in left:
         default_storage.delete(kept.place)
-        problem = kept.problem or f"Nobody went on with it for {KEEP_UNTOUCHED.days} days; the file is deleted."
+        problem = kept.problem or _ABANDONED.format(days=KEEP_UNTOUCHED.days)
         Import.objects.filter(pk=kept.pk).update(state=State.FAILED, problem=problem, finished_at=at)
         ImportedRow.objects.filter(file=kept, dry=True).update(changes=[])
     return len(left)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Protocol, TypeAlias
 
+from django_stubs_ext import StrOrPromise
+
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
 from apps.exchange.models import LABELS, Export
 from apps.ground.attrs import Attrs
@@ -143,7 +145,7 @@ class Kind:
     """
 
     name: str
-    label: str
+    label: StrOrPromise
     singular: str
     exporter: Exporter | None = None
     importer: Importer | None = None

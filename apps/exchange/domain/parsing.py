@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
+from django.utils.translation import gettext_noop
+
 from apps.exchange.domain.cells import MAX_ROW, BadRow, Table, is_text, open_table
 from apps.exchange.domain.columns import ColumnsUnknown, Mapped, Reading, mapped, reading_of
 from apps.exchange.domain.kinds import Importer, importers, named
@@ -12,7 +14,13 @@ from apps.exchange.domain.rows import Cells, RawRow, Unreadable
 from apps.exchange.domain.seen import Seen
 from apps.exchange.models import Format
 from apps.ground.phrases import BLANK
+from apps.ground.retelling import tells
 from apps.ground.strict_json import BadJson, parse_json
+
+_APART = tells(gettext_noop("{what} stands in the file before; its rows must be together"))
+_LEFT_OUT = tells(gettext_noop("{what} is left out as a whole: {problem}"))
+_TOO_MANY_ROWS = tells(gettext_noop("{what} has more than {limit} rows"))
+_TOO_LONG = tells(gettext_noop("is longer than {limit} bytes"))
 
 # Nobody reads more of them.
 MAX_UNKNOWN = 100
@@ -78,7 +86,7 @@ def _json_lines(file: IO[bytes]) -> Iterator[RawRow]:
         if len(text) > MAX_ROW:
             while text and not text.endswith(b"\n"):
                 text = file.readline(MAX_ROW)
-            yield RawRow(line, problem=f"is longer than {MAX_ROW} bytes")
+            yield RawRow(line, problem=_TOO_LONG.format(limit=MAX_ROW))
         elif text.strip():
             yield _json_row(line, text.strip().removeprefix(b"\xef\xbb\xbf"), kinds)
 
@@ -204,11 +212,11 @@ class _Group:
         if not self.cell:
             return RawRow(self.line, kind, problem=f"{importer.group_by}: {BLANK}")
         if not seen.add(kind, self.cell):
-            return RawRow(self.line, kind, problem=f"{what} stands in the file before; its rows must be together")
+            return RawRow(self.line, kind, problem=_APART.format(what=what))
         if self.problem:
-            return RawRow(self.line, kind, problem=f"{what} is left out as a whole: {self.problem}")
+            return RawRow(self.line, kind, problem=_LEFT_OUT.format(what=what, problem=self.problem))
         if len(self.rows) > most:
-            return RawRow(self.line, kind, problem=f"{what} has more than {most} rows")
+            return RawRow(self.line, kind, problem=_TOO_MANY_ROWS.format(what=what, limit=most))
         return _object(self.line, kind, importer, self.rows)
 
 

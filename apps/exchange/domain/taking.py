@@ -6,12 +6,16 @@ from datetime import datetime
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.exchange.domain.batches import Numbered
 from apps.exchange.domain.kinds import importers
 from apps.exchange.domain.rows import Fate, Outcome, RawRow, failed
 from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
+from apps.ground.retelling import tells
+
+_FORBIDDEN = tells(gettext_noop("You have no permission to import {kind}"))
 
 
 def allowed_to(actor: str) -> frozenset[str]:
@@ -28,7 +32,7 @@ def _forbidden(row: RawRow, allowed: frozenset[str]) -> Outcome | None:
     """The fate of a row that the importing person may not bring; None for any other."""
     if row.body is None or row.kind in allowed:
         return None
-    return Outcome(Fate.FAILED, reason=f"You have no permission to import {row.kind}")
+    return Outcome(Fate.FAILED, reason=_FORBIDDEN.format(kind=row.kind))
 
 
 def taken_together(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import orjson
+from django.utils.translation import gettext_lazy
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
@@ -40,7 +41,7 @@ def _cells(shown: Shown) -> Iterable[Shown]:
 
 AUDIT_LOG = Kind(
     name="events",
-    label="Audit log",
+    label=gettext_lazy("Audit log"),
     singular="event",
     exporter=Exporter(
         model=Event,

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy, gettext_noop
+
 from apps.api.resources.related import TakenRows
 from apps.api.resources.serializers import read_body
 from apps.api.rows.plans import plan_for
@@ -145,7 +147,7 @@ def _changed(known: Customer, given: Given, *, actor: str, at: datetime, dry: bo
         raise CustomerRefused(errors)
     changed = {name: value for name, value in cleaned.items() if _differs(known, name, value)}
     if not changed:
-        return Outcome(Fate.SKIPPED, known.event_label, "is known already, and nothing differs")
+        return Outcome(Fate.SKIPPED, known.event_label, gettext_noop("is known already, and nothing differs"))
     changes = {name: (_plain(_present(known, name)), _plain(value)) for name, value in changed.items()}
     before = known.version
     if not dry and update_customer(known, changed, actor=actor, at=at).version == before:
@@ -236,7 +238,7 @@ _ALIASES = {
 }
 CUSTOMERS = Kind(
     name="customers",
-    label="Customers",
+    label=gettext_lazy("Customers"),
     singular="customer",
     exporter=Exporter(
         model=Customer,

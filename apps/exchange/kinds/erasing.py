@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
@@ -22,7 +23,7 @@ from apps.jobs.models import Job
 from apps.orders.models import Order
 
 DELETE = "exchange.delete_files"
-GONE = "Deleted, since personal data was erased. Upload it again."
+GONE = gettext_noop("Deleted, since personal data was erased. Upload it again.")
 _ERASED = "sha256:"
 _BATCH = 1000
 PLACES: Places = {
@@ -106,4 +107,4 @@ def register_all() -> None:
     """Take part in handing over and in erasures."""
     personal_data.use_files(hand_over)
     personal_data.register("files", redact=redact, places=PLACES, locked_before=files_of)
-    queue.register(DELETE, delete_files)
+    queue.register(DELETE, delete_files, gettext_lazy("Deleting files of an erased customer"))

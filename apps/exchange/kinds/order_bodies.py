@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext_noop
+
 from apps.catalog.models import Variant
 from apps.exchange.domain.kinds import Shown
 from apps.exchange.domain.rows import Body
@@ -80,7 +82,7 @@ def _own(body: Body, at: datetime) -> Shown:
     if body.get("created_at"):
         own["created_at"] = moment(body["created_at"], "created_at")
         if own["created_at"] > at:
-            raise OrderRefused({"created_at": ["must not be in the future"]})
+            raise OrderRefused({"created_at": [gettext_noop("must not be in the future")]})
     return own
 
 
@@ -99,7 +101,7 @@ def _units_sent(line: object, quantity: int) -> int:
     if left is None and _status(line) == "fulfilled":
         return quantity
     if not isinstance(left, int) or isinstance(left, bool):
-        raise OrderRefused({"line_items": ["must say how many units are yet to be sent"]})
+        raise OrderRefused({"line_items": [gettext_noop("must say how many units are yet to be sent")]})
     return quantity - left
 
 

@@ -8,6 +8,8 @@ them all (``lists``): of taxes on shipping, those of one shipping line after the
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext_noop
+
 from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Shown
 from apps.exchange.domain.rows import Body, Cells, Unreadable
@@ -15,7 +17,13 @@ from apps.exchange.kinds.addresses import ADDRESS
 from apps.exchange.kinds.lists import column, joined, parted
 from apps.exchange.kinds.order_columns import ADDRESSES, FLAGS, LINE_FLAGS, OF_LINE, PLAIN
 from apps.ground.money import text_of
+from apps.ground.retelling import tells
 from apps.orders.models import Order
+
+_UNEVEN_PRICES = tells(gettext_noop("shipping_price: {number} prices for {number_2} in shipping_title"))
+_UNEVEN_TAXES = tells(gettext_noop("{prefix}_tax: taxes of {given} {what}, and there are {number}"))
+_UNEVEN_LISTS = tells(gettext_noop("{name}: must have as many titles, rates and amounts"))
+_BAD_CODE = tells(gettext_noop("discount_codes: {names} is not CODE|amount|type"))
 
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
 _DUTY = {"line_duty_hs_code": "harmonized_system_code", "line_duty_origin": "country_code_of_origin"}
@@ -125,7 +133,7 @@ def _shipping(first: Cells) -> Body:
     count = max(len(titles), len(prices))
     titles, prices = titles or ["Shipping"] * count, prices or ["0"] * count
     if len(titles) != len(prices):
-        raise Unreadable(f"shipping_price: {len(prices)} prices for {len(titles)} in shipping_title")
+        raise Unreadable(_UNEVEN_PRICES.format(number=len(prices), number_2=len(titles)))
     taxes = _taxes_of_each("shipping", first, count, "shipping lines")
     given = zip(titles, prices, taxes, strict=True)
     return {"shipping_lines": [{"title": title, "price": price, "tax_lines": tax} for title, price, tax in given]}
@@ -140,7 +148,7 @@ def _taxes_of_each(prefix: str, row: Cells, count: int, what: str) -> list[list[
     cells = {name: parted(row.get(f"{prefix}_{cell}", "")) for cell, name in _TAX.items()}
     given = max(map(len, cells.values()))
     if given > count:
-        raise Unreadable(f"{prefix}_tax: taxes of {given} {what}, and there are {count}")
+        raise Unreadable(_UNEVEN_TAXES.format(prefix=prefix, given=given, what=what, number=count))
     found = []
     for index in range(count):
         values = {name: rows[index] if index < len(rows) else [] for name, rows in cells.items()}
@@ -193,7 +201,7 @@ def _duties(row: Cells) -> Body:
     taxes = _taxes_of_each("line_duty", row, len(prices), "duties")
     named = {name: list(column(row.get(cell, ""))) for cell, name in _DUTY.items()}
     if any(len(values) > len(prices) for values in named.values()):
-        raise Unreadable("line_duty: must have as many amounts as numbers and countries")
+        raise Unreadable(gettext_noop("line_duty: must have as many amounts as numbers and countries"))
     duties: list[Shown] = []
     for place, (price, tax) in enumerate(zip(prices, taxes, strict=True)):
         known = {name: values[place] for name, values in named.items() if place < len(values)}
@@ -208,7 +216,7 @@ def _sent(row: Cells) -> Body:
     try:
         sent, quantity = int(row["line_fulfilled"]), int(row.get("line_quantity") or 1)
     except ValueError:
-        raise Unreadable("line_fulfilled: is not a number of units") from None
+        raise Unreadable(gettext_noop("line_fulfilled: is not a number of units")) from None
     status = "fulfilled" if sent == quantity else "partial"
     return {"fulfillable_quantity": quantity - sent, "fulfillment_status": status} if sent else {}
 
@@ -221,7 +229,7 @@ def _taxes(name: str, values: Mapping[str, Sequence[str]]) -> list[Shown]:
     """
     counts = {len(listed) for listed in values.values() if listed}
     if len(counts) > 1:
-        raise Unreadable(f"{name}: must have as many titles, rates and amounts")
+        raise Unreadable(_UNEVEN_LISTS.format(name=name))
     count = counts.pop() if counts else 0
     taxes = []
     for index in range(count):
@@ -232,5 +240,5 @@ def _taxes(name: str, values: Mapping[str, Sequence[str]]) -> list[Shown]:
 
 def _code(values: Sequence[str]) -> Shown:
     if len(values) != 3:
-        raise Unreadable(f"discount_codes: {'|'.join(values)!r} is not CODE|amount|type")
+        raise Unreadable(_BAD_CODE.format(names=repr("|".join(values))))
     return dict(zip(("code", "amount", "type"), values, strict=True))

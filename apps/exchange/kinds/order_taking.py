@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from django.db import IntegrityError
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.customers.domain.known import KeysDisagree
 from apps.exchange.domain.rows import Body, Changes, Fate, Outcome, RawRow, failed
@@ -19,10 +20,13 @@ from apps.exchange.kinds.order_bodies import is_sent, moment, read_new, variants
 from apps.exchange.models import ImportedRow
 from apps.ground.errors import DomainError
 from apps.ground.money import text_of
+from apps.ground.retelling import tells
 from apps.orders.domain import items, placing, transitions
 from apps.orders.domain.buyers import BuyerRefused
 from apps.orders.domain.drafting import Drafted, OrderRefused, draft
 from apps.orders.models import Order
+
+_NAME_TAKEN = tells(gettext_noop("the name {name} is taken here"))
 
 # The shop's counter of orders is kept from others while so many are stored.
 AT_ONCE = 50
@@ -114,7 +118,7 @@ def _imported_before(keys: Sequence[str]) -> dict[str, _Before]:
 
 
 def _again(known: _Before) -> Outcome:
-    return Outcome(Fate.SKIPPED, known.row.label, "was imported before")
+    return Outcome(Fate.SKIPPED, known.row.label, gettext_noop("was imported before"))
 
 
 def _forget(gone: Sequence[_Before]) -> None:
@@ -164,7 +168,7 @@ def _plain(refusal: DomainError) -> DomainError:
 
 def _made(order: Order, name: str, lines: int, key: str) -> Outcome:
     name = name or order.name
-    reason = "" if name == order.name else f"the name {name} is taken here"
+    reason = "" if name == order.name else _NAME_TAKEN.format(name=name)
     return Outcome(Fate.NEW, order.name, reason, source_key=key, changes=_told(order, lines))
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext_lazy
+
 from apps.api.context import Context
 from apps.api.rows.plans import plan_for
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
@@ -40,7 +42,7 @@ def _complete(orders: list[Shown], context: Context) -> None:
 
 ORDERS = Kind(
     name="orders",
-    label="Orders",
+    label=gettext_lazy("Orders"),
     singular="order",
     exporter=Exporter(
         model=Order,

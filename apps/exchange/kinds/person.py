@@ -7,6 +7,7 @@ from typing import IO
 import orjson
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
@@ -57,7 +58,7 @@ def hand_over(customer: Customer, user: AbstractBaseUser, actor: str, at: dateti
 
 PERSON = Kind(
     name="person",
-    label="Records of one person",
+    label=gettext_lazy("Records of one person"),
     singular="person",
     exporter=Exporter(
         model=Customer,

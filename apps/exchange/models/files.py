@@ -6,11 +6,13 @@ from datetime import datetime
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.ground.rows import ShopOwned
 
 # What people call the kinds of objects, by name; filled where kinds are registered.
-LABELS: dict[str, str] = {}
+LABELS: dict[str, StrOrPromise] = {}
 # The folders of the files, each with one for every shop.
 EXPORTS, IMPORTS = "exports", "imports"
 
@@ -18,9 +20,9 @@ EXPORTS, IMPORTS = "exports", "imports"
 class Format(models.TextChoices):
     """How a file holds it."""
 
-    CSV = "csv", "CSV, for spreadsheets"
-    JSON_LINES = "jsonl", "JSON lines, complete"
-    JSON = "json", "JSON, one document"
+    CSV = "csv", gettext_lazy("CSV, for spreadsheets")
+    JSON_LINES = "jsonl", gettext_lazy("JSON lines, complete")
+    JSON = "json", gettext_lazy("JSON, one document")
 
 
 # What a file of many objects can be.
@@ -36,27 +38,35 @@ class Export(ShopOwned):
     """A file that somebody asked for; only that person gets it, in this shop, until it expires."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Being made"
-        READY = "ready", "Ready"
-        FAILED = "failed", "Failed"
-        EXPIRED = "expired", "Expired"
+        WAITING = "waiting", gettext_lazy("Being made")
+        READY = "ready", gettext_lazy("Ready")
+        FAILED = "failed", gettext_lazy("Failed")
+        EXPIRED = "expired", gettext_lazy("Expired")
 
-    kind = models.CharField(max_length=9)
-    format = models.CharField(max_length=5, choices=Format)
-    filters = models.JSONField(default=dict)
+    kind = models.CharField(gettext_lazy("kind"), max_length=9)
+    format = models.CharField(gettext_lazy("format"), max_length=5, choices=Format)
+    filters = models.JSONField(gettext_lazy("filters"), default=dict)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
-    file = models.CharField(max_length=200, blank=True, editable=False, help_text="Where it lies, once it is written.")
+    file = models.CharField(
+        gettext_lazy("file"),
+        max_length=200,
+        blank=True,
+        editable=False,
+        help_text=gettext_lazy("Where it lies, once it is written."),
+    )
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
-    row_count = models.PositiveIntegerField(default=0)
+    row_count = models.PositiveIntegerField(gettext_lazy("row count"), default=0)
     parts = models.JSONField(
         null=True,
         editable=False,
         help_text="Of one that is being made: places of what is written, and the last object in it.",
     )
-    expires_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(gettext_lazy("expires at"), null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("export")
+        verbose_name_plural = gettext_lazy("exports")
         db_table = "orders_export"
         ordering = ("-id",)
 
@@ -66,7 +76,7 @@ class Export(ShopOwned):
     @property
     def kind_label(self) -> str:
         """What people call its kind."""
-        return LABELS.get(self.kind, self.kind)
+        return str(LABELS.get(self.kind, self.kind))
 
     @property
     def place(self) -> str:
@@ -90,29 +100,31 @@ class Import(ShopOwned):
     """
 
     class State(models.TextChoices):
-        CHECKING = "checking", "Being checked"
-        CHECKED = "checked", "Checked: waiting for you"
-        IMPORTING = "importing", "Being imported"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
+        CHECKING = "checking", gettext_lazy("Being checked")
+        CHECKED = "checked", gettext_lazy("Checked: waiting for you")
+        IMPORTING = "importing", gettext_lazy("Being imported")
+        DONE = "done", gettext_lazy("Done")
+        FAILED = "failed", gettext_lazy("Failed")
 
-    name = models.CharField("file", max_length=255)
-    format = models.CharField(max_length=5, choices=Format)
+    name = models.CharField(gettext_lazy("file"), max_length=255)
+    format = models.CharField(gettext_lazy("format"), max_length=5, choices=Format)
     digest = models.CharField(max_length=64)
     key = models.CharField(max_length=43, default=new_key, unique=True, editable=False)
     state = models.CharField(max_length=9, choices=State, default=State.CHECKING)
-    actor = models.CharField(max_length=100)
+    actor = models.CharField(gettext_lazy("actor"), max_length=100)
     total = models.PositiveIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(gettext_lazy("done"), default=0)
     counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
     unknown = models.JSONField(default=list, help_text="Its columns that nobody knows, and that are left out.")
     mapping = models.JSONField(null=True, help_text="What people said its columns mean; else their names say it.")
     problem = models.CharField(max_length=500, blank=True)
     claim = models.UUIDField(null=True, editable=False)
     claimed_until = models.DateTimeField(null=True, editable=False)
-    finished_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("import")
+        verbose_name_plural = gettext_lazy("imports")
         db_table = "orders_import"
         ordering = ("-id",)
         indexes = (models.Index(fields=("shop", "digest"), name="orders_import_by_digest"),)
@@ -138,22 +150,24 @@ class ImportedRow(ShopOwned):
     """
 
     class Fate(models.TextChoices):
-        NEW = "new", "New"
-        CHANGED = "changed", "Changed"
-        SKIPPED = "skipped", "Skipped"
-        FAILED = "failed", "Failed"
+        NEW = "new", gettext_lazy("New")
+        CHANGED = "changed", gettext_lazy("Changed")
+        SKIPPED = "skipped", gettext_lazy("Skipped")
+        FAILED = "failed", gettext_lazy("Failed")
 
-    file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates")
-    line = models.PositiveIntegerField(help_text="In the file, from 1.")
+    file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates", verbose_name=gettext_lazy("file"))
+    line = models.PositiveIntegerField(gettext_lazy("line"), help_text=gettext_lazy("In the file, from 1."))
     dry = models.BooleanField(default=False, help_text="Whether it was only checked.")
-    kind = models.CharField(max_length=9, blank=True)
-    fate = models.CharField(max_length=7, choices=Fate)
-    label = models.CharField(max_length=255, blank=True)
-    reason = models.CharField(max_length=1000, blank=True)
+    kind = models.CharField(gettext_lazy("kind"), max_length=9, blank=True)
+    fate = models.CharField(gettext_lazy("fate"), max_length=7, choices=Fate)
+    label = models.CharField(gettext_lazy("label"), max_length=255, blank=True)
+    reason = models.CharField(gettext_lazy("reason"), max_length=1000, blank=True)
     source_key = models.CharField(max_length=300, blank=True)
     changes = models.JSONField(default=list, help_text="For the preview: field, old value and new one.")
 
     class Meta:
+        verbose_name = gettext_lazy("imported row")
+        verbose_name_plural = gettext_lazy("imported rows")
         db_table = "orders_importedrow"
         ordering = ("line",)
         constraints = (
@@ -172,4 +186,4 @@ class ImportedRow(ShopOwned):
     @property
     def kind_label(self) -> str:
         """What people call its kind; blank where that could not be told."""
-        return LABELS.get(self.kind, self.kind)
+        return str(LABELS.get(self.kind, self.kind))

@@ -47,6 +47,7 @@ from apps.panel.once import posted
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.theme import display
+from apps.panel.tour import Step
 from apps.shops.domain.countries import country_name
 
 SHOWN_ITEMS = 3
@@ -77,6 +78,14 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
             gettext_lazy("packing"),
             gettext_lazy("fulfillment"),
             gettext_lazy("tracking"),
+        ),
+    )
+    tour = Step(
+        30,
+        gettext_lazy("What is to be sent"),
+        gettext_lazy(
+            "Everything that waits to be packed, the most urgent first: what is late, due today or held. Open "
+            "a row to send it with its tracking number."
         ),
     )
     intro = gettext_lazy(

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.events.domain.forgetting import forget
 from apps.events.domain.recording import Happening, record_event, record_events
@@ -192,4 +193,9 @@ def objections(location: Location) -> Iterator[str]:
     """What of fulfillment stands in the way of deactivating a location."""
     left = FulfillmentOrder.objects.filter(assigned_location=location, status__in=UNFINISHED).count()
     if left:
-        yield f"{left} fulfillment {'order is' if left == 1 else 'orders are'} to be sent from it."
+        told = ngettext(
+            "{number} fulfillment order is to be sent from it.",
+            "{number} fulfillment orders are to be sent from it.",
+            left,
+        )
+        yield told.format(number=left)

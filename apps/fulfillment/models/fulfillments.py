@@ -27,21 +27,29 @@ class Fulfillment(ShopOwned):
         ERROR = "error", gettext_lazy("Error")
         FAILURE = "failure", gettext_lazy("Failed")
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillments", db_index=False)
-    location = models.ForeignKey(Location, on_delete=models.RESTRICT, related_name="fulfillments")
-    number = models.PositiveIntegerField(editable=False)
-    name = models.CharField(max_length=80, editable=False)
-    service = models.CharField(max_length=255, default="manual", editable=False)
-    status = models.CharField(max_length=9, choices=Status, default=Status.SUCCESS, editable=False)
-    shipment_status = models.CharField(max_length=18, blank=True, editable=False)
+    order = models.ForeignKey(
+        Order, on_delete=models.CASCADE, related_name="fulfillments", db_index=False, verbose_name=gettext_lazy("order")
+    )
+    location = models.ForeignKey(
+        Location, on_delete=models.RESTRICT, related_name="fulfillments", verbose_name=gettext_lazy("location")
+    )
+    number = models.PositiveIntegerField(gettext_lazy("number"), editable=False)
+    name = models.CharField(gettext_lazy("name"), max_length=80, editable=False)
+    service = models.CharField(gettext_lazy("service"), max_length=255, default="manual", editable=False)
+    status = models.CharField(
+        gettext_lazy("status"), max_length=9, choices=Status, default=Status.SUCCESS, editable=False
+    )
+    shipment_status = models.CharField(gettext_lazy("shipment status"), max_length=18, blank=True, editable=False)
     tracking_company = models.CharField(max_length=255, blank=True)
     tracking_numbers = models.JSONField(default=list)
     tracking_urls = models.JSONField(default=list)
     origin_address = models.JSONField(null=True, blank=True)
-    message = models.CharField(max_length=1000, blank=True)
+    message = models.CharField(gettext_lazy("message"), max_length=1000, blank=True)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment")
+        verbose_name_plural = gettext_lazy("fulfillments")
         ordering = ("id",)
         constraints = (
             models.UniqueConstraint(fields=("order", "number"), name="fulfillment_fulfillment_number_once_per_order"),
@@ -58,12 +66,27 @@ class Fulfillment(ShopOwned):
 class FulfillmentLine(ShopOwned):
     """Units of a line that were sent, and for which fulfillment order."""
 
-    fulfillment = models.ForeignKey(Fulfillment, on_delete=models.CASCADE, related_name="lines", db_index=False)
-    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="sent_lines")
-    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="sent_lines")
-    quantity = models.PositiveIntegerField()
+    fulfillment = models.ForeignKey(
+        Fulfillment,
+        on_delete=models.CASCADE,
+        related_name="lines",
+        db_index=False,
+        verbose_name=gettext_lazy("fulfillment"),
+    )
+    fulfillment_order = models.ForeignKey(
+        FulfillmentOrder,
+        on_delete=models.CASCADE,
+        related_name="sent_lines",
+        verbose_name=gettext_lazy("fulfillment order"),
+    )
+    line_item = models.ForeignKey(
+        LineItem, on_delete=models.CASCADE, related_name="sent_lines", verbose_name=gettext_lazy("line item")
+    )
+    quantity = models.PositiveIntegerField(gettext_lazy("quantity"))
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment line")
+        verbose_name_plural = gettext_lazy("fulfillment lines")
         ordering = ("fulfillment", "id")
         constraints = (
             models.UniqueConstraint(
@@ -95,20 +118,28 @@ class FulfillmentEvent(ShopOwned):
         DELAYED = "delayed", gettext_lazy("Delayed")
         CARRIER_PICKED_UP = "carrier_picked_up", gettext_lazy("Picked up by the carrier")
 
-    fulfillment = models.ForeignKey(Fulfillment, on_delete=models.CASCADE, related_name="events", db_index=False)
-    status = models.CharField(max_length=18, choices=Status)
-    message = models.CharField(max_length=1000, null=True, blank=True)
-    happened_at = models.DateTimeField()
-    address1 = models.CharField(max_length=255, null=True, blank=True)
-    city = models.CharField(max_length=255, null=True, blank=True)
+    fulfillment = models.ForeignKey(
+        Fulfillment,
+        on_delete=models.CASCADE,
+        related_name="events",
+        db_index=False,
+        verbose_name=gettext_lazy("fulfillment"),
+    )
+    status = models.CharField(gettext_lazy("status"), max_length=18, choices=Status)
+    message = models.CharField(gettext_lazy("message"), max_length=1000, null=True, blank=True)
+    happened_at = models.DateTimeField(gettext_lazy("happened at"))
+    address1 = models.CharField(gettext_lazy("address1"), max_length=255, null=True, blank=True)
+    city = models.CharField(gettext_lazy("city"), max_length=255, null=True, blank=True)
     province = models.CharField(max_length=255, null=True, blank=True)
-    country = models.CharField(max_length=255, null=True, blank=True)
-    zip = models.CharField(max_length=50, null=True, blank=True)
+    country = models.CharField(gettext_lazy("country"), max_length=255, null=True, blank=True)
+    zip = models.CharField(gettext_lazy("zip"), max_length=50, null=True, blank=True)
     latitude = models.FloatField(null=True, blank=True)
     longitude = models.FloatField(null=True, blank=True)
-    estimated_delivery_at = models.DateTimeField(null=True, blank=True)
+    estimated_delivery_at = models.DateTimeField(gettext_lazy("estimated delivery at"), null=True, blank=True)
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment event")
+        verbose_name_plural = gettext_lazy("fulfillment events")
         ordering = ("id",)
         indexes = (
             models.Index(fields=("fulfillment", "id"), name="fulfillment_event_by_parcel"),

@@ -80,18 +80,32 @@ class FulfillmentOrder(ShopOwned):
         RETAIL = "retail", gettext_lazy("Handed over in the shop")
         SHIPPING = "shipping", gettext_lazy("Shipping")
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="fulfillment_orders", db_index=False)
-    assigned_location = models.ForeignKey(
-        Location, on_delete=models.RESTRICT, related_name="fulfillment_orders", db_index=False
+    order = models.ForeignKey(
+        Order,
+        on_delete=models.CASCADE,
+        related_name="fulfillment_orders",
+        db_index=False,
+        verbose_name=gettext_lazy("order"),
     )
-    status = models.CharField(max_length=11, choices=Status, default=Status.OPEN, editable=False)
+    assigned_location = models.ForeignKey(
+        Location,
+        on_delete=models.RESTRICT,
+        related_name="fulfillment_orders",
+        db_index=False,
+        verbose_name=gettext_lazy("assigned location"),
+    )
+    status = models.CharField(
+        gettext_lazy("status"), max_length=11, choices=Status, default=Status.OPEN, editable=False
+    )
     request_status = models.CharField(
         max_length=22, choices=RequestStatus, default=RequestStatus.UNSUBMITTED, editable=False
     )
     fulfill_at = models.DateTimeField(
-        null=True, blank=True, help_text=gettext_lazy("Not before; scheduled until then.")
+        gettext_lazy("fulfill at"), null=True, blank=True, help_text=gettext_lazy("Not before; scheduled until then.")
     )
-    fulfill_by = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("At the latest."))
+    fulfill_by = models.DateTimeField(
+        gettext_lazy("fulfill by"), null=True, blank=True, help_text=gettext_lazy("At the latest.")
+    )
     method_type = models.CharField(max_length=8, choices=Method, default=Method.SHIPPING, editable=False)
     presented_name = models.CharField(max_length=255, blank=True, editable=False)
     service_code = models.CharField(max_length=255, blank=True, editable=False)
@@ -102,6 +116,8 @@ class FulfillmentOrder(ShopOwned):
     told_hold: "FulfillmentHold | None" = None
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment order")
+        verbose_name_plural = gettext_lazy("fulfillment orders")
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(
@@ -141,14 +157,25 @@ class FulfillmentOrderLine(ShopOwned):
     """Units of one line of the order within a fulfillment order: sent, or still to be sent."""
 
     fulfillment_order = models.ForeignKey(
-        FulfillmentOrder, on_delete=models.CASCADE, related_name="lines", db_index=False
+        FulfillmentOrder,
+        on_delete=models.CASCADE,
+        related_name="lines",
+        db_index=False,
+        verbose_name=gettext_lazy("fulfillment order"),
     )
-    line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="fulfillment_order_lines")
-    quantity = models.PositiveIntegerField()
-    fulfilled_quantity = models.PositiveIntegerField(default=0)
-    fulfillable_quantity = models.PositiveIntegerField()
+    line_item = models.ForeignKey(
+        LineItem,
+        on_delete=models.CASCADE,
+        related_name="fulfillment_order_lines",
+        verbose_name=gettext_lazy("line item"),
+    )
+    quantity = models.PositiveIntegerField(gettext_lazy("quantity"))
+    fulfilled_quantity = models.PositiveIntegerField(gettext_lazy("fulfilled quantity"), default=0)
+    fulfillable_quantity = models.PositiveIntegerField(gettext_lazy("fulfillable quantity"))
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment order line")
+        verbose_name_plural = gettext_lazy("fulfillment order lines")
         ordering = ("fulfillment_order", "id")
         constraints = (
             models.UniqueConstraint(
@@ -180,12 +207,16 @@ class FulfillmentHold(ShopOwned):
         AWAITING_RETURN_ITEMS = "awaiting_return_items", gettext_lazy("Awaiting returned items")
         OTHER = "other", gettext_lazy("Another reason")
 
-    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="holds")
-    reason = models.CharField(max_length=22, choices=Reason)
+    fulfillment_order = models.ForeignKey(
+        FulfillmentOrder, on_delete=models.CASCADE, related_name="holds", verbose_name=gettext_lazy("fulfillment order")
+    )
+    reason = models.CharField(gettext_lazy("reason"), max_length=22, choices=Reason)
     reason_notes = models.CharField(max_length=1000, blank=True)
-    actor = models.CharField(max_length=100)
+    actor = models.CharField(gettext_lazy("actor"), max_length=100)
 
     class Meta:
+        verbose_name = gettext_lazy("fulfillment hold")
+        verbose_name_plural = gettext_lazy("fulfillment holds")
         ordering = ("id",)
 
     def __str__(self) -> str:
@@ -204,10 +235,15 @@ class MerchantRequest(ShopOwned):
         ACCEPTED = "accepted", gettext_lazy("Accepted")
         REJECTED = "rejected", gettext_lazy("Rejected")
 
-    fulfillment_order = models.ForeignKey(FulfillmentOrder, on_delete=models.CASCADE, related_name="requests")
-    kind = models.CharField(max_length=20, choices=Kind)
-    message = models.CharField(max_length=1000, blank=True)
-    notify_customer = models.BooleanField(default=False)
+    fulfillment_order = models.ForeignKey(
+        FulfillmentOrder,
+        on_delete=models.CASCADE,
+        related_name="requests",
+        verbose_name=gettext_lazy("fulfillment order"),
+    )
+    kind = models.CharField(gettext_lazy("kind"), max_length=20, choices=Kind)
+    message = models.CharField(gettext_lazy("message"), max_length=1000, blank=True)
+    notify_customer = models.BooleanField(gettext_lazy("notify customer"), default=False)
     sent_at = models.DateTimeField()
     answer = models.CharField(max_length=8, choices=Answer, blank=True)
     answer_message = models.CharField(max_length=1000, blank=True)
@@ -215,6 +251,8 @@ class MerchantRequest(ShopOwned):
     line_messages = models.JSONField(default=list)
 
     class Meta:
+        verbose_name = gettext_lazy("merchant request")
+        verbose_name_plural = gettext_lazy("merchant requests")
         ordering = ("id",)
 
     def __str__(self) -> str:

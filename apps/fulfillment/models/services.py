@@ -18,8 +18,16 @@ class FulfillmentService(ShopOwned):
         callback_url: The common beginning of its endpoints; ends with a slash.
     """
 
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", editable=False)
-    location = models.OneToOneField(Location, on_delete=models.RESTRICT, related_name="service", editable=False)
+    app = models.ForeignKey(
+        App, on_delete=models.CASCADE, related_name="+", editable=False, verbose_name=gettext_lazy("app")
+    )
+    location = models.OneToOneField(
+        Location,
+        on_delete=models.RESTRICT,
+        related_name="service",
+        editable=False,
+        verbose_name=gettext_lazy("location"),
+    )
     name = models.CharField(gettext_lazy("name"), max_length=255)
     handle = models.CharField(max_length=255, editable=False)
     callback_url = models.URLField(

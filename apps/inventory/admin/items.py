@@ -8,12 +8,16 @@ from django.contrib import admin, messages
 from django.core.paginator import Page
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.ground.errors import DomainError
-from apps.inventory.domain import grid, stock
+from apps.inventory.domain import grid, low, stock
 from apps.inventory.domain.grid import CellsRefused
 from apps.inventory.domain.naming import conditions, names_of_items
 from apps.inventory.models import HS_CODE, InventoryItem, Location, StockMovement
+from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.money import MoneyField
@@ -24,11 +28,12 @@ from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import ThemedSelect
-from apps.panel.wording import in_words
-from apps.shops.domain.countries import countries, find_province
+from apps.panel.wording import in_words, nothing_changed
+from apps.shops.domain.countries import country_choices, find_province
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
 ROWS, COLUMNS, LONGEST_TERM = 50, 6, 200
+LOW = "low"
 Reason = StockMovement.Reason
 REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Reason.TRANSFER)
 
@@ -36,8 +41,10 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 class InventoryItemForm(PanelForm[InventoryItem]):
     """What an item costs, and what the customs want to know."""
 
-    cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text)
-    country_code_of_origin = forms.ChoiceField(label="Country of origin", required=False, widget=ThemedSelect)
+    cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost"))
+    country_code_of_origin = forms.ChoiceField(
+        label=gettext_lazy("Country of origin"), required=False, widget=ThemedSelect
+    )
 
     class Meta:
         model = InventoryItem
@@ -52,7 +59,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 
     def prepare(self) -> None:
         """The countries to choose from."""
-        self.offer("country_code_of_origin", [("", "Unknown"), *((each.code, each.name) for each in countries())])
+        self.offer("country_code_of_origin", [("", _("Unknown")), *country_choices()])
 
     def clean_country_code_of_origin(self) -> str | None:
         """Unknown is no code at all."""
@@ -65,14 +72,14 @@ class InventoryItemForm(PanelForm[InventoryItem]):
             return None
         known = find_province(self.cleaned_data.get("country_code_of_origin") or "", given)
         if known is None:
-            raise forms.ValidationError("The country of origin has no such province.")
+            raise forms.ValidationError(_("The country of origin has no such province."))
         return known.code
 
     def clean_harmonized_system_code(self) -> str | None:
         """Six to thirteen digits and points; none is no code at all."""
         given: str | None = self.cleaned_data["harmonized_system_code"]
         if given and not HS_CODE.fullmatch(given):
-            raise forms.ValidationError("Enter six to thirteen digits and points.")
+            raise forms.ValidationError(_("Enter six to thirteen digits and points."))
         return given or None
 
 
@@ -80,12 +87,21 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     """Items come and go with the variants that they belong to."""
 
-    menu = Menu("Catalog", "inventory_2", 50, "Stock", words=("inventory", "quantity", "counting", "sku"))
+    menu = Menu(
+        "Catalog",
+        "inventory_2",
+        50,
+        gettext_lazy("Stock"),
+        words=(gettext_lazy("inventory"), gettext_lazy("quantity"), gettext_lazy("counting"), gettext_lazy("sku")),
+    )
     form = InventoryItemForm
     search_fields = ("sku__istartswith",)
     fieldsets = (
         (None, {"fields": ("tracked", "requires_shipping", "cost")}),
-        ("Customs", {"fields": ("country_code_of_origin", "province_code_of_origin", "harmonized_system_code")}),
+        (
+            gettext_lazy("Customs"),
+            {"fields": ("country_code_of_origin", "province_code_of_origin", "harmonized_system_code")},
+        ),
     )
     change_form_template = "panel/inventory/item.html"
 
@@ -134,7 +150,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
                 refused = refusal.cells
                 self.message_user(request, in_words(refusal), messages.ERROR)
             except DomainError as refusal:
-                self.message_user(request, f"{in_words(refusal)} Nothing is saved.", messages.ERROR)
+                self.message_user(request, nothing_changed(refusal), messages.ERROR)
         return self._grid(request, refused)
 
     def _save(self, request: HttpRequest) -> HttpResponse:
@@ -142,13 +158,16 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         reason = request.POST.get("reason")
         why = Reason(reason) if reason in REASONS else Reason.COUNT
         levels = grid.write_cells(cells, reason=why, **self.by(request)) if cells else []
-        changed = f"{len(levels)} level{'' if len(levels) == 1 else 's'} changed." if levels else "Nothing was changed."
+        told = ngettext("{number} level changed.", "{number} levels changed.", len(levels))
+        changed = told.format(number=len(levels)) if levels else _("Nothing was changed.")
         self.message_user(request, changed, messages.SUCCESS if levels else messages.INFO)
         return HttpResponseRedirect(request.get_full_path())
 
     def _grid(self, request: HttpRequest, refused: Mapping[grid.Key, str]) -> HttpResponse:
         term = request.GET.get("q", "").strip().replace("\x00", "")[:LONGEST_TERM]
-        queryset, _ = self.get_search_results(request, InventoryItem.rows().order_by("-id"), term)
+        only_low = request.GET.get("stock") == LOW
+        items = low.low_items() if only_low else InventoryItem.rows()
+        queryset, _may_repeat = self.get_search_results(request, items.order_by("-id"), term)
         paginator = BoundedPaginator(queryset, ROWS)
         page = paginator.get_page(request.GET.get("p"))
         all_places = list(Location.rows().filter(active=True).order_by("legacy", "priority", "name", "id"))
@@ -157,8 +176,11 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return self.page(
             request,
             "panel/inventory/grid.html",
-            "Stock",
+            _("Stock"),
             term=term,
+            only_low=only_low,
+            low_at=self.shop(request).low_stock_at,
+            settings=reverse("admin:shops_shop_change", args=[self.shop(request).pk]),
             page_of_items=page,
             pages=paginator.get_elided_page_range(page.number, on_each_side=2, on_ends=1),
             rows=self._rows(request, page, places, refused),
@@ -179,7 +201,8 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
 
         def cell(item: InventoryItem, place: Location) -> Context:
             key = (item.pk, place.pk)
-            now = levels.get(key)
+            level = levels.get(key)
+            now = level.available if level else None
             typed = request.POST.get(f"cell-{item.pk}-{place.pk}") if key in refused or refused else None
             return {
                 "name": f"{item.pk}-{place.pk}",
@@ -188,6 +211,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
                 "place": place,
                 "refused": refused.get(key, ""),
                 "editable": not place.legacy,
+                "low": level is not None and level.is_low,
             }
 
         return [
@@ -198,3 +222,15 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         query = request.GET.copy()
         query.pop("p", None)
         return query.urlencode()
+
+
+home.add_task(
+    home.Task(
+        gettext_lazy("Low stock"),
+        gettext_lazy("items of which few are left at a location"),
+        InventoryItem,
+        f"stock={LOW}",
+        lambda request: low.low_items(),
+        order=40,
+    )
+)

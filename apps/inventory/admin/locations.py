@@ -6,6 +6,8 @@ from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
@@ -17,7 +19,7 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect, display
 from apps.panel.wording import in_words
-from apps.shops.domain.countries import countries, country_name, find_province
+from apps.shops.domain.countries import country_choices, country_name, find_province
 
 CHANGE = "inventory.change_location"
 
@@ -25,7 +27,7 @@ CHANGE = "inventory.change_location"
 class LocationForm(PanelForm[Location]):
     """A location's name, address and priority."""
 
-    country_code = forms.ChoiceField(label="Country", widget=ThemedSelect)
+    country_code = forms.ChoiceField(label=gettext_lazy("Country"), widget=ThemedSelect)
 
     class Meta:
         model = Location
@@ -33,7 +35,7 @@ class LocationForm(PanelForm[Location]):
 
     def prepare(self) -> None:
         """The countries to choose from; the shop's own to begin with."""
-        self.offer("country_code", [("", "Choose a country"), *((each.code, each.name) for each in countries())])
+        self.offer("country_code", [("", _("Choose a country")), *country_choices()])
         if self.instance._state.adding:
             self.initial.setdefault("country_code", self.instance.shop.country_code)
 
@@ -48,8 +50,13 @@ class LocationForm(PanelForm[Location]):
 class LocationAdmin(ShopOwnedAdmin[Location]):
     """Where the shop stocks goods; the rules are the service's."""
 
-    menu = Menu("Catalog", "pin_drop", 60, words=("depot", "address", "pickup", "place"))
-    intro = (
+    menu = Menu(
+        "Catalog",
+        "pin_drop",
+        60,
+        words=(gettext_lazy("depot"), gettext_lazy("address"), gettext_lazy("pickup"), gettext_lazy("place")),
+    )
+    intro = gettext_lazy(
         "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."
     )
     form = LocationForm
@@ -62,22 +69,25 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     change_form_template = "panel/inventory/location.html"
     fieldsets = (
         (None, {"fields": (("name", "priority"), "units")}),
-        ("Address", {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")}),
+        (
+            gettext_lazy("Address"),
+            {"fields": ("address1", "address2", "city", "zip", "province", "country_code", "phone")},
+        ),
     )
 
-    @display(description="Place")
+    @display(description=gettext_lazy("Place"))
     def place(self, location: Location) -> str:
         """City and country."""
         return ", ".join(filter(None, (location.city, country_name(location.country_code))))
 
-    @display(description="Status", label={"active": "success", "service": "info", "off": "danger"})
+    @display(description=gettext_lazy("Status"), label={"active": "success", "service": "info", "off": "danger"})
     def status(self, location: Location) -> tuple[str, str]:
         """Whether it works, and for whom."""
         if not location.active:
-            return "off", "Inactive"
-        return ("service", "Fulfillment service") if location.legacy else ("active", "Active")
+            return "off", _("Inactive")
+        return ("service", _("Fulfillment service")) if location.legacy else ("active", _("Active"))
 
-    @display(description="Units")
+    @display(description=gettext_lazy("Units"))
     def units(self, location: Location) -> str:
         """How many units lie there; on its own page, for all levels of the location are added up."""
         units: int | None = getattr(location, "units", None)
@@ -133,7 +143,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return self.page(
             request,
             "panel/inventory/activation.html",
-            f"{'Deactivate' if location.active else 'Activate'} {location}",
+            (_("Deactivate {name}") if location.active else _("Activate {name}")).format(name=location),
             original=location,
             objections=locations.objections(location) if location.active else [],
         )

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.lookups import among
@@ -31,7 +32,7 @@ Named: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 class LocationFilter(admin.SimpleListFilter):
     """By location, of this shop's."""
 
-    title = "location"
+    title = gettext_lazy("location")
     parameter_name = "location__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
@@ -48,9 +49,15 @@ class LocationFilter(admin.SimpleListFilter):
 class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     """What came, went and was counted; nobody changes it."""
 
-    menu = Menu("Catalog", "history", 52, "Stock movements", words=("inventory", "history", "ledger"))
-    intro = "Every change of stock, with who made it and why. A level is the sum of its movements."
-    empty_text = "No stock has moved yet."
+    menu = Menu(
+        "Catalog",
+        "history",
+        52,
+        gettext_lazy("Stock movements"),
+        words=(gettext_lazy("inventory"), gettext_lazy("history"), gettext_lazy("ledger")),
+    )
+    intro = gettext_lazy("Every change of stock, with who made it and why. A level is the sum of its movements.")
+    empty_text = gettext_lazy("No stock has moved yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
     list_display_links = None
     list_filter = (LocationFilter, "reason")
@@ -89,27 +96,27 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         """One item's movements are linked to from the stock grid."""
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
-    @display(description="When", ordering="id")
+    @display(description=gettext_lazy("When"), ordering="id")
     def when(self, movement: StockMovement) -> datetime:
         """The moment."""
         return movement.at
 
-    @display(description="Item")
+    @display(description=gettext_lazy("Item"))
     def thing(self, movement: Named) -> str:
         """The item's name."""
         return movement.thing_name
 
-    @display(description="Change")
+    @display(description=gettext_lazy("Change"))
     def change(self, movement: StockMovement) -> str:
         """With its sign."""
         return f"{movement.delta:+d}"
 
-    @display(description="Why")
+    @display(description=gettext_lazy("Why"))
     def why(self, movement: StockMovement) -> str:
         """The reason in words."""
         return movement.get_reason_display()
 
-    @display(description="Who")
+    @display(description=gettext_lazy("Who"))
     def who(self, movement: Named) -> str:
         """The actor's name."""
         return movement.actor_name

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import movements
@@ -29,7 +31,7 @@ class CellsRefused(DomainError):
 
     def __init__(self, cells: Mapping[Key, str]) -> None:
         """Name the cells."""
-        super().__init__("Nothing is saved: see the marked cells.")
+        super().__init__(_("Nothing is saved: see the marked cells."))
         self.cells = dict(cells)
 
 
@@ -44,6 +46,13 @@ class Cell:
 
     seen: int | None
     wanted: int
+
+
+class Level(NamedTuple):
+    """How many are available, and whether that is few by the shop's number."""
+
+    available: int
+    is_low: bool
 
 
 def read_cells(data: Mapping[str, str]) -> dict[Key, Cell]:
@@ -64,13 +73,13 @@ def read_cells(data: Mapping[str, str]) -> dict[Key, Cell]:
         seen_text = data.get(f"seen-{match[1]}-{match[2]}", "")
         seen = int(seen_text) if _NUMBER.fullmatch(seen_text) else None
         if not _NUMBER.fullmatch(text.strip()):
-            refused[key] = "This is no whole number."
+            refused[key] = _("This is no whole number.")
             continue
         wanted = int(text)
         if wanted == seen:
             continue
         if not 0 <= wanted <= MAX_AVAILABLE:
-            refused[key] = f"Enter a number from 0 to {MAX_AVAILABLE}."
+            refused[key] = _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE)
             continue
         cells[key] = Cell(seen, wanted)
     if refused:
@@ -100,9 +109,11 @@ def write_cells(
         level = known.get((item, place))
         now = level.available if level else None
         if item not in items or place not in places:
-            refused[item, place] = "This cannot be changed here."
+            refused[item, place] = _("This cannot be changed here.")
         elif now != cell.seen:
-            refused[item, place] = f"It changed meanwhile: {'not stocked' if now is None else now}."
+            refused[item, place] = _("It changed meanwhile: {now}.").format(
+                now=_("not stocked") if now is None else now
+            )
         else:
             moves.append(Move(item, place, cell.wanted - (now or 0), may_oversell=True))
     if refused:
@@ -123,9 +134,10 @@ def _levels(cells: Iterable[Key]) -> dict[Key, InventoryLevel]:
     return {key: row for row in rows if (key := (row.item_id, row.location_id)) in keys}
 
 
-def levels_of(items: Sequence[InventoryItem], places: Sequence[Location]) -> dict[Key, int]:
-    """What is available of items at locations, by both ids."""
+def levels_of(items: Sequence[InventoryItem], places: Sequence[Location]) -> dict[Key, Level]:
+    """The levels of items at locations, by both ids."""
     rows = InventoryLevel.objects.filter(item__in=items, location__in=places)
+    columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
     return {
-        (item, place): available for item, place, available in rows.values_list("item_id", "location_id", "available")
+        (item, place): Level(available, is_low and is_tracked) for item, place, available, is_low, is_tracked in columns
     }

@@ -9,6 +9,8 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, ProtectedError, RestrictedError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
@@ -94,7 +96,7 @@ def change_location(
         UnknownCountry: The country is none.
     """
     if location.legacy and not by_service:
-        raise ServiceLocation("The location belongs to a fulfillment service.")
+        raise ServiceLocation(_("The location belongs to a fulfillment service."))
     reread(location)
     given = dict(fields)
     if given.keys() & {"country", "country_code", "province", "province_code"}:
@@ -112,10 +114,11 @@ def objections(location: Location) -> list[str]:
     found = []
     others = Location.objects.filter(active=True, legacy=False).exclude(pk=location.pk)
     if not location.legacy and not others.exists():
-        found.append("It is the only active location.")
+        found.append(_("It is the only active location."))
     stocked = InventoryLevel.objects.filter(location=location).exclude(available=0).count()
     if stocked:
-        found.append(f"Stock is left of {stocked} {'item' if stocked == 1 else 'items'}.")
+        told = ngettext("Stock is left of {number} item.", "Stock is left of {number} items.", stocked)
+        found.append(told.format(number=stocked))
     for says in _objections.values():
         found.extend(says(location))
     return found
@@ -132,7 +135,7 @@ def deactivate(location: Location, *, actor: str, at: datetime) -> Location:
     # Waits for stock that is being moved here, and lets later movements wait: they lock the row for sharing.
     row = locked(Location, location.pk)
     if not row.active:
-        raise StillNeeded("The location is not active.")
+        raise StillNeeded(_("The location is not active."))
     if found := objections(row):
         raise StillNeeded({"base": found})
     _set_active(location, active=False)
@@ -153,7 +156,7 @@ def activate(location: Location, *, actor: str, at: datetime) -> Location:
     """
     lock_shop()
     if Location.objects.get(pk=location.pk).active:
-        raise TransitionRefused("The location is active.")
+        raise TransitionRefused(_("The location is active."))
     _refuse_beyond_limit()
     _set_active(location, active=True)
     record_event("locations/activate", location, actor=actor, at=at)
@@ -222,7 +225,7 @@ def _completed(fields: Attrs) -> Attrs:
 
 def _refuse_beyond_limit() -> None:
     if Location.objects.filter(active=True).count() >= settings.LOCATION_LIMIT:
-        raise LimitReached(f"The shop already has {settings.LOCATION_LIMIT} active locations.")
+        raise LimitReached(_("The shop already has {limit} active locations.").format(limit=settings.LOCATION_LIMIT))
 
 
 def _set_active(location: Location, *, active: bool) -> None:

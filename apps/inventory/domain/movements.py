@@ -9,26 +9,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Sum
+from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import Happening, record_event, record_events
 from apps.ground.errors import DomainError
 from apps.ground.phrases import between
 from apps.ground.rows import fresh_version
 from apps.ground.sql import execute, execute_each
-from apps.ground.statements import Statement
+from apps.ground.statements import Instances
 from apps.ground.tenancy import current_shop
+from apps.inventory.domain import low
 from apps.inventory.domain.listeners import tell_stock
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location, StockMovement
 
 Reason = StockMovement.Reason
-_COLUMNS = [field.attname for field in InventoryLevel._meta.concrete_fields]
-_LEVELS: Statement[tuple[object, ...]] = Statement(
-    lambda items, places: (
-        InventoryLevel.objects.filter(item_id__any=items, location_id__any=places)
-        .order_by("item_id", "location_id")
-        .values_list(*_COLUMNS)
+_LEVELS = Instances(
+    InventoryLevel,
+    lambda items, places: InventoryLevel.objects.filter(item_id__any=items, location_id__any=places).order_by(
+        "item_id", "location_id"
     ),
     list,
     list,
@@ -119,7 +119,9 @@ def apply(
 def connect_level(item_id: int, location_id: int, *, actor: str, at: datetime) -> InventoryLevel:
     """The level of an item at a location, made where there is none yet."""
     level, made = InventoryLevel.objects.get_or_create(
-        item_id=item_id, location_id=location_id, defaults={"shop": current_shop(), "created_at": at}
+        item_id=item_id,
+        location_id=location_id,
+        defaults={"shop": current_shop(), "created_at": at, "is_low": low.is_new_low()},
     )
     if made:
         record_event("inventory_levels/connect", level, actor=actor, at=at)
@@ -133,8 +135,11 @@ def _connect(moves: Sequence[Move], *, actor: str, at: datetime) -> None:
     absent = sorted({(move.item_id, move.location_id) for move in wanted} - present.keys())
     if not absent:
         return
-    shop = current_shop()
-    rows = [InventoryLevel(shop=shop, item_id=item, location_id=place, created_at=at) for item, place in absent]
+    shop, is_low = current_shop(), low.is_new_low()
+    rows = [
+        InventoryLevel(shop=shop, item_id=item, location_id=place, is_low=is_low, created_at=at)
+        for item, place in absent
+    ]
     try:
         with transaction.atomic():
             made = InventoryLevel.objects.bulk_create(rows)
@@ -162,11 +167,13 @@ def _change_all(moves: Sequence[Move], at: datetime) -> None:
 
 def _changed_together(moves: Sequence[Move], at: datetime) -> int:
     """The guarded UPDATE of several levels, in their order; how many it met."""
-    same = connection.ops.adapt_datetimefield_value(at), fresh_version(), current_shop().pk
+    shop = current_shop().pk
+    same = connection.ops.adapt_datetimefield_value(at), fresh_version(), shop
     return execute_each(
-        "UPDATE inventory_inventorylevel SET available = available + %s, updated_at = %s, version = %s "
+        "UPDATE inventory_inventorylevel SET available = available + %s, updated_at = %s, version = %s, "
+        "is_low = EXISTS(SELECT 1 FROM shops_shop WHERE id = %s AND low_stock_at >= available + %s) "
         "WHERE shop_id = %s AND item_id = %s AND location_id = %s AND available BETWEEN %s AND %s",
-        [(move.delta, *same, move.item_id, move.location_id, *_bounds(move)) for move in moves],
+        [(move.delta, *same, move.delta, shop, move.item_id, move.location_id, *_bounds(move)) for move in moves],
     )
 
 
@@ -179,13 +186,16 @@ def _bounds(move: Move) -> tuple[int, int]:
 def _change(move: Move, at: datetime) -> None:
     """The guarded UPDATE of one level; finds out why where it met no row."""
     level = InventoryLevel.objects.filter(item_id=move.item_id, location_id=move.location_id)
-    if level.filter(available__range=_bounds(move)).update(available=F("available") + move.delta, updated_at=at):
+    if level.filter(available__range=_bounds(move)).update(
+        available=F("available") + move.delta, is_low=low.falls_low(move.delta), updated_at=at
+    ):
         return
     found = level.first()
     if found is None:
-        raise NotStocked("The item is not stocked at this location.")
+        raise NotStocked(_("The item is not stocked at this location."))
     if move.delta < 0 and not move.may_oversell and found.available + move.delta < 0:
-        raise OutOfStock(f"is not enough: {found.available} of {-move.delta} available")
+        text = _("is not enough: {available} of {wanted} available")
+        raise OutOfStock(text.format(available=found.available, wanted=-move.delta))
     raise QuantityOutOfRange(between(-MAX_AVAILABLE, MAX_AVAILABLE))
 
 
@@ -193,9 +203,7 @@ def _read(moves: Sequence[Move]) -> dict[tuple[int, int], InventoryLevel]:
     """The levels as they are now, locked by the updates before."""
     items, places = {move.item_id for move in moves}, {move.location_id for move in moves}
     wanted = {(move.item_id, move.location_id) for move in moves}
-    rows = (
-        InventoryLevel.from_db(DEFAULT_DB_ALIAS, _COLUMNS, row) for row in _LEVELS.fetch(sorted(items), sorted(places))
-    )
+    rows = _LEVELS.fetch(sorted(items), sorted(places))
     return {key: row for row in rows if (key := (row.item_id, row.location_id)) in wanted}
 
 
@@ -247,7 +255,7 @@ def hold_active(location_ids: Iterable[int]) -> None:
     else:
         refused = Location.objects.filter(pk__in=ids, active=False).exists()
     if refused:
-        raise LocationInactive("is not active")
+        raise LocationInactive(_("is not active"))
 
 
 def total_available(item_ids: Iterable[int]) -> dict[int, int]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import Happening, record_event, record_events
@@ -17,7 +18,7 @@ from apps.ground.locks import reread
 from apps.ground.phrases import at_least, at_most
 from apps.ground.rows import delete_rows
 from apps.ground.tenancy import current_shop
-from apps.inventory.domain import movements
+from apps.inventory.domain import low, movements
 from apps.inventory.domain.listeners import tell_items, tell_stock
 from apps.inventory.domain.movements import Move, NotStocked, QuantityOutOfRange, total_available
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
@@ -198,7 +199,8 @@ def connect(
         in_the_way = [level for level in others if not level.location.permits_sku_sharing]
     if in_the_way and not relocate:
         names = ", ".join(level.location.name for level in in_the_way)
-        raise NotShared(f"The item is stocked at {names}, which excludes {location.name}.")
+        text = _("The item is stocked at {names}, which excludes {name}.")
+        raise NotShared(text.format(names=names, name=location.name))
     for level in in_the_way:
         take_off(item, level.location, actor=actor, at=at)
     level = movements.connect_level(item.pk, location.pk, actor=actor, at=at)
@@ -217,7 +219,7 @@ def disconnect(item: InventoryItem, location: Location, *, actor: str, at: datet
     """
     lock_items([item.pk])
     if list(InventoryLevel.objects.filter(item=item).values_list("location_id", flat=True)[:2]) == [location.pk]:
-        raise LastLevel(f"{location.name} is the only location that stocks the item.")
+        raise LastLevel(_("{name} is the only location that stocks the item.").format(name=location.name))
     take_off(item, location, actor=actor, at=at)
 
 
@@ -227,7 +229,7 @@ def take_off(item: InventoryItem, location: Location, *, actor: str, at: datetim
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
-        raise NotStocked("The item is not stocked at this location.")
+        raise NotStocked(_("The item is not stocked at this location."))
     left = level.available
     record_event("inventory_levels/disconnect", level, actor=actor, at=at)
     if left:
@@ -265,8 +267,12 @@ def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[Inv
     shop = current_shop()
     items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk, created_at=at, **row) for row in rows])
     primary = hold_primary()
+    is_low = low.is_new_low()
     levels = InventoryLevel.objects.bulk_create(
-        [InventoryLevel(shop_id=shop.pk, item_id=item.pk, location_id=primary, created_at=at) for item in items]
+        [
+            InventoryLevel(shop_id=shop.pk, item_id=item.pk, location_id=primary, is_low=is_low, created_at=at)
+            for item in items
+        ]
     )
     made = [Happening("inventory_items/create", item) for item in items]
     record_events([*made, *(Happening("inventory_levels/connect", level) for level in levels)], actor=actor, at=at)
@@ -310,7 +316,7 @@ def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
 def object_to_currency(shop: Shop, currency: str) -> str | None:
     """Why the shop's currency cannot change: what items cost could not be written in the new one."""
     finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
-    return "some items have costs with more decimals than it has" if finer else None
+    return _("some items have costs with more decimals than it has") if finer else None
 
 
 def primary_location() -> Location:
@@ -344,5 +350,5 @@ def _primary() -> int:
 def _level(item: InventoryItem, location: Location) -> InventoryLevel:
     level = InventoryLevel.objects.filter(item=item, location=location).first()
     if level is None:
-        raise NotStocked("The item is not stocked at this location.")
+        raise NotStocked(_("The item is not stocked at this location."))
     return level

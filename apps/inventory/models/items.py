@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import at_least
 from apps.ground.rows import ShopOwned, VersionField, shop_of_many
@@ -17,19 +18,27 @@ class InventoryItem(ShopOwned):
     """A thing that can be stocked: what a variant is in the warehouse and at the customs."""
 
     shop = shop_of_many()
-    sku = models.CharField("SKU", max_length=255, blank=True)
-    tracked = models.BooleanField(default=False, help_text="Whether sales count down its stock.")
-    requires_shipping = models.BooleanField(default=True)
-    cost = models.DecimalField(
-        max_digits=15, decimal_places=3, default=Decimal(0), help_text="What one costs the shop, in its currency."
+    sku = models.CharField(gettext_lazy("SKU"), max_length=255, blank=True)
+    tracked = models.BooleanField(
+        gettext_lazy("tracked"), default=False, help_text=gettext_lazy("Whether sales count down its stock.")
     )
-    country_code_of_origin = models.CharField("country of origin", max_length=2, null=True, blank=True)
-    province_code_of_origin = models.CharField("province of origin", max_length=10, null=True, blank=True)
-    harmonized_system_code = models.CharField("HS code", max_length=13, null=True, blank=True)
-    country_harmonized_system_codes = models.JSONField("HS codes by country", default=list, blank=True)
+    requires_shipping = models.BooleanField(gettext_lazy("requires shipping"), default=True)
+    cost = models.DecimalField(
+        gettext_lazy("cost"),
+        max_digits=15,
+        decimal_places=3,
+        default=Decimal(0),
+        help_text=gettext_lazy("What one costs the shop, in its currency."),
+    )
+    country_code_of_origin = models.CharField(gettext_lazy("country of origin"), max_length=2, null=True, blank=True)
+    province_code_of_origin = models.CharField(gettext_lazy("province of origin"), max_length=10, null=True, blank=True)
+    harmonized_system_code = models.CharField(gettext_lazy("HS code"), max_length=13, null=True, blank=True)
+    country_harmonized_system_codes = models.JSONField(gettext_lazy("HS codes by country"), default=list, blank=True)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("inventory item")
+        verbose_name_plural = gettext_lazy("inventory items")
         constraints = (
             models.CheckConstraint(
                 condition=Q(cost__gte=0),

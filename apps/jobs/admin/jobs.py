@@ -6,7 +6,10 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from apps.ground.retelling import retold
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.panel import home
@@ -35,9 +38,17 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     """Jobs are made and done by the services; staff watch, try again, and cancel what has not begun."""
 
-    menu = Menu("Activity", "pending_actions", 20, "Background jobs", words=("task", "queue", "progress", "failed"))
-    intro = "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
-    empty_text = "Nothing is running, and nothing has run lately."
+    menu = Menu(
+        "Activity",
+        "pending_actions",
+        20,
+        gettext_lazy("Background jobs"),
+        words=(gettext_lazy("task"), gettext_lazy("queue"), gettext_lazy("progress"), gettext_lazy("failed")),
+    )
+    intro = gettext_lazy(
+        "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
+    )
+    empty_text = gettext_lazy("Nothing is running, and nothing has run lately.")
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
     list_display_links = ("name",)
     list_filter = ("state",)
@@ -46,25 +57,29 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     sortable_by = ()
     actions = ("retry_jobs", "cancel_jobs")
 
-    @display(description="Job")
+    @display(description=gettext_lazy("Job"))
     def name(self, job: Job) -> str:
         """What it does."""
-        return title_of(job)
+        return queue.title_of(job.task)
 
-    @display(description="State", label=LABELS)
+    @display(description=gettext_lazy("State"), label=LABELS)
     def status(self, job: Job) -> tuple[str, str]:
         """Where it stands."""
         return job.state, job.get_state_display()
 
-    @display(description="Progress")
+    @display(description=gettext_lazy("Progress"))
     def progress(self, job: Job) -> str:
         """How far it has come."""
-        return f"{job.progress_done} of {job.progress_total}" if job.progress_total else "–"
+        return (
+            _("{done} of {total}").format(done=job.progress_done, total=job.progress_total)
+            if job.progress_total
+            else "–"
+        )
 
-    @display(description="Problem")
+    @display(description=gettext_lazy("Problem"))
     def problem(self, job: Job) -> str:
         """Why it failed, shortened."""
-        return job.error[:80]
+        return retold(job.error)[:80]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """None in the panel-wide search, which is for the shop's data."""
@@ -83,19 +98,27 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
         """Whether the bulk actions are offered."""
         return may(request, CHANGE)
 
-    @admin.action(description="Try again", permissions=("retry",))
+    @admin.action(description=gettext_lazy("Try again"), permissions=("retry",))
     def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         """Start the failed and cancelled ones over."""
         jobs = list(queryset.order_by("pk"))
         again = sum(queue.retry(job) for job in jobs)
-        self.message_user(request, f"{again} of {len(jobs)} start over; others were not at an end.")
+        self.message_user(
+            request,
+            _("{again} of {number} start over; others were not at an end.").format(again=again, number=len(jobs)),
+        )
 
-    @admin.action(description="Cancel", permissions=("retry",))
+    @admin.action(description=gettext_lazy("Cancel"), permissions=("retry",))
     def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         """Keep the waiting ones from being started."""
         jobs = list(queryset.order_by("pk"))
         stopped = sum(queue.cancel(job) for job in jobs)
-        self.message_user(request, f"{stopped} of {len(jobs)} are cancelled; others had begun already.")
+        self.message_user(
+            request,
+            _("{stopped} of {number} are cancelled; others had begun already.").format(
+                stopped=stopped, number=len(jobs)
+            ),
+        )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -106,7 +129,7 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
         return self.page(
             request,
             "panel/job.html",
-            title_of(job),
+            queue.title_of(job.task),
             original=job,
             who=name_of(job.actor),
             may_retry=may(request, CHANGE) and job.state in RETRYABLE,
@@ -115,11 +138,11 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
 
     def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Start one over."""
-        return self._move(request, object_id, queue.retry, "It starts over.", "It is not at an end.")
+        return self._move(request, object_id, queue.retry, _("It starts over."), _("It is not at an end."))
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Cancel one."""
-        return self._move(request, object_id, queue.cancel, "It is cancelled.", "It has begun already.")
+        return self._move(request, object_id, queue.cancel, _("It is cancelled."), _("It has begun already."))
 
     def _move(
         self, request: HttpRequest, object_id: str, move: Callable[[Job], bool], done: str, refused: str
@@ -135,16 +158,10 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
         return HttpResponseRedirect(self.url("change", job.pk))
 
 
-def title_of(job: Job) -> str:
-    """The task's name as a sentence's beginning, e.g. ``themes.unpack`` as ``Themes: unpack``."""
-    area, _, verb = job.task.replace("_", " ").partition(".")
-    return f"{area.capitalize()}: {verb}" if verb else area.capitalize()
-
-
 home.add_task(
     home.Task(
-        "Failed jobs",
-        "imports, exports and other work that gave up",
+        gettext_lazy("Failed jobs"),
+        gettext_lazy("imports, exports and other work that gave up"),
         Job,
         "state__exact=failed",
         lambda request: Job.rows().filter(state=Job.State.FAILED),

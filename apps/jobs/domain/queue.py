@@ -23,6 +23,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django_stubs_ext import StrOrPromise
 
 from apps.events.domain.context import cause
 from apps.ground.tenancy import current_shop, every_shop, shop_scope
@@ -46,6 +47,7 @@ __all__ = [
     "retry",
     "run",
     "sweep",
+    "title_of",
     "use_doorbell",
     "use_watch",
 ]
@@ -87,6 +89,7 @@ class UnknownTask(LookupError):
 class _Registered:
     run: Task
     on_give_up: Callable[[Job], None] | None
+    title: StrOrPromise = ""
 
 
 # Surrounds each attempt at a job.
@@ -97,11 +100,28 @@ _doorbells: list[Doorbell] = []
 _watches: list[Watch] = []
 
 
-def register(name: str, run: Task, *, on_give_up: Callable[[Job], None] | None = None) -> None:
-    """Add a task; ``on_give_up`` is told, in the failing transaction, that there will be no further attempt."""
+def register(
+    name: str, run: Task, title: StrOrPromise = "", *, on_give_up: Callable[[Job], None] | None = None
+) -> None:
+    """Add a task.
+
+    Args:
+        name: What jobs call it, e.g. ``themes.extract``.
+        run: Does it.
+        title: What people call it.
+        on_give_up: Is told, in the failing transaction, that there will be no further attempt.
+
+    Raises:
+        ValueError: There is such a task already.
+    """
     if name in _tasks:
         raise ValueError(f"Task {name!r} is registered twice")
-    _tasks[name] = _Registered(run, on_give_up)
+    _tasks[name] = _Registered(run, on_give_up, title)
+
+
+def title_of(task: str) -> str:
+    """What people call a task; its name where none is registered (any more) under it."""
+    return str(_tasks[task].title if task in _tasks else "") or task
 
 
 def use_doorbell(doorbell: Doorbell) -> None:

@@ -4,6 +4,7 @@ import uuid6
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned
 
@@ -16,17 +17,17 @@ class Job(ShopOwned):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        RUNNING = "running", "Running"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
-        CANCELLED = "cancelled", "Cancelled"
+        WAITING = "waiting", gettext_lazy("Waiting")
+        RUNNING = "running", gettext_lazy("Running")
+        DONE = "done", gettext_lazy("Done")
+        FAILED = "failed", gettext_lazy("Failed")
+        CANCELLED = "cancelled", gettext_lazy("Cancelled")
 
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
-    task = models.CharField(max_length=100)
+    task = models.CharField(gettext_lazy("task"), max_length=100)
     arguments = models.JSONField(default=dict)
-    state = models.CharField(max_length=20, choices=State, default=State.WAITING)
-    attempts = models.PositiveSmallIntegerField(default=0)
+    state = models.CharField(gettext_lazy("state"), max_length=20, choices=State, default=State.WAITING)
+    attempts = models.PositiveSmallIntegerField(gettext_lazy("attempts"), default=0)
     due_at = models.DateTimeField(default=timezone.now)
     lease = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
@@ -35,9 +36,11 @@ class Job(ShopOwned):
     progress_total = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
     actor = models.CharField(max_length=100, default="system")
-    finished_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("job")
+        verbose_name_plural = gettext_lazy("jobs")
         ordering = ("-id",)
         indexes = (
             models.Index(

@@ -1,6 +1,9 @@
 """The form of one metafield in the panel; what it refuses and keeps is the service's to say."""
 
 from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.metafields.domain import setting, types
 from apps.metafields.domain.owners import all_owners
@@ -23,21 +26,48 @@ def type_choices(current: str = "") -> list[tuple[str, str]]:
     names = [*types.type_names(), *references, *lists]
     if current and current not in names:
         names.append(current)
-    return [
-        (name, name.removeprefix("list.").replace("_", " ").removesuffix(" field").capitalize() + ending(name))
-        for name in names
-    ]
+    return [(name, called(name)) for name in names]
+
+
+# What types are called.
+_WORDS = (
+    gettext_noop("single line text"),
+    gettext_noop("multi line text"),
+    gettext_noop("number integer"),
+    gettext_noop("number decimal"),
+    gettext_noop("boolean"),
+    gettext_noop("date"),
+    gettext_noop("date time"),
+    gettext_noop("json"),
+    gettext_noop("url"),
+    gettext_noop("link"),
+    gettext_noop("money"),
+    gettext_noop("dimension"),
+    gettext_noop("volume"),
+    gettext_noop("rating"),
+    gettext_noop("rich text"),
+    gettext_noop("id"),
+)
+
+
+def called(name: str) -> str:
+    """A type in words, e.g. "Single line text"; a reference by what it refers to."""
+    words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
+    owner = words.removesuffix(" reference")
+    if owner == words:
+        return capfirst(_(words)) + ending(name)
+    return _("{resource} reference").format(resource=capfirst(_(owner))) + ending(name)
 
 
 def ending(name: str) -> str:
     """Says of a type that it takes many values."""
-    return " (list)" if name.startswith("list.") else ""
+    return _(" (list)") if name.startswith("list.") else ""
 
 
 class MetafieldForm(ShopOwnedForm[Metafield]):
     """Namespace and key are given once; type and value are checked together."""
 
-    type = forms.ChoiceField(label="Type", widget=ThemedSelect)
+    type = forms.ChoiceField(label=gettext_lazy("Type"), widget=ThemedSelect)
 
     class Meta:
         model = Metafield
@@ -62,7 +92,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
             return cleaned
         given: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
         for name in self.overtaken:
-            self.add_error(name, "Somebody changed this meanwhile. Look at it, then save again.")
+            self.add_error(name, _("Somebody changed this meanwhile. Look at it, then save again."))
         values, errors = setting.check(given, None if self.instance._state.adding else self.instance)
         for name, messages in errors.items():
             if name in self.fields and name not in self.errors:

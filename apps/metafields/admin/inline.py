@@ -9,6 +9,8 @@ from django.db.models import Model, QuerySet
 from django.forms import BaseModelFormSet, modelformset_factory
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.metafields.admin.forms import MetafieldForm
 from apps.metafields.domain import setting
@@ -43,7 +45,7 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
                 continue
             name = (form.cleaned_data.get("namespace"), form.cleaned_data.get("key"))
             if name in seen:
-                form.add_error("key", "This namespace and key stand here twice.")
+                form.add_error("key", _("This namespace and key stand here twice."))
             seen.add(name)
 
     def save(self, commit: bool = True) -> list[Metafield]:
@@ -88,8 +90,8 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     model = Metafield
     form = MetafieldForm
     checks_class = _Checks
-    verbose_name = "metafield"
-    verbose_name_plural = "metafields"
+    verbose_name = gettext_lazy("metafield")
+    verbose_name_plural = gettext_lazy("metafields")
     fields = (("namespace", "key"), "type", "value", "description")
     ordering = None
 

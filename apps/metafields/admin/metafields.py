@@ -3,8 +3,9 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
-from apps.metafields.admin.forms import MetafieldForm
+from apps.metafields.admin.forms import MetafieldForm, called
 from apps.metafields.domain import setting
 from apps.metafields.domain.owners import owner_of
 from apps.metafields.models import Metafield
@@ -28,11 +29,19 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     """Further data of the shop, written by staff and apps."""
 
-    menu = Menu("Settings", "data_object", 40, "Shop metafields", words=("custom field", "custom data"))
-    intro = "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."
-    empty_text = "The shop has no metafields."
+    menu = Menu(
+        "Settings",
+        "data_object",
+        40,
+        gettext_lazy("Shop metafields"),
+        words=(gettext_lazy("custom field"), gettext_lazy("custom data")),
+    )
+    intro = gettext_lazy(
+        "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."
+    )
+    empty_text = gettext_lazy("The shop has no metafields.")
     form = ShopMetafieldForm
-    list_display = ("name", "type", "shown_value", "description", "updated_at")
+    list_display = ("name", "kind", "shown_value", "description", "updated_at")
     list_display_links = ("name",)
     search_fields = ("namespace__istartswith", "key__istartswith")
     ordering = ("namespace", "key")
@@ -42,12 +51,17 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         """Those of the shop itself."""
         return super().get_queryset(request).filter(owner_resource="shop")
 
-    @display(description="Name", ordering="namespace")
+    @display(description=gettext_lazy("Type"))
+    def kind(self, metafield: Metafield) -> str:
+        """The type, in words."""
+        return called(metafield.type)
+
+    @display(description=gettext_lazy("Name"), ordering="namespace")
     def name(self, metafield: Metafield) -> str:
         """Namespace and key."""
         return str(metafield)
 
-    @display(description="Value")
+    @display(description=gettext_lazy("Value"))
     def shown_value(self, metafield: Metafield) -> str:
         """Its beginning."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Left, Upper
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, VersionField
@@ -16,16 +17,18 @@ class Metafield(ShopOwned):
     Who can be an owner stands in ``domain.owners``; an owner takes its metafields along when it is deleted.
     """
 
-    owner_resource = models.CharField("owner type", max_length=50, editable=False)
-    owner_id = models.BigIntegerField("owner", editable=False)
-    namespace = models.CharField(max_length=20)
-    key = models.CharField(max_length=30)
-    type = models.CharField(max_length=50)
-    value = models.TextField()
-    description = models.CharField(max_length=255, null=True, blank=True)
+    owner_resource = models.CharField(gettext_lazy("owner type"), max_length=50, editable=False)
+    owner_id = models.BigIntegerField(gettext_lazy("owner"), editable=False)
+    namespace = models.CharField(gettext_lazy("namespace"), max_length=20)
+    key = models.CharField(gettext_lazy("key"), max_length=30)
+    type = models.CharField(gettext_lazy("type"), max_length=50)
+    value = models.TextField(gettext_lazy("value"))
+    description = models.CharField(gettext_lazy("description"), max_length=255, null=True, blank=True)
     version = VersionField()
 
     class Meta:
+        verbose_name = gettext_lazy("metafield")
+        verbose_name_plural = gettext_lazy("metafields")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "owner_resource", "owner_id", "namespace", "key"),

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
-from apps.events.domain.wording import retold
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
 from apps.ground.money import text_of
+from apps.ground.retelling import retold
 from apps.orders.domain import items
 from apps.orders.domain.amending import Outcome
 from apps.orders.domain.edits import Edit, LineEdit, discountable, removable

@@ -26,8 +26,10 @@ _INPUT = {"class": "bo-input"}
 class CancelForm(forms.Form):
     """Why an order is cancelled, and what becomes of its stock and money."""
 
-    reason = forms.ChoiceField(choices=Order.CancelReason.choices, widget=forms.Select(attrs=_INPUT))
-    restock = forms.BooleanField(required=False, initial=True)
+    reason = forms.ChoiceField(
+        choices=Order.CancelReason.choices, widget=forms.Select(attrs=_INPUT), label=gettext_lazy("Reason")
+    )
+    restock = forms.BooleanField(required=False, initial=True, label=gettext_lazy("Restock"))
     notify = forms.BooleanField(required=False, label=gettext_lazy("Tell the customer by e-mail"))
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:

@@ -11,7 +11,7 @@ from apps.orders.domain.addresses import changed
 from apps.orders.models import Order
 from apps.panel.screens.forms import PanelForm, Values
 from apps.panel.theme import Fieldset, ThemedSelect
-from apps.shops.domain.countries import countries
+from apps.shops.domain.countries import country_choices
 
 KINDS = ("shipping", "billing")
 PARTS = AddressForm.Meta.fields
@@ -66,7 +66,7 @@ class OrderForm(PanelForm[Order]):
 
     def prepare(self) -> None:
         """Show the addresses as they are kept."""
-        known = [("", _("Choose a country")), *((each.code, each.name) for each in countries())]
+        known = [("", _("Choose a country")), *country_choices()]
         for kind in KINDS:
             kept = self._kept(kind) or {}
             code = kept.get("country_code") or ""

@@ -36,6 +36,7 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
 from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import display
+from apps.panel.tour import Step
 from apps.panel.wording import in_words
 from apps.staff.domain.permissions import grant
 
@@ -63,10 +64,19 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             pgettext_lazy("search", "unpaid"),
         ),
     )
+    tour = Step(
+        20,
+        gettext_lazy("What was bought"),
+        gettext_lazy(
+            "Each order says what was paid, what is still to be sent, and who changed what. Open one to pay "
+            "back, to change its lines or its address, or to leave a note for your colleagues."
+        ),
+    )
     intro = gettext_lazy("What was bought. Orders come from your storefront, from apps, or from an import.")
     empty_text = gettext_lazy("No order here. New ones appear by themselves; older ones can be imported.")
     form = OrderForm
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
+    list_extra = ("mail", "telephone", "town", "channel")
     list_display_links = ("name",)
     list_filter = (ViewFilter, "financial_status", "fulfillment_status", "test")
     list_select_related = ("customer",)
@@ -119,6 +129,26 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     def state(self, order: Order) -> tuple[str, str]:
         """Open, closed or cancelled."""
         return order.status, order.get_status_display()
+
+    @display(description=gettext_lazy("E-mail"))
+    def mail(self, order: Order) -> str:
+        """As it was given with the order."""
+        return order.email
+
+    @display(description=gettext_lazy("Phone"))
+    def telephone(self, order: Order) -> str:
+        """As it was given with the order."""
+        return order.phone
+
+    @display(description=gettext_lazy("City"))
+    def town(self, order: Order) -> str:
+        """Where it goes."""
+        return str((order.shipping_address or {}).get("city") or "")
+
+    @display(description=gettext_lazy("Channel"))
+    def channel(self, order: Order) -> str:
+        """Where it came from, as the sender calls it."""
+        return order.source_name
 
     def told_in_search(self, instance: Order) -> Sequence[str]:
         """Who bought, for how much, and how far it is."""

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.events.domain import wording
 from apps.events.domain.recording import record_event
 from apps.ground.money import text_of
+from apps.ground.retelling import retold, tells
 from apps.orders.domain import edits, hooks, payments, pricing, stocking
 from apps.orders.domain.edits import Edit, EditRefused
 from apps.orders.domain.loading import lines_of, lock, shipping_of, transactions_of
@@ -45,14 +45,14 @@ _TOLD = 5
 
 def _each(told: str) -> str:
     """Moves that were joined, in the language that is read."""
-    return "; ".join(wording.retold(move) for move in told.split("; "))
+    return "; ".join(retold(move) for move in told.split("; "))
 
 
-_REMOVED = wording.tells(gettext_noop("{count} × {name} removed"))
-_ADDED = wording.tells(gettext_noop("{count} × {name} added"))
-_DISCOUNTED = wording.tells(gettext_noop("{money} off {name}"))
-_EDITED_MORE = wording.tells(gettext_noop("Edited: {moves}; and {count} more"), moves=_each)
-_EDITED = wording.tells(gettext_noop("Edited: {moves}"), moves=_each)
+_REMOVED = tells(gettext_noop("{count} × {name} removed"))
+_ADDED = tells(gettext_noop("{count} × {name} added"))
+_DISCOUNTED = tells(gettext_noop("{money} off {name}"))
+_EDITED_MORE = tells(gettext_noop("Edited: {moves}; and {count} more"), moves=_each)
+_EDITED = tells(gettext_noop("Edited: {moves}"), moves=_each)
 _COLUMNS = (*pricing.SUMS, "tax_lines", "discount_applications")
 
 

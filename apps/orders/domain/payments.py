@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.catalog.domain.sales import count_units
-from apps.events.domain import wording
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
+from apps.ground.retelling import tells
 from apps.ground.tenancy import current_shop
 from apps.orders.domain import buyers, statuses, tenders
 from apps.orders.domain.loading import lines_of, lock, transactions_of
@@ -32,7 +32,7 @@ TAKES_MONEY = frozenset({Kind.CAPTURE, Kind.SALE})
 MOVES_MONEY = TAKES_MONEY | {Kind.REFUND}
 _KINDS = {each.name.capitalize(): each.label for each in Kind}
 _STATUSES = {each.name.capitalize(): each.label for each in Status}
-_SAID = wording.tells(
+_SAID = tells(
     gettext_noop("{kind} of {amount} ({status})"),
     kind=lambda word: str(_KINDS[word]),
     status=lambda word: str(_STATUSES[word]),

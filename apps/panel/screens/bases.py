@@ -34,6 +34,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import SimpleTemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.ground.constraints import breach_of
@@ -49,7 +51,7 @@ from apps.panel.screens.history import ScreenHistory
 from apps.panel.screens.lists import PanelChangeList, without_indentation
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.theme import display
-from apps.panel.wording import in_words
+from apps.panel.wording import in_words, nothing_changed
 
 M = TypeVar("M", bound=models.Model)
 Row = TypeVar("Row", bound=ShopOwned)
@@ -104,13 +106,14 @@ class PanelAdmin(ScreenHistory[M]):
             answer.add_post_render_callback(without_indentation)
         return answer
 
-    @display(description="Select record")
+    @display(description=gettext_lazy("Select record"))
     def action_checkbox(self, instance: M) -> SafeString:
         """The mark by which a row is chosen, without the forty classes that the theme gives each."""
         return format_html(
-            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="Select record">',
+            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{}">',
             ACTION_CHECKBOX_NAME,
             instance.pk,
+            _("Select record"),
         )
 
     def get_preserved_filters(self, request: HttpRequest) -> str:
@@ -130,7 +133,7 @@ class PanelAdmin(ScreenHistory[M]):
             with transaction.atomic():
                 return super().response_action(request, queryset)
         except DomainError as refusal:
-            self.message_user(request, f"{in_words(refusal)} Nothing has been changed.", messages.ERROR)
+            self.message_user(request, nothing_changed(refusal), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
 
     def get_search_results(
@@ -166,7 +169,12 @@ class PanelAdmin(ScreenHistory[M]):
     @property
     def list_before_template(self) -> str:
         """The template above the list."""
-        return added_to(self.model).list_header
+        return "panel/list_headers.html" if self.list_headers else ""
+
+    @property
+    def list_headers(self) -> Sequence[str]:
+        """What other apps show above the list."""
+        return added_to(self.model).list_headers
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """The list's bulk actions, then the added ones that the person may use."""
@@ -199,7 +207,7 @@ class PanelAdmin(ScreenHistory[M]):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: models.options.Options[M], object_id: str
     ) -> HttpResponse:
-        raise Http404(f"No {opts.verbose_name} {object_id}")
+        raise Http404(_("No {model} {id}").format(model=opts.verbose_name, id=object_id))
 
     def formfield_for_dbfield(
         self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any
@@ -207,7 +215,7 @@ class PanelAdmin(ScreenHistory[M]):
         """The form's field; times say that they are the shop's, wherever the person sits."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field and isinstance(db_field, models.DateTimeField):
-            zone = f"In the shop's time, {self.shop(request).timezone.replace('_', ' ')}."
+            zone = _("In the shop's time, {zone}.").format(zone=self.shop(request).timezone.replace("_", " "))
             field.help_text = f"{field.help_text} {zone}".strip()
         return field
 
@@ -257,7 +265,7 @@ class PanelAdmin(ScreenHistory[M]):
             if breach is None:
                 raise
             refusal = DomainError(breach.message, field=breach.field)
-        for _, files in request.FILES.lists():
+        for _name, files in request.FILES.lists():
             files[-1].seek(0)
         in_shop(request).panel_refusal = refusal
         return show(request, object_id, form_url, extra_context)
@@ -270,7 +278,7 @@ class PanelAdmin(ScreenHistory[M]):
             self.message_user(request, in_words(refusal), messages.ERROR)
         except (models.ProtectedError, models.RestrictedError):
             # Something came that keeps the row, between the page that asked and the answer.
-            self.message_user(request, "It is in use, and cannot be deleted.", messages.ERROR)
+            self.message_user(request, _("It is in use, and cannot be deleted."), messages.ERROR)
         return HttpResponseRedirect(self.url("change", object_id))
 
     def get_deleted_objects(

@@ -12,7 +12,10 @@ from django.contrib.admin import ModelAdmin
 from django.db.models import CASCADE, PROTECT, RESTRICT, ForeignObjectRel, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
+
+from apps.ground import languages
 
 COUNTED = 1_000
 NAMED = 20
@@ -77,7 +80,9 @@ def going_with(rows: "QuerySet[Any]", request: HttpRequest, screens: dict[type[M
     model: type[Model] = rows.model
     going = Going(model)
     if rows.order_by()[: AT_ONCE + 1].count() > AT_ONCE:
-        going.keeping.append(f"There are more than {AT_ONCE:,}: choose fewer at once.")
+        going.keeping.append(
+            _("There are more than {limit}: choose fewer at once.").format(limit=languages.count(AT_ONCE))
+        )
         return going
     cascading = _cascading(model)
     waiting: list[tuple[type[Model], QuerySet[Any]]] = [(model, rows.order_by())]
@@ -139,7 +144,8 @@ def _cascading(model: type[Model]) -> set[type[Model]]:
 
 
 def _number(count: int) -> str:
-    return f"{count:,} or more" if count >= COUNTED else f"{count:,}"
+    number = languages.count(count)
+    return _("{number} or more").format(number=number) if count >= COUNTED else number
 
 
 def named(rows: Sequence[Any], model: type[Model]) -> list[str]:

@@ -24,12 +24,12 @@ class Extensions:
     Attributes:
         actions: Bulk actions of the list, each with the permission that it needs.
         inlines: Rows within the form of a stored row.
-        list_header: A template above the list; empty where there is none.
+        list_headers: Templates above the list, in their order.
     """
 
     actions: list[tuple[Action, str]] = field(default_factory=list)
     inlines: list[Inline] = field(default_factory=list)
-    list_header: str = ""
+    list_headers: list[str] = field(default_factory=list)
 
 
 _by_model: defaultdict[type[Model], Extensions] = defaultdict(Extensions)
@@ -46,8 +46,8 @@ def add_inline(model: type[Model], inline: Inline) -> None:
 
 
 def add_list_header(model: type[Model], template: str) -> None:
-    """Show a template above a model's list, which it finds as ``cl``."""
-    _by_model[model].list_header = template
+    """Show a template above a model's list, which it finds as ``cl``, behind those that were added before."""
+    _by_model[model].list_headers.append(template)
 
 
 def added_to(model: type[Model]) -> Extensions:

@@ -12,13 +12,20 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 M = TypeVar("M", bound=Model)
 Screen: TypeAlias = admin.ModelAdmin[Model]
 Choices: TypeAlias = list[tuple[str, str]]
 
 # Days back from the beginning of today.
-PERIODS = {"0": "Today", "7": "Last 7 days", "30": "Last 30 days", "365": "Last 365 days"}
+PERIODS = {
+    "0": gettext_lazy("Today"),
+    "7": gettext_lazy("Last 7 days"),
+    "30": gettext_lazy("Last 30 days"),
+    "365": gettext_lazy("Last 365 days"),
+}
 
 
 class SelectFilter(admin.SimpleListFilter):
@@ -32,7 +39,7 @@ class SelectFilter(admin.SimpleListFilter):
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """The choices with their values."""
-        yield {"value": "", "display": "All", "selected": not self.value()}
+        yield {"value": "", "display": _("All"), "selected": not self.value()}
         for value, display in self.lookup_choices:
             yield {"value": value, "display": display, "selected": self.value() == str(value)}
 
@@ -40,13 +47,13 @@ class SelectFilter(admin.SimpleListFilter):
 class PeriodFilter(SelectFilter):
     """By when; derive from it to filter by another field."""
 
-    title = "when"
+    title = gettext_lazy("when")
     parameter_name = "period"
     field = "created_at"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """Periods up to now."""
-        return list(PERIODS.items())
+        return [(days, str(label)) for days, label in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
         """Only since the chosen day began."""

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
 
@@ -92,7 +93,7 @@ class Conflict:
             .defer("payload")
             .first()
         )
-        self.who = name_of(event.actor) if event else "Somebody"
+        self.who = name_of(event.actor) if event else _("Somebody")
         self.when = event.created_at if event else None
         self.fields = sorted(event.changes) if event else []
 
@@ -135,7 +136,9 @@ class PanelForm(ShopOwnedForm[M]):
         seen = {self.data.get("seen_version"), self.data.get("_overwrite")}
         if str(current) not in seen:
             self.conflict = Conflict(self.instance, current)
-            self.add_error(None, f"{self.conflict.who} changed this meanwhile. Nothing has been saved yet.")
+            self.add_error(
+                None, _("{who} changed this meanwhile. Nothing has been saved yet.").format(who=self.conflict.who)
+            )
 
 
 def read_as(field: ApiField, value: object) -> Any:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from apps.events.domain.changes import Changes, changes_between
 from apps.events.domain.recording import record_event
@@ -94,7 +95,7 @@ class ScreenHistory(ScreenPages[M]):
         return self.page(
             request,
             "panel/history.html",
-            f"History of {instance}",
+            _("History of {name}").format(name=instance),
             original=instance,
             back=self.url("change", instance.pk),
             events=[(event, names[event.actor], sentence(event)) for event in events],

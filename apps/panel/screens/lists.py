@@ -1,17 +1,21 @@
 """The lists of the panel: how many rows a page has, and the views that people keep of a list."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import ALL_VAR
+from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import SimpleTemplateResponse
+from django.utils.translation import gettext as _
 
 from apps.ground import ranks
 from apps.panel.requests import Context
 from apps.panel.screens import saved_views
+from apps.panel.screens.chips import VIEW_FILTER, narrowing
+from apps.panel.screens.columns import COLUMNS_VAR, Columns
 from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
@@ -26,6 +30,8 @@ class PanelChangeList(ThemedChangeList):
     """
 
     model_admin: saved_views.Screen
+    list_display: Any
+    order_note = ""
 
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         """Like the theme's; ``list_per_page`` may be another one of ``PAGE_SIZES``."""
@@ -34,7 +40,9 @@ class PanelChangeList(ThemedChangeList):
         self.current_view = next((view for view in self.saved_views if view.current), None)
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
         self.own_views = self._own_views()
+        self.narrowing = None if self.is_popup else narrowing(self)
         self.search_note = self.model_admin.search_note(self.query) if self.query else ""
+        self.asked = saved_views.canonical(request.GET.urlencode())
         if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
             self.keepable = ""
 
@@ -58,7 +66,27 @@ class PanelChangeList(ThemedChangeList):
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
     ) -> QuerySet[Any, Any]:
         """The rows that fit, in their order."""
+        self._arrange(request)
         return ranks.joined(super().get_queryset(request, exclude_parameters))
+
+    def _arrange(self, request: HttpRequest) -> None:
+        """Show the columns that are wanted, and read by them what the address says of sorting."""
+        choice = "" if self.is_popup else saved_views.columns_of(request, self.model_admin)
+        self.columns = Columns(self.model_admin, self.list_display, self.list_display_links, choice)
+        self.list_display = self.columns.shown
+        order, hidden = self.columns.sorted_here(self.params.pop(ORDER_VAR, ""))
+        if order:
+            self.params[ORDER_VAR] = order
+        if hidden:
+            said = _("The list is not sorted by {columns}: that is not among its columns now.")
+            self.order_note = said.format(columns=", ".join(hidden))
+
+    def get_query_string(self, new_params: Context | None = None, remove: Iterable[str] | None = None) -> str:
+        """An address of the list; the columns that it is sorted by are numbered as they are offered."""
+        wanted = dict(new_params or {})
+        if wanted.get(ORDER_VAR):
+            wanted[ORDER_VAR] = self.columns.sorted_anywhere(str(wanted[ORDER_VAR]))
+        return super().get_query_string(wanted, remove)
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:
@@ -72,9 +100,11 @@ class PanelChangeList(ThemedChangeList):
 
         All rows need a name of their own only beside kept views.
         """
-        own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == "view"), None)
+        own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == VIEW_FILTER), None)
         if not isinstance(own, SimpleListFilter):
-            return [{"title": "All", "link": f"?{ALL_VAR}=1", "current": not self.keepable}] if self.saved_views else []
+            return (
+                [{"title": _("All"), "link": f"?{ALL_VAR}=1", "current": not self.keepable}] if self.saved_views else []
+            )
         chosen = [choice["selected"] and not self.current_view for choice in own.choices(self)]
         return [
             {"title": title, "link": f"?view={value}", "current": current}
@@ -84,7 +114,11 @@ class PanelChangeList(ThemedChangeList):
     def get_filters_params(self, params: Context | None = None) -> Context:
         """The parameters that narrow the list."""
         narrowing = super().get_filters_params(params)
-        return {name: value for name, value in narrowing.items() if name not in saved_views.OF_THE_MOMENT}
+        return {
+            name: value
+            for name, value in narrowing.items()
+            if name not in saved_views.OF_THE_MOMENT and name != COLUMNS_VAR
+        }
 
 
 def without_indentation(answer: SimpleTemplateResponse) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 from django import forms
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from apps.ground.markup import refusal_of
+from apps.ground.retelling import retold
 from apps.panel.theme import ThemedTextarea
 
 _pictures: list[str] = []
@@ -71,7 +73,7 @@ class MarkupField(forms.CharField):
         """
         super().validate(value)
         if (refusal := refusal_of(value or "")) is not None:
-            raise forms.ValidationError(f"This {refusal}.")
+            raise forms.ValidationError(_("This {refusal}.").format(refusal=retold(refusal)))
 
     def has_changed(self, initial: str | None, data: str | None) -> bool:
         """Whether somebody changed more than a browser does to line ends."""

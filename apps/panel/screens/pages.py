@@ -1,6 +1,6 @@
 """What a screen knows of its request, and the pages of its own beside Django's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from apps.panel.menu import Menu
 from apps.panel.once import once_or_back
@@ -36,9 +37,11 @@ class ScreenPages(ThemedAdmin[M]):
 
     Attributes:
         menu: Where the list stands in the menu; None keeps it out.
+        list_extra: Columns that the list offers beside its ``list_display``; they cost no statements.
     """
 
     menu: Menu | None = None
+    list_extra: Sequence[str] = ()
 
     def shop(self, request: HttpRequest) -> Shop:
         """The shop that the request is in."""
@@ -97,5 +100,5 @@ class ScreenPages(ThemedAdmin[M]):
         # Django's, which locks nothing: a workflow takes its locks in an order of its own.
         instance = super().get_object(request, unquote(object_id))
         if instance is None:
-            raise Http404(f"No {self.opts.verbose_name} {object_id}")
+            raise Http404(_("No {model} {id}").format(model=self.opts.verbose_name, id=object_id))
         return instance

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.text import smart_split, unescape_string_literal
+from django.utils.translation import gettext as _
 
 from apps.ground.lookups import among
 from apps.ground.rows import ShopOwned
@@ -77,10 +78,11 @@ def note_on(text: str, lookups: Sequence[str]) -> str:
     """What a search did not do with a text, in a sentence; empty where it did all."""
     words = [_unquoted(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
-        return f"Only the first {MAX_WORDS} words were looked for."
+        return _("Only the first {limit} words were looked for.").format(limit=MAX_WORDS)
     short = [word for word in words if len(word) < SHORTEST_PART]
     if short and any(lookup.rpartition("__")[2] in _BEGINNINGS for lookup in lookups):
-        return f"“{short[0]}” was looked for at the beginning only; parts of words need three letters."
+        text = _("“{word}” was looked for at the beginning only; parts of words need three letters.")
+        return text.format(word=short[0])
     return ""
 
 

@@ -9,17 +9,17 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.events.domain import wording
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import record_event
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
+from apps.ground.retelling import tells
 from apps.ground.tenancy import current_shop
 from apps.payments.domain import entries, wallet_shops
 from apps.payments.models import PaymentHandlerConfig
 
-_CREATED = wording.tells(gettext_noop("Payment handler created: {reason}"))
-_CHANGED = wording.tells(gettext_noop("Payment handler changed: {reason}"))
+_CREATED = tells(gettext_noop("Payment handler created: {reason}"))
+_CHANGED = tells(gettext_noop("Payment handler changed: {reason}"))
 
 
 class InUse(DomainError):

@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.ground.money import text_of
 from apps.ground.rows import ShopOwned
@@ -21,13 +22,21 @@ class RefundPayment(ShopOwned):
     """
 
     transaction = models.OneToOneField(
-        Transaction, on_delete=models.CASCADE, primary_key=True, related_name="refund_payment"
+        Transaction,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="refund_payment",
+        verbose_name=gettext_lazy("transaction"),
     )
-    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="transactions")
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="transactions", verbose_name=gettext_lazy("refund")
+    )
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     asked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = gettext_lazy("refund payment")
+        verbose_name_plural = gettext_lazy("refund payments")
         ordering = ("transaction",)
 
     def __str__(self) -> str:
@@ -39,11 +48,13 @@ class BogusMovement(ShopOwned):
 
     key = models.UUIDField(unique=True)
     amount = MoneyColumn()
-    currency = models.CharField(max_length=3)
+    currency = models.CharField(gettext_lazy("currency"), max_length=3)
     status = models.CharField(max_length=7, choices=Transaction.Status)
     message = models.CharField(max_length=1000, blank=True)
 
     class Meta:
+        verbose_name = gettext_lazy("bogus movement")
+        verbose_name_plural = gettext_lazy("bogus movements")
         ordering = ("id",)
         constraints = (models.CheckConstraint(condition=Q(amount__gt=0), name="refunds_bogusmovement_moves_something"),)
 

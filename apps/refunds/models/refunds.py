@@ -26,17 +26,21 @@ class RefundReason(models.TextChoices):
 class Refund(ShopOwned):
     """A refund of an order."""
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="refunds", db_index=False)
-    note = models.TextField(max_length=5000, blank=True)
-    reason = models.CharField(max_length=8, choices=RefundReason, blank=True, db_default="")
+    order = models.ForeignKey(
+        Order, on_delete=models.CASCADE, related_name="refunds", db_index=False, verbose_name=gettext_lazy("order")
+    )
+    note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
+    reason = models.CharField(gettext_lazy("reason"), max_length=8, choices=RefundReason, blank=True, db_default="")
     user_id = models.BigIntegerField(null=True, blank=True)
     restock = models.BooleanField(default=False, help_text=gettext_lazy("Whether units of it went back to stock."))
-    processed_at = models.DateTimeField(default=timezone.now)
+    processed_at = models.DateTimeField(gettext_lazy("processed at"), default=timezone.now)
     total_duties = MoneyColumn(
         db_default=0, help_text=gettext_lazy("What it gives back of duties, without the taxes on them.")
     )
 
     class Meta:
+        verbose_name = gettext_lazy("refund")
+        verbose_name_plural = gettext_lazy("refunds")
         ordering = ("id",)
         indexes = (
             models.Index(fields=("order", "id"), name="refunds_refund_by_order"),
@@ -57,15 +61,21 @@ class RefundLineItem(ShopOwned):
         RETURN = "return", gettext_lazy("Returned")
         LEGACY_RESTOCK = "legacy_restock", gettext_lazy("Restocked, as old apps asked for it")
 
-    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="refund_line_items")
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="refund_line_items", verbose_name=gettext_lazy("refund")
+    )
     line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="refund_line_items")
-    quantity = models.PositiveIntegerField()
-    restock_type = models.CharField(max_length=14, choices=RestockType, default=RestockType.NO_RESTOCK)
+    quantity = models.PositiveIntegerField(gettext_lazy("quantity"))
+    restock_type = models.CharField(
+        gettext_lazy("restock type"), max_length=14, choices=RestockType, default=RestockType.NO_RESTOCK
+    )
     location = models.ForeignKey(Location, on_delete=models.RESTRICT, null=True, blank=True, related_name="+")
     subtotal = MoneyColumn(help_text=gettext_lazy("What was paid for the units, with all discounts."))
     total_tax = MoneyColumn()
 
     class Meta:
+        verbose_name = gettext_lazy("refund line item")
+        verbose_name_plural = gettext_lazy("refund line items")
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(
@@ -82,12 +92,16 @@ class RefundLineItem(ShopOwned):
 class RefundShippingLine(ShopOwned):
     """What a refund gives back of the price of shipping, and of its tax."""
 
-    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="refund_shipping_lines")
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="refund_shipping_lines", verbose_name=gettext_lazy("refund")
+    )
     shipping_line = models.ForeignKey(ShippingLine, on_delete=models.CASCADE, related_name="+")
     amount = MoneyColumn()
     tax = MoneyColumn()
 
     class Meta:
+        verbose_name = gettext_lazy("refund shipping line")
+        verbose_name_plural = gettext_lazy("refund shipping lines")
         ordering = ("id",)
         constraints = (
             models.CheckConstraint(
@@ -102,13 +116,17 @@ class RefundShippingLine(ShopOwned):
 class RefundDuty(ShopOwned):
     """What a refund gives back of a duty of a line (``LineItem.duties``), and of the taxes on it."""
 
-    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="duties")
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="duties", verbose_name=gettext_lazy("refund")
+    )
     line_item = models.ForeignKey(LineItem, on_delete=models.CASCADE, related_name="+")
-    duty_id = models.BigIntegerField()
+    duty_id = models.BigIntegerField(gettext_lazy("duty id"))
     amount = MoneyColumn()
     tax = MoneyColumn()
 
     class Meta:
+        verbose_name = gettext_lazy("refund duty")
+        verbose_name_plural = gettext_lazy("refund duties")
         ordering = ("id",)
         constraints = (
             models.UniqueConstraint(fields=("refund", "duty_id"), name="refunds_refundduty_once_in_a_refund"),
@@ -128,13 +146,17 @@ class OrderAdjustment(ShopOwned):
 
     Reason = RefundReason
 
-    refund = models.ForeignKey(Refund, on_delete=models.CASCADE, related_name="order_adjustments")
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="order_adjustments", verbose_name=gettext_lazy("refund")
+    )
     kind = models.CharField(max_length=18, choices=Kind)
     amount = MoneyColumn()
     tax_amount = MoneyColumn()
-    reason = models.CharField(max_length=255)
+    reason = models.CharField(gettext_lazy("reason"), max_length=255)
 
     class Meta:
+        verbose_name = gettext_lazy("order adjustment")
+        verbose_name_plural = gettext_lazy("order adjustments")
         ordering = ("id",)
 
     def __str__(self) -> str:

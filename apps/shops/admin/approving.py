@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
 
 from apps.panel.requests import in_shop
 from apps.panel.screens.pages import ScreenPages
@@ -36,7 +37,7 @@ def answer(screen: ScreenPages[Any], request: HttpRequest) -> HttpResponse:
     try:
         asked = _asked(request)
     except AuthorizationRefused as refusal:
-        title = "This app cannot be approved"
+        title = _("This app cannot be approved")
         response = screen.page(request, "panel/apps/not_approved.html", title, refusal=refusal)
         response.status_code = 400
         return response
@@ -55,12 +56,12 @@ def answer(screen: ScreenPages[Any], request: HttpRequest) -> HttpResponse:
     response = screen.page(
         request,
         "panel/apps/authorize.html",
-        f"{'Update' if before else 'Install'} {asked.app.name}?",
+        (_("Update {name}?") if before else _("Install {name}?")).format(name=asked.app.name),
         asked=asked,
         before=before,
         lines=_lines(after, before),
-        ends=[label for label, _ in scope_fields.in_words(sorted(held - after))],
-        own=[label for label, _ in _within(sorted(after), user.pk, asked)],
+        ends=[label for label, _degree in scope_fields.in_words(sorted(held - after))],
+        own=[label for label, _degree in _within(sorted(after), user.pk, asked)],
         leads_to=leads_to.netloc,
         person=user,
         seen=mark(*shown),
@@ -80,17 +81,17 @@ def review(screen: ScreenPages[Any], request: HttpRequest, app: App) -> HttpResp
     meanwhile = request.method == "POST" and ("seen" not in request.POST or changed_meanwhile(request, *shown))
     if request.method == "POST" and not meanwhile:
         installation = installing.install(app, shop, scopes=app.registered, **screen.by(request))
-        screen.message_user(request, f"{app.name} may do what it asks for.", messages.SUCCESS)
+        screen.message_user(request, _("{name} may do what it asks for.").format(name=app.name), messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:shops_installation_change", args=[installation.pk]))
     held, wanted = before.granted if before else frozenset(), expand(app.registered)
     return screen.page(
         request,
         "panel/apps/review.html",
-        f"{'Update' if before else 'Install'} {app.name}?",
+        (_("Update {name}?") if before else _("Install {name}?")).format(name=app.name),
         app=app,
         before=before,
         lines=_lines(wanted, before),
-        ends=[label for label, _ in scope_fields.in_words(sorted(held - wanted))],
+        ends=[label for label, _degree in scope_fields.in_words(sorted(held - wanted))],
         seen=mark(*shown),
         meanwhile=MEANWHILE if meanwhile else "",
     )
@@ -106,7 +107,7 @@ def _asked(request: HttpRequest) -> Asked:
     names = ("client_id", "redirect_uri", "scope", "state", "response_type")
     for name in names:
         if len(query.getlist(name)) > 1:
-            raise AuthorizationRefused("invalid_request", f"{name} must be given once.")
+            raise AuthorizationRefused("invalid_request", _("{name} must be given once.").format(name=name))
     values = {name: query.get(name, "") for name in names}
     options = [*query.getlist("grant_options[]"), *query.getlist("grant_options")]
     return authorizing.read_request(in_shop(request).shop, grant_options=options, **values)
@@ -116,7 +117,9 @@ def _lines(scopes: frozenset[str], before: Installation | None) -> list[Line]:
     """What the app may do after a yes, with what is new in it where it is installed."""
     known = dict(scope_fields.in_words(before.scopes)) if before else None
     return [
-        Line(label, degree, known is not None and known.get(label) != degree and known.get(label) != "see and change")
+        Line(
+            label, degree, known is not None and known.get(label) != degree and known.get(label) != scope_fields.CHANGE
+        )
         for label, degree in scope_fields.in_words(sorted(scopes))
     ]
 

@@ -5,6 +5,8 @@ Each domain that registers a cleaner with ``on_uninstall`` also says here, under
 
 from collections.abc import Callable
 
+from django.utils.translation import gettext_noop
+
 from apps.shops.models import AccessToken, Installation
 
 Count = Callable[[Installation], int]
@@ -31,4 +33,4 @@ def _tokens(installation: Installation) -> int:
     return AccessToken.rows().filter(installation=installation, revoked_at=None).count()
 
 
-leaves_with_app("access tokens", _tokens)
+leaves_with_app(gettext_noop("access tokens"), _tokens)

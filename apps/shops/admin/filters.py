@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from apps.panel.screens.filters import Choices, Screen, SelectFilter
 from apps.shops.models import App, Installation
@@ -12,7 +13,7 @@ from apps.shops.models import App, Installation
 class AppFilter(SelectFilter):
     """By app, of those that are installed here; for rows that have an ``app``."""
 
-    title = "app"
+    title = gettext_lazy("app")
     parameter_name = "app"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:

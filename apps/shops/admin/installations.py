@@ -9,6 +9,8 @@ from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
@@ -42,9 +44,17 @@ Used: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
     """Apps at work in this shop. Tokens are shown once, in the answer to the request that made them."""
 
-    menu = Menu("Apps", "extension", 10, "Apps", words=("plugin", "integration", "api", "token"))
-    intro = "Programs that work for this shop through the interface. Each may do what you grant it, and nothing else."
-    empty_text = "No app is installed. Install one to let a program read or change this shop's data."
+    menu = Menu(
+        "Apps",
+        "extension",
+        10,
+        gettext_lazy("Apps"),
+        words=(gettext_lazy("plugin"), gettext_lazy("integration"), gettext_lazy("api"), gettext_lazy("token")),
+    )
+    intro = gettext_lazy(
+        "Programs that work for this shop through the interface. Each may do what you grant it, and nothing else."
+    )
+    empty_text = gettext_lazy("No app is installed. Install one to let a program read or change this shop's data.")
     list_display = ("app_name", "may_do", "created_at", "last_used")
     list_display_links = ("app_name",)
     search_fields = ("app__name__icontains",)
@@ -64,22 +74,26 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         queryset = super().get_queryset(request).filter(uninstalled_at=None).select_related("app")
         return queryset.annotate(last_used_at=Subquery(used))
 
-    @display(description="App", ordering="app__name")
+    @display(description=gettext_lazy("App"), ordering="app__name")
     def app_name(self, installation: Installation) -> str:
         """Its name."""
         return installation.app.name
 
-    @display(description="May")
+    @display(description=gettext_lazy("May"))
     def may_do(self, installation: Installation) -> str:
         """How much it is allowed."""
         words = scope_fields.in_words(installation.scopes)
-        changing = sum(degree != "see" for _, degree in words)
-        return f"change {changing}, see {len(words)} kinds of data" if words else "nothing"
+        changing = sum(degree != scope_fields.SEE for _label, degree in words)
+        return (
+            _("change {changing}, see {number} kinds of data").format(changing=changing, number=len(words))
+            if words
+            else _("nothing")
+        )
 
-    @display(description="Last used", ordering="last_used_at", empty_value="never")
-    def last_used(self, installation: Used) -> datetime | None:
+    @display(description=gettext_lazy("Last used"), ordering="last_used_at")
+    def last_used(self, installation: Used) -> datetime | str:
         """When a token was last used."""
-        return installation.last_used_at
+        return installation.last_used_at or _("never")
 
     def get_urls(self) -> list[URLPattern]:
         """The pages of tokens and scopes besides Django's own."""
@@ -113,7 +127,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         form = scope_fields.NewAppForm(posted(request))
         if request.method == "POST" and form.is_valid():
             return cast("HttpResponse", once_or_back(request, lambda: self._install(request, form), keyed=True))
-        return self.page(request, "panel/apps/install.html", "Install an app", form=form)
+        return self.page(request, "panel/apps/install.html", _("Install an app"), form=form)
 
     @transaction.atomic
     def _install(self, request: HttpRequest, form: scope_fields.NewAppForm) -> HttpResponse:
@@ -141,7 +155,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             installation.app.name,
             original=installation,
             scopes=scope_fields.in_words(installation.scopes),
-            more=[words for words, _ in scope_fields.in_words(asked_beyond(installation))],
+            more=[words for words, _degree in scope_fields.in_words(asked_beyond(installation))],
             kept_here=may(request, "shops.view_app") and installation.app.owner_id == self.shop(request).pk,
             may_approve=may(request, "shops.add_installation"),
             tokens=tokens.lines(installation) if may(request, "shops.view_accesstoken") else None,
@@ -161,9 +175,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             form.add_error(None, MEANWHILE)
         if request.method == "POST" and form.is_valid():
             installing.install(installation.app, self.shop(request), scopes=form.scopes, **self.by(request))
-            self.message_user(request, "Saved. It applies from the app's next request.", messages.SUCCESS)
+            self.message_user(request, _("Saved. It applies from the app's next request."), messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        title, seen = f"What {installation.app.name} may do", mark(installation.scopes)
+        title, seen = _("What {name} may do").format(name=installation.app.name), mark(installation.scopes)
         return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=seen)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
@@ -176,9 +190,11 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
             else:
-                self.message_user(request, f"{installation.app.name} is uninstalled.", messages.SUCCESS)
+                self.message_user(
+                    request, _("{name} is uninstalled.").format(name=installation.app.name), messages.SUCCESS
+                )
             return HttpResponseRedirect(self.url("changelist"))
-        title = f"Uninstall {installation.app.name}"
+        title = _("Uninstall {name}").format(name=installation.app.name)
         goes = departures.counted(installation)
         return self.page(request, "panel/apps/uninstall.html", title, original=installation, goes=goes)
 
@@ -201,7 +217,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             return HttpResponseNotAllowed(["POST"])
         overlap = tokens.OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
-            self.message_user(request, "Choose how long the old tokens shall live on.", messages.ERROR)
+            self.message_user(request, _("Choose how long the old tokens shall live on."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
         token = rotate_tokens(installation, overlap=overlap, **self.by(request))
         return self._show_once(request, installation, token)
@@ -212,15 +228,17 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         installation = self.row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
         if token is None:
-            raise Http404("The app has no such token.")
+            raise Http404(_("The app has no such token."))
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
                 revoke_token(token, **self.by(request))
-                self.message_user(request, f"The token {token.prefix}… is revoked.", messages.SUCCESS)
+                self.message_user(
+                    request, _("The token {prefix}… is revoked.").format(prefix=token.prefix), messages.SUCCESS
+                )
                 return HttpResponseRedirect(self.url("change", installation.pk))
             wrong = True
-        title = "Revoke a token"
+        title = _("Revoke a token")
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
     # --- purchases ---
@@ -236,9 +254,9 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             except DomainError as refusal:
                 form.refuse(refusal)
             else:
-                self.message_user(request, "Asked. It waits two days for a decision.", messages.SUCCESS)
+                self.message_user(request, _("Asked. It waits two days for a decision."), messages.SUCCESS)
                 return HttpResponseRedirect(self.url("change", installation.pk))
-        title = f"A purchase of {installation.app.name}"
+        title = _("A purchase of {name}").format(name=installation.app.name)
         return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
 
     def decide_view(self, request: HttpRequest, object_id: str, purchase_id: int) -> HttpResponse:
@@ -250,23 +268,24 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         rows = AppPurchase.rows().filter(installation=installation, pk=purchase_id)
         purchase = rows.select_related("shop", "installation").first()
         if purchase is None:
-            raise Http404("The app asked for no such purchase.")
+            raise Http404(_("The app asked for no such purchase."))
         decision = request.POST.get("decision")
         if decision not in {"approve", "decline"}:
-            self.message_user(request, "Choose whether it is approved.", messages.ERROR)
+            self.message_user(request, _("Choose whether it is approved."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
         try:
             purchasing.decide(purchase, approve=decision == "approve", **self.by(request))
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         else:
-            self.message_user(request, f"{purchase.name} is {decision}d.", messages.SUCCESS)
+            done = _("{name} is approved.") if decision == "approve" else _("{name} is declined.")
+            self.message_user(request, done.format(name=purchase.name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", installation.pk))
 
     def _show_once(
         self, request: HttpRequest, installation: Installation, token: str, secret: str = ""
     ) -> HttpResponse:
-        title = f"{installation.app.name} is ready" if secret else "The new token"
+        title = _("{name} is ready").format(name=installation.app.name) if secret else _("The new token")
         onward = self.url("change", installation.pk)
         shown: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
         return tokens.shown_once(self, request, title, onward=onward, app=installation.app, **shown)
@@ -276,4 +295,6 @@ def _installed(request: HttpRequest) -> home.Figure:
     return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), "installed")
 
 
-home.add_card(home.Card("Apps", "extension", "shops.view_installation", Installation, _installed, order=60))
+home.add_card(
+    home.Card(gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _installed, order=60)
+)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from django import forms
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.ground.money import text_of
@@ -19,13 +21,15 @@ _TONES = {"pending": "bo-badge-warning", "active": "bo-badge-success"}
 class PurchaseForm(forms.Form):
     """What an app's maker asks a shop to pay for."""
 
-    name = forms.CharField(max_length=255, label="What for", help_text="What the shop reads when it decides.")
-    price = MoneyField()
-    test = forms.BooleanField(required=False, label="A test: no money is meant")
+    name = forms.CharField(
+        max_length=255, label=gettext_lazy("What for"), help_text=gettext_lazy("What the shop reads when it decides.")
+    )
+    price = MoneyField(label=gettext_lazy("Price"))
+    test = forms.BooleanField(required=False, label=gettext_lazy("A test: no money is meant"))
 
     def __init__(self, data: QueryDict | None, installation: Installation) -> None:
         super().__init__(data)
-        self.fields["price"].label = f"Price in {installation.shop.currency}"
+        self.fields["price"].label = _("Price in {currency}").format(currency=installation.shop.currency)
 
     def refuse(self, refusal: DomainError) -> None:
         """Show what the service refused."""

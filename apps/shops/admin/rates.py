@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apps.ground.money import currencies
+from apps.ground.retelling import retold
 from apps.panel.requests import Context
 from apps.shops.domain.presentment import MOST, ROUNDINGS
 
@@ -31,7 +32,7 @@ class RatesWidget(forms.Widget):
         context["widget"] |= {
             "rows": [*rows, *[dict.fromkeys(PARTS, "")] * spare],
             "currencies": sorted(currencies()),
-            "roundings": list(ROUNDINGS.items()),
+            "roundings": [(rule, retold(words)) for rule, words in ROUNDINGS.items()],
         }
         return context
 

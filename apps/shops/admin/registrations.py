@@ -9,6 +9,8 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.ground.errors import DomainError
 from apps.panel.access import may, require
@@ -33,16 +35,25 @@ _FIELDS = ("name", "distribution", "application_url", "redirect_urls")
 class RegistrationForm(scope_fields.ScopesForm):
     """What an app is."""
 
-    name = forms.CharField(max_length=255, help_text="What staff read when it asks them.")
-    distribution = forms.ChoiceField(choices=App.Distribution.choices, label="For whom", initial="private")
+    name = forms.CharField(
+        max_length=255, help_text=gettext_lazy("What staff read when it asks them."), label=gettext_lazy("Name")
+    )
+    distribution = forms.ChoiceField(
+        choices=App.Distribution.choices, label=gettext_lazy("For whom"), initial="private"
+    )
     application_url = forms.URLField(
-        required=False, max_length=2048, label="Address", help_text="Where the app itself is reached, if it has a page."
+        required=False,
+        max_length=2048,
+        label=gettext_lazy("Address"),
+        help_text=gettext_lazy("Where the app itself is reached, if it has a page."),
     )
     redirect_urls = forms.CharField(
         required=False,
-        label="Redirect URLs",
+        label=gettext_lazy("Redirect URLs"),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="Where staff may be led back to once they approved, one on each line, each as the app sends it.",
+        help_text=gettext_lazy(
+            "Where staff may be led back to once they approved, one on each line, each as the app sends it."
+        ),
     )
 
     def __init__(self, data: QueryDict | None = None, *, app: App | None = None) -> None:
@@ -73,9 +84,23 @@ class RegistrationForm(scope_fields.ScopesForm):
 class AppAdmin(PanelAdmin[App]):
     """Registrations of apps. A secret is shown once, in the answer to the request that made it."""
 
-    menu = Menu("Apps", "apps", 20, "Own apps", words=("api", "key", "secret", "developer", "oauth"))
-    intro = "Apps that this shop makes and keeps. Here stands what they ask for; what they may do, each shop decides."
-    empty_text = "This shop keeps no app. Register one to let it ask shops for access."
+    menu = Menu(
+        "Apps",
+        "apps",
+        20,
+        gettext_lazy("Own apps"),
+        words=(
+            gettext_lazy("api"),
+            gettext_lazy("key"),
+            gettext_lazy("secret"),
+            gettext_lazy("developer"),
+            gettext_lazy("oauth"),
+        ),
+    )
+    intro = gettext_lazy(
+        "Apps that this shop makes and keeps. Here stands what they ask for; what they may do, each shop decides."
+    )
+    empty_text = gettext_lazy("This shop keeps no app. Register one to let it ask shops for access.")
     list_display = ("name", "for_whom", "asks_for", "at_work_in")
     list_display_links = ("name",)
     search_fields = ("name__icontains",)
@@ -90,22 +115,23 @@ class AppAdmin(PanelAdmin[App]):
         counted = Count("installations", filter=Q(installations__uninstalled_at=None))
         return App.objects.filter(kept, retired_at=None).annotate(shops=counted).order_by(*self.get_ordering(request))
 
-    @display(description="For whom", ordering="distribution")
+    @display(description=gettext_lazy("For whom"), ordering="distribution")
     def for_whom(self, app: App) -> str:
         """Its distribution."""
         return app.get_distribution_display()
 
-    @display(description="Asks for")
+    @display(description=gettext_lazy("Asks for"))
     def asks_for(self, app: App) -> str:
         """How much it asks for."""
         count = len(scope_fields.in_words(app.registered))
-        return f"{count} kind{'' if count == 1 else 's'} of data" if count else "what each request says"
+        told = ngettext("{number} kind of data", "{number} kinds of data", count)
+        return told.format(number=count) if count else _("what each request says")
 
-    @display(description="At work in")
+    @display(description=gettext_lazy("At work in"))
     def at_work_in(self, app: App) -> str:
         """How many shops have it."""
         shops: int = app.shops  # type: ignore[attr-defined]
-        return f"{shops} shop{'' if shops == 1 else 's'}"
+        return ngettext("{number} shop", "{number} shops", shops).format(number=shops)
 
     def get_urls(self) -> list[URLPattern]:
         """The pages of the secret and of the first installation, besides Django's own."""
@@ -125,11 +151,11 @@ class AppAdmin(PanelAdmin[App]):
                 return cast("HttpResponse", once_or_back(request, lambda: self._register(request, form), keyed=True))
             except (ValidationError, DomainError) as error:
                 form.refuse(error)
-        return self.page(request, "panel/apps/registration.html", "Register an app", form=form)
+        return self.page(request, "panel/apps/registration.html", _("Register an app"), form=form)
 
     def _register(self, request: HttpRequest, form: RegistrationForm) -> HttpResponse:
         app = registering.register(form.values, owner=self.shop(request), **self.by(request))
-        title, onward = f"{app.name} is registered", self.url("change", app.pk)
+        title, onward = _("{name} is registered").format(name=app.name), self.url("change", app.pk)
         return shown_once(self, request, title, onward=onward, app=app, secret=app.api_secret)
 
     def change_view(
@@ -171,7 +197,9 @@ class AppAdmin(PanelAdmin[App]):
         except (ValidationError, DomainError) as error:
             form.refuse(error)
             return False
-        text = "Saved. Shops that have the app are asked before it may do more." if "scopes" in changes else "Saved."
+        text = (
+            _("Saved. Shops that have the app are asked before it may do more.") if "scopes" in changes else _("Saved.")
+        )
         self.message_user(request, text, messages.SUCCESS)
         return True
 
@@ -185,14 +213,14 @@ class AppAdmin(PanelAdmin[App]):
             except DomainError as refusal:
                 self.message_user(request, in_words(refusal), messages.ERROR)
                 return HttpResponseRedirect(self.url("delete", app.pk))
-            self.message_user(request, f"{app.name} is removed.", messages.SUCCESS)
+            self.message_user(request, _("{name} is removed.").format(name=app.name), messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
         here = authorizing.installed(app, self.shop(request))
         shops: int = app.shops  # type: ignore[attr-defined]
         return self.page(
             request,
             "panel/apps/remove.html",
-            f"Remove {app.name}",
+            _("Remove {name}").format(name=app.name),
             original=app,
             here=here,
             elsewhere=shops - (here is not None),
@@ -212,10 +240,10 @@ class AppAdmin(PanelAdmin[App]):
             return HttpResponseNotAllowed(["POST"])
         overlap = OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
-            self.message_user(request, "Choose how long the old secret shall count on.", messages.ERROR)
+            self.message_user(request, _("Choose how long the old secret shall count on."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", app.pk))
         secret = registering.replace_secret(app, overlap=overlap, **self.by(request))
-        return shown_once(self, request, "The new secret", onward=self.url("change", app.pk), app=app, secret=secret)
+        return shown_once(self, request, _("The new secret"), onward=self.url("change", app.pk), app=app, secret=secret)
 
     def end_old_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The app knows the new secret: the old one ends now."""
@@ -224,5 +252,5 @@ class AppAdmin(PanelAdmin[App]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         registering.end_old_secrets(app, **self.by(request))
-        self.message_user(request, "The old secret counts no more.", messages.SUCCESS)
+        self.message_user(request, _("The old secret counts no more."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", app.pk))

@@ -4,8 +4,14 @@ from dataclasses import dataclass
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.shops.models.scopes import SCOPES, expand
+
+# What is allowed of a resource; pages translate it.
+SEE, CHANGE = gettext_noop("see"), gettext_noop("see and change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,16 @@ def rows() -> list[ScopeRow]:
         read, write = f"read_{key}", f"write_{key}"
         words = SCOPES.get(read) or SCOPES[write]
         label = words.removeprefix("See and change ").removeprefix("See ")
-        label = label[:1].upper() + label[1:]
+        label = capfirst(_(label))
         made.append(ScopeRow(key, label, read if read in SCOPES else None, write if write in SCOPES else None))
     return sorted(made, key=lambda row: row.label)
 
 
 def in_words(scopes: list[str]) -> list[tuple[str, str]]:
-    """What scopes allow: pairs of the resource and "see" or "see and change"."""
+    """What scopes allow: pairs of the resource and ``SEE`` or ``CHANGE``."""
     granted = expand(scopes)
     return [
-        (row.label, "see and change" if row.write in granted else "see")
+        (row.label, CHANGE if row.write in granted else SEE)
         for row in rows()
         if row.read in granted or row.write in granted
     ]
@@ -48,9 +54,9 @@ class ScopesForm(forms.Form):
         super().__init__(data)
         held = set(scopes or ())
         for row in rows():
-            choices = [("", "Nothing")]
-            choices += [("read", "See")] if row.read else []
-            choices += [("write", "See and change" if row.read else "Change")] if row.write else []
+            choices = [("", _("Nothing"))]
+            choices += [("read", _("See"))] if row.read else []
+            choices += [("write", _("See and change") if row.read else _("Change"))] if row.write else []
             initial = "write" if row.write in held else "read" if row.read in held else ""
             self.fields[f"scope_{row.key}"] = forms.ChoiceField(
                 choices=choices, required=False, initial=initial, label=row.label, widget=forms.RadioSelect
@@ -72,7 +78,14 @@ class ScopesForm(forms.Form):
 class NewAppForm(ScopesForm):
     """A new app of the shop's own."""
 
-    name = forms.CharField(max_length=255, help_text="What staff will call it, for example “Warehouse sync”.")
+    name = forms.CharField(
+        max_length=255,
+        help_text=gettext_lazy("What staff will call it, for example “Warehouse sync”."),
+        label=gettext_lazy("Name"),
+    )
     application_url = forms.URLField(
-        required=False, max_length=2048, label="Address", help_text="Where the app itself is reached, if it has a page."
+        required=False,
+        max_length=2048,
+        label=gettext_lazy("Address"),
+        help_text=gettext_lazy("Where the app itself is reached, if it has a page."),
     )

@@ -3,41 +3,43 @@
 from zoneinfo import available_timezones
 
 import pycountry
-from babel import Locale
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from apps.ground import languages
 from apps.ground.money import is_currency
+from apps.ground.retelling import retold
 from apps.panel.addresses import panel_url
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
 from apps.panel.screens.bases import PanelAdmin
 from apps.panel.screens.forms import PanelForm, Values
 from apps.panel.theme import ThemedSelect
+from apps.panel.wording import sentence
 from apps.shops.admin.rates import PresentmentField
+from apps.shops.domain.countries import country_choices
 from apps.shops.domain.currency import CurrencyRefused, check_currency
 from apps.shops.domain.presentment import PresentmentRefused, check_presentments
+from apps.shops.domain.settings import tell_settings
 from apps.shops.models import Shop
 
-ENGLISH = Locale("en")
 OPERATOR_ONLY = ("handle", "domain", "plan")
 
 
-def _countries() -> list[tuple[str, str]]:
-    return sorted(((country.alpha_2, country.name) for country in pycountry.countries), key=lambda pair: pair[1])
-
-
 def _currencies() -> list[tuple[str, str]]:
-    known = ((currency.alpha_3, currency.name) for currency in pycountry.currencies)
+    names = languages.locale().currencies
+    known = ((currency.alpha_3, names.get(currency.alpha_3, currency.name)) for currency in pycountry.currencies)
     return sorted((code, f"{code} – {name}") for code, name in known if is_currency(code))
 
 
 def _languages() -> list[tuple[str, str]]:
     codes = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "th", "tr", "zh")
-    return sorted(((code, ENGLISH.languages[code]) for code in codes), key=lambda pair: pair[1])
+    return sorted(((code, languages.locale().languages[code]) for code in codes), key=lambda pair: pair[1])
 
 
 class ShopForm(PanelForm[Shop]):
@@ -49,15 +51,17 @@ class ShopForm(PanelForm[Shop]):
 
     presentment_currencies = PresentmentField(
         required=False,
-        label="Further currencies",
-        help_text="Customers see prices in these, too: converted by the rate (units of the currency for one of the "
-        "shop's) and rounded, or as fixed at a variant. Without a rate, fixed prices alone are shown.",
+        label=gettext_lazy("Further currencies"),
+        help_text=gettext_lazy(
+            "Customers see prices in these, too: converted by the rate (units of the currency for one of the "
+            "shop's) and rounded, or as fixed at a variant. Without a rate, fixed prices alone are shown."
+        ),
     )
 
     def prepare(self) -> None:
         """Standard codes as choices."""
         for name, choices in (
-            ("country_code", _countries()),
+            ("country_code", country_choices()),
             ("currency", _currencies()),
             ("timezone", [(name, name.replace("_", " ")) for name in sorted(available_timezones())]),
             ("primary_locale", _languages()),
@@ -80,7 +84,9 @@ class ShopForm(PanelForm[Shop]):
         try:
             check_currency(self.instance, wanted)
         except CurrencyRefused as refusal:
-            raise forms.ValidationError(f"The currency {'; '.join(refusal.errors['currency'])}.") from None
+            raise forms.ValidationError(
+                _("The currency {names}.").format(names="; ".join(map(retold, refusal.errors["currency"])))
+            ) from None
         return wanted
 
     def clean(self) -> Values | None:
@@ -92,7 +98,7 @@ class ShopForm(PanelForm[Shop]):
                 cleaned["presentment_currencies"] = check_presentments(cleaned["presentment_currencies"], own)
             except PresentmentRefused as refusal:
                 messages = refusal.errors["presentment_currencies"]
-                self.add_error("presentment_currencies", [f"{message}." for message in messages])
+                self.add_error("presentment_currencies", [sentence(message) for message in messages])
         return cleaned
 
 
@@ -104,37 +110,42 @@ class ShopAdmin(PanelAdmin[Shop]):
         "Settings",
         "settings",
         10,
-        "Shop settings",
+        gettext_lazy("Shop settings"),
         words=(
-            "tax",
-            "vat",
-            "domain",
-            "currency",
-            "currencies",
-            "time zone",
-            "timezone",
-            "address",
-            "language",
-            "name",
-            "two-factor",
-            "preferences",
+            gettext_lazy("tax"),
+            gettext_lazy("vat"),
+            gettext_lazy("domain"),
+            gettext_lazy("currency"),
+            gettext_lazy("currencies"),
+            gettext_lazy("time zone"),
+            gettext_lazy("timezone"),
+            gettext_lazy("address"),
+            gettext_lazy("language"),
+            gettext_lazy("name"),
+            gettext_lazy("two-factor"),
+            gettext_lazy("preferences"),
+            gettext_lazy("low stock"),
         ),
     )
     topics = "shop"
     form = ShopForm
     fieldsets = (
-        ("Shop", {"fields": ("name", "email", "customer_email", "phone", "owner_name")}),
+        (gettext_lazy("Shop"), {"fields": ("name", "email", "customer_email", "phone", "owner_name")}),
         (
-            "Address",
+            gettext_lazy("Address"),
             {"fields": ("address1", "address2", ("zip", "city"), ("province", "province_code"), "country_code")},
         ),
         (
-            "Standards",
+            gettext_lazy("Standards"),
             {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
         ),
-        ("Customers and taxes", {"fields": ("customer_accounts", "taxes_included")}),
-        ("Safety", {"fields": ("two_factor_from",)}),
-        ("Installation", {"fields": OPERATOR_ONLY, "description": "Changed by the operator only."}),
+        (gettext_lazy("Customers and taxes"), {"fields": ("customer_accounts", "taxes_included")}),
+        (gettext_lazy("Stock"), {"fields": ("low_stock_at",)}),
+        (gettext_lazy("Safety"), {"fields": ("two_factor_from",)}),
+        (
+            gettext_lazy("Installation"),
+            {"fields": OPERATOR_ONLY, "description": gettext_lazy("Changed by the operator only.")},
+        ),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
@@ -159,7 +170,12 @@ class ShopAdmin(PanelAdmin[Shop]):
             raise PermissionDenied
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
+    def save_model(self, request: HttpRequest, obj: Shop, form: ShopForm, change: bool) -> None:
+        """The domains that go by a setting follow its change."""
+        super().save_model(request, obj, form, change)
+        tell_settings(form.changed_data, actor=self.by(request)["actor"])
+
     def response_change(self, request: HttpRequest, obj: Shop) -> HttpResponse:
         """Stay on the settings; the address of the panel may have changed with the handle."""
-        self.message_user(request, "The settings are saved.")
+        self.message_user(request, _("The settings are saved."))
         return HttpResponseRedirect(panel_url(obj, "admin:shops_shop_change", obj.pk))

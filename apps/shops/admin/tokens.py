@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
 
 from apps.panel.screens.pages import ScreenPages
 from apps.shops.models import AccessToken, App, Installation
@@ -39,13 +40,13 @@ def lines(installation: Installation) -> list[TokenLine]:
 
 
 def _line(token: AccessToken, created_by: str, acts_as: str) -> TokenLine:
-    usable, state = True, "In use"
+    usable, state = True, _("In use")
     if token.revoked_at is not None:
-        usable, state = False, f"Revoked {_day(token.revoked_at)}"
+        usable, state = False, _("Revoked {day}").format(day=_day(token.revoked_at))
     elif token.expires_at is not None and token.expires_at <= timezone.now():
-        usable, state = False, f"Ended {_day(token.expires_at)}"
+        usable, state = False, _("Ended {day}").format(day=_day(token.expires_at))
     elif token.expires_at is not None:
-        state = f"Ends {_day(token.expires_at)}"
+        state = _("Ends {day}").format(day=_day(token.expires_at))
     return TokenLine(token.pk, token.prefix, token.created_at, created_by, token.last_used_at, state, usable, acts_as)
 
 

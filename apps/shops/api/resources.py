@@ -77,7 +77,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     auto_configure_tax_inclusivity = Constant(None)
     tax_shipping = Constant(None)
     county_taxes = Constant(True)
-    plan_display_name = Computed(lambda _, plan: Shop.Plan(plan).label, "plan")
+    plan_display_name = Computed(lambda _, plan: str(Shop.Plan(plan).label), "plan")
     plan_name = Column("plan")
     has_discounts = Constant(False)
     has_gift_cards = Constant(False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
 from apps.ground.tenancy import every_shop, shop_scope
@@ -98,22 +99,24 @@ def read_request(
     """
     app = App.objects.filter(api_key=client_id).first() if client_id.isascii() and "\0" not in client_id else None
     if app is None:
-        raise AuthorizationRefused("invalid_client", "No app has this client_id. Ask whoever made the app.")
+        raise AuthorizationRefused("invalid_client", _("No app has this client_id. Ask whoever made the app."))
     _check_shop(app, shop)
     if not redirect_uri and len(app.redirect_urls) == 1:
         redirect_uri = app.redirect_urls[0]
     if redirect_uri not in app.redirect_urls:
         raise AuthorizationRefused(
             "invalid_request",
-            "The redirect_uri is none of those that are registered for this app; it must be the same to the letter.",
+            _("The redirect_uri is none of those that are registered for this app; it must be the same to the letter."),
         )
     if response_type not in {"", "code"}:
-        raise AuthorizationRefused("unsupported_response_type", "The response_type can only be code.")
+        raise AuthorizationRefused("unsupported_response_type", _("The response_type can only be code."))
     if len(state) > MAX_STATE or not state.isprintable():
-        raise AuthorizationRefused("invalid_request", f"The state is longer than {MAX_STATE} characters, or no text.")
+        raise AuthorizationRefused(
+            "invalid_request", _("The state is longer than {limit} characters, or no text.").format(limit=MAX_STATE)
+        )
     options = set(grant_options) - {""}
     if options - {PER_USER, "value"}:
-        raise AuthorizationRefused("invalid_request", f"The only grant option is {PER_USER}.")
+        raise AuthorizationRefused("invalid_request", _("The only grant option is {option}.").format(option=PER_USER))
     return Asked(app, shop, redirect_uri, _scopes(app, scope), state, PER_USER in options)
 
 
@@ -121,7 +124,7 @@ def _check_shop(app: App, shop: Shop) -> None:
     """An app of one shop's own is for no other."""
     if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or installed(app, shop):
         return
-    raise AuthorizationRefused("access_denied", "This app was made for another shop and cannot be installed here.")
+    raise AuthorizationRefused("access_denied", _("This app was made for another shop and cannot be installed here."))
 
 
 def _scopes(app: App, text: str) -> tuple[str, ...]:
@@ -132,7 +135,9 @@ def _scopes(app: App, text: str) -> tuple[str, ...]:
         raise AuthorizationRefused("invalid_scope", f"{error}.") from error
     beyond = sorted(expand(asked) - expand(app.registered)) if app.registered else []
     if beyond:
-        raise AuthorizationRefused("invalid_scope", f"The app is not registered for {', '.join(beyond)}.")
+        raise AuthorizationRefused(
+            "invalid_scope", _("The app is not registered for {scopes}.").format(scopes=", ".join(beyond))
+        )
     return tuple(asked)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pycountry
 from babel import Locale, UnknownLocaleError
 
+from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK
 
@@ -59,6 +60,13 @@ def countries() -> tuple[Country, ...]:
     return tuple(sorted(found, key=lambda country: _folded(country.name)))
 
 
+def country_choices() -> list[tuple[str, str]]:
+    """Every country's code and name, in the reader's language and by its name."""
+    language = str(languages.locale())
+    found = ((row.alpha_2, localized_country_name(row.alpha_2, language)) for row in pycountry.countries)
+    return sorted(found, key=lambda choice: _folded(choice[1]))
+
+
 def country_name(code: str) -> str:
     """The English name of a country; the code itself where there is none."""
     return str(_ENGLISH.territories.get(code, code))
@@ -68,7 +76,7 @@ def country_name(code: str) -> str:
 def localized_country_name(code: str, language: str) -> str:
     """A country's name in a language such as ``de`` or ``pt-BR``; the English one where that is not known."""
     try:
-        locale = Locale.parse(language, sep="-")
+        locale = Locale.parse(language.replace("_", "-"), sep="-")
     except (UnknownLocaleError, ValueError):
         locale = _ENGLISH
     return str(locale.territories.get(code, country_name(code)))

@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 from django.db.models import F, Model, QuerySet
 from django.db.models.functions import Round
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
 from apps.ground.money import is_currency, places_of
 from apps.ground.phrases import NOT_IN_LIST
+from apps.ground.retelling import retold
 from apps.shops.models import Shop
 
 # Says why a shop cannot change to a currency; None where nothing stands in the way. It holds what it looked at.
@@ -51,4 +53,8 @@ def check_currency(shop: Shop, currency: str) -> None:
         raise CurrencyRefused(NOT_IN_LIST)
     reasons = [reason for objection in _objections if (reason := objection(shop, currency))]
     if reasons:
-        raise CurrencyRefused(f"cannot change from {present} to {currency}: {'; '.join(reasons)}")
+        raise CurrencyRefused(
+            _("cannot change from {present} to {wanted}: {reasons}").format(
+                present=present, wanted=currency, reasons="; ".join(map(retold, reasons))
+            )
+        )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
 from apps.ground.locks import reread
@@ -113,7 +114,7 @@ def install(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str, at
             installation = Installation.objects.create(shop=shop, app=app, scopes=granted, created_at=at)
             # The new row holds the app's: who removes the registration waits, or has done so by now.
             if App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
-                raise AppRetired("The app was removed meanwhile.")
+                raise AppRetired(_("The app was removed meanwhile."))
             record("app/installed", installation, actor=actor, at=at)
             _tell(installation)
         elif installation.scopes != granted:
@@ -144,7 +145,7 @@ def uninstall(installation: Installation, *, actor: str, at: datetime) -> None:
         AuthorizationCode.objects.filter(app_id=installation.app_id).delete()
         reread(installation, no_key=True)
         if installation.uninstalled_at is not None:
-            raise NotInstalled("The app is not installed.")
+            raise NotInstalled(_("The app is not installed."))
         record("app/uninstalled", installation, actor=actor, at=at)
         installation.uninstalled_at = at
         installation.save(update_fields=["uninstalled_at"])

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.utils.translation import gettext_noop
+
 from apps.ground.errors import DomainError
 from apps.ground.money import ZERO, fits, is_currency, nearest, plain, rounded, up_to_ending
 from apps.ground.phrases import INVALID, NOT_IN_LIST, TAKEN, too_many
+from apps.ground.retelling import tells
 from apps.shops.models import Shop
 
 MOST = 50
@@ -25,13 +28,17 @@ _ENDINGS = {
     "10": (Decimal(10), ZERO),
     "100": (Decimal(100), ZERO),
 }
+_OWN = tells(gettext_noop("{currency} is the shop's own currency"))
+_NO_SUCH_AMOUNTS = tells(gettext_noop("{currency} has no such small amounts to round to"))
+_NEAREST_TO = tells(gettext_noop("To the nearest {amount}"))
+_UP_TO = tells(gettext_noop("Up to the next amount in .{ending}"))
 ROUNDINGS: dict[str, str] = {
-    "": "To the smallest amount",
-    **{rule: f"To the nearest {rule}" for rule in _NEAREST},
-    **{rule: f"Up to the next amount in .{rule[2:]}" for rule in _ENDINGS if "." in rule},
-    "1": "Up to a whole amount",
-    "10": "Up to a multiple of 10",
-    "100": "Up to a multiple of 100",
+    "": gettext_noop("To the smallest amount"),
+    **{rule: _NEAREST_TO.format(amount=rule) for rule in _NEAREST},
+    **{rule: _UP_TO.format(ending=rule[2:]) for rule in _ENDINGS if "." in rule},
+    "1": gettext_noop("Up to a whole amount"),
+    "10": gettext_noop("Up to a multiple of 10"),
+    "100": gettext_noop("Up to a multiple of 100"),
 }
 
 
@@ -103,11 +110,11 @@ def check_presentments(rows: Sequence[Mapping[str, str | None]], own: str) -> li
         if not is_currency(code):
             wrong.append(f"{code or '?'} {NOT_IN_LIST}")
         elif code == own:
-            wrong.append(f"{code} is the shop's own currency")
+            wrong.append(_OWN.format(currency=code))
         elif code in kept:
             wrong.append(f"{code} {TAKEN}")
         elif rounding not in ROUNDINGS or (rounding and not fits(Decimal(rounding), code)):
-            wrong.append(f"{code} has no such small amounts to round to")
+            wrong.append(_NO_SUCH_AMOUNTS.format(currency=code))
         elif rate and not _is_rate(rate):
             wrong.append(f"{code}: the rate {INVALID} (more than 0, below {MAX_RATE}, at most 9 decimals)")
         else:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, fits, is_currency
@@ -66,7 +67,7 @@ def offer(
     """
     with shop_scope(installation.shop):
         if installation.uninstalled_at is not None:
-            raise NotInstalled("The app is not installed.")
+            raise NotInstalled(_("The app is not installed."))
         shop = installation.shop
         wanted = currency.strip().upper() or shop.currency
         errors = _errors(name.strip(), price, wanted)
@@ -93,7 +94,7 @@ def decide(purchase: AppPurchase, *, approve: bool, actor: str, at: datetime) ->
         NotInstalled: The app is not installed any more.
     """
     if approve and purchase.installation.uninstalled_at is not None:
-        raise NotInstalled("The app is not installed.")
+        raise NotInstalled(_("The app is not installed."))
     return _conclude(purchase, Status.ACTIVE if approve else Status.DECLINED, actor=actor, at=at)
 
 

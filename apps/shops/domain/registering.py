@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import ngettext
 
 from apps.ground.errors import DomainError
 from apps.ground.locks import locked
@@ -87,8 +88,12 @@ def retire(app: App, *, actor: str, at: datetime) -> None:
         AuthorizationCode.objects.filter(app=held).delete()
         at_work = Installation.objects.filter(app=held, uninstalled_at=None).count()
     if at_work:
-        shops = "shop" if at_work == 1 else "shops"
-        raise StillAtWork(f"The app is at work in {at_work} {shops}. Uninstall it there first.")
+        said = ngettext(
+            "The app is at work in {count} shop. Uninstall it there first.",
+            "The app is at work in {count} shops. Uninstall it there first.",
+            at_work,
+        )
+        raise StillAtWork(said.format(count=at_work))
     if held.retired_at is not None:
         return
     RetiringSecret.objects.filter(app=held).delete()

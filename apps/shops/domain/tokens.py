@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.installing import NotInstalled
@@ -33,7 +34,7 @@ def issue_token(
         NotInstalled: The app was uninstalled.
     """
     if installation.uninstalled_at is not None:
-        raise NotInstalled("The app is not installed.")
+        raise NotInstalled(_("The app is not installed."))
     token = new_token()
     with shop_scope(installation.shop):
         row = AccessToken.objects.create(

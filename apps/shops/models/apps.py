@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
@@ -33,17 +34,21 @@ class App(Timestamped):
     """
 
     class Distribution(models.TextChoices):
-        CUSTOM = "custom", "Custom: made for chosen shops"
-        PRIVATE = "private", "Private: made by the shop itself"
-        PUBLIC = "public", "Public: from the app marketplace"
+        CUSTOM = "custom", gettext_lazy("Custom: made for chosen shops")
+        PRIVATE = "private", gettext_lazy("Private: made by the shop itself")
+        PUBLIC = "public", gettext_lazy("Public: from the app marketplace")
 
-    name = models.CharField(max_length=255)
+    name = models.CharField(gettext_lazy("name"), max_length=255)
     api_key = models.CharField(max_length=32, unique=True, editable=False)
     api_secret = SecretField(editable=False)
-    distribution = models.CharField(max_length=20, choices=Distribution, default=Distribution.CUSTOM)
-    application_url = models.URLField(max_length=2048, blank=True)
-    redirect_urls = models.JSONField(default=list, blank=True, validators=[check_redirect_urls])
-    scopes = models.JSONField(default=list, null=True, blank=True)
+    distribution = models.CharField(
+        gettext_lazy("distribution"), max_length=20, choices=Distribution, default=Distribution.CUSTOM
+    )
+    application_url = models.URLField(gettext_lazy("application url"), max_length=2048, blank=True)
+    redirect_urls = models.JSONField(
+        gettext_lazy("redirect urls"), default=list, blank=True, validators=[check_redirect_urls]
+    )
+    scopes = models.JSONField(gettext_lazy("scopes"), default=list, null=True, blank=True)
     owner = models.ForeignKey(
         "shops.Shop",
         on_delete=models.SET_NULL,
@@ -58,6 +63,8 @@ class App(Timestamped):
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 
     class Meta:
+        verbose_name = gettext_lazy("app")
+        verbose_name_plural = gettext_lazy("apps")
         ordering = ("name", "id")
 
     def __str__(self) -> str:
@@ -72,8 +79,10 @@ class App(Timestamped):
 class Installation(ShopOwned):
     """An app at work in a shop, with the scopes that the shop granted it."""
 
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="installations")
-    scopes = models.JSONField(default=list)
+    app = models.ForeignKey(
+        App, on_delete=models.CASCADE, related_name="installations", verbose_name=gettext_lazy("app")
+    )
+    scopes = models.JSONField(gettext_lazy("scopes"), default=list)
     uninstalled_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
@@ -82,7 +91,7 @@ class Installation(ShopOwned):
 
     class Meta:
         ordering = ("app__name", "id")
-        verbose_name = "app"
+        verbose_name = gettext_lazy("app")
         constraints = (
             models.UniqueConstraint(
                 fields=("shop", "app"),
@@ -104,18 +113,22 @@ class Installation(ShopOwned):
 class AccessToken(ShopOwned):
     """A key to one shop for one app; only its digest is kept."""
 
-    installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="tokens")
+    installation = models.ForeignKey(
+        Installation, on_delete=models.CASCADE, related_name="tokens", verbose_name=gettext_lazy("installation")
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False)
     prefix = models.CharField(max_length=12, editable=False)
     created_by = models.CharField(max_length=100, blank=True, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+", editable=False
     )
-    last_used_at = models.DateTimeField(null=True, editable=False)
+    last_used_at = models.DateTimeField(gettext_lazy("last used at"), null=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("access token")
+        verbose_name_plural = gettext_lazy("access tokens")
         ordering = ("-id",)
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned
 from apps.shops.models.apps import App
@@ -16,15 +17,17 @@ class AuthorizationCode(ShopOwned):
         per_user: Whether the token shall act as that person, within what they may do.
     """
 
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+")
+    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("app"))
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    redirect_uri = models.CharField(max_length=2048)
-    scopes = models.JSONField(default=list)
+    redirect_uri = models.CharField(gettext_lazy("redirect uri"), max_length=2048)
+    scopes = models.JSONField(gettext_lazy("scopes"), default=list)
     per_user = models.BooleanField(default=False)
     expires_at = models.DateTimeField()
 
     class Meta:
+        verbose_name = gettext_lazy("authorization code")
+        verbose_name_plural = gettext_lazy("authorization codes")
         ordering = ("id",)
 
     def __str__(self) -> str:

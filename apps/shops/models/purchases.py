@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import at_least
 from apps.ground.rows import ShopOwned
@@ -18,20 +19,24 @@ class AppPurchase(ShopOwned):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending", "Waits for the shop"
-        ACTIVE = "active", "Approved"
-        DECLINED = "declined", "Declined"
-        EXPIRED = "expired", "Expired"
+        PENDING = "pending", gettext_lazy("Waits for the shop")
+        ACTIVE = "active", gettext_lazy("Approved")
+        DECLINED = "declined", gettext_lazy("Declined")
+        EXPIRED = "expired", gettext_lazy("Expired")
 
-    installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="purchases")
-    name = models.CharField(max_length=255)
-    price = models.DecimalField(max_digits=15, decimal_places=3)
-    currency = models.CharField(max_length=3)
+    installation = models.ForeignKey(
+        Installation, on_delete=models.CASCADE, related_name="purchases", verbose_name=gettext_lazy("installation")
+    )
+    name = models.CharField(gettext_lazy("name"), max_length=255)
+    price = models.DecimalField(gettext_lazy("price"), max_digits=15, decimal_places=3)
+    currency = models.CharField(gettext_lazy("currency"), max_length=3)
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING, editable=False)
     test = models.BooleanField(default=False)
     decided_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = gettext_lazy("app purchase")
+        verbose_name_plural = gettext_lazy("app purchases")
         ordering = ("-id",)
         constraints = (
             models.CheckConstraint(

@@ -7,6 +7,7 @@ import re
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 MAX_URLS = 20
 MAX_LENGTH = 2048
@@ -28,9 +29,9 @@ def check_redirect_urls(values: object) -> None:
         ValidationError: A sentence for each address that is refused.
     """
     if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        raise ValidationError("Enter a list of addresses.")
+        raise ValidationError(_("Enter a list of addresses."))
     if len(values) > MAX_URLS:
-        raise ValidationError(f"An app has at most {MAX_URLS} redirect URLs.")
+        raise ValidationError(_("An app has at most {limit} redirect URLs.").format(limit=MAX_URLS))
     if wrong := [f"{each[:200]}: {reason}" for each in values if (reason := _wrong(each))]:
         raise ValidationError(wrong)
 
@@ -38,30 +39,30 @@ def check_redirect_urls(values: object) -> None:
 def _wrong(url: str) -> str:
     """Why an address is refused; nothing where it is fine."""
     if len(url) > MAX_LENGTH:
-        return f"is too long (maximum is {MAX_LENGTH} characters)."
+        return _("is too long (maximum is {limit} characters).").format(limit=MAX_LENGTH)
     if not (url.isascii() and url.isprintable()) or any(character in url for character in ' "\\<>^`{|}*'):
-        return "holds a character that no address has as it is."
+        return _("holds a character that no address has as it is.")
     if "#" in url:
-        return "must hold no fragment (#)."
+        return _("must hold no fragment (#).")
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        parts.port  # noqa: B018 - refuses what is not a port number
     except ValueError:
-        return "is no address."
+        return _("is no address.")
     return _wrong_place(parts) or _wrong_query(parts)
 
 
 def _wrong_place(parts: SplitResult) -> str:
     host = parts.hostname or ""
     if parts.scheme not in {"https", "http"} or not _HOST.fullmatch(host):
-        return "must begin with https:// and name a host."
+        return _("must begin with https:// and name a host.")
     if parts.scheme == "http" and not is_loopback(host):
-        return "must be secure (HTTPS); http is for addresses of this machine alone."
-    return "must hold no user name." if "@" in parts.netloc else ""
+        return _("must be secure (HTTPS); http is for addresses of this machine alone.")
+    return _("must hold no user name.") if "@" in parts.netloc else ""
 
 
 def _wrong_query(parts: SplitResult) -> str:
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     if len(set(names)) < len(names) or any(name in OURS or name.endswith("[]") for name in names):
-        return "has a query that the callback would confuse: each name once, and none that the callback adds."
+        return _("has a query that the callback would confuse: each name once, and none that the callback adds.")
     return ""

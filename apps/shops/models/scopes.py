@@ -5,32 +5,34 @@ Rule: spec part A, Authentication; decisions, Access.
 
 from collections.abc import Iterable
 
+from django.utils.translation import gettext_noop
+
 # word -> what staff read when they grant it
 RESOURCES = {
-    "script_tags": "scripts on storefront pages",
-    "products": "products, variants, images and collections",
-    "inventory": "stock levels",
-    "content": "blogs and articles",
-    "themes": "themes and their files",
-    "locations": "locations",
-    "mobile_platform_applications": "mobile app registrations",
-    "customers": "customers and their addresses",
-    "orders": "orders, transactions and refunds",
-    "payment_handlers": "payment handlers of the checkout",
-    "marketplace_orders": "refunds of marketplace orders",
-    "fulfillments": "fulfillment services",
-    "merchant_managed_fulfillment_orders": "fulfillment orders at the shop's own locations",
-    "assigned_fulfillment_orders": "fulfillment orders at the app's own services",
-    "third_party_fulfillment_orders": "fulfillment orders at other services",
+    "script_tags": gettext_noop("scripts on storefront pages"),
+    "products": gettext_noop("products, variants, images and collections"),
+    "inventory": gettext_noop("stock levels"),
+    "content": gettext_noop("blogs and articles"),
+    "themes": gettext_noop("themes and their files"),
+    "locations": gettext_noop("locations"),
+    "mobile_platform_applications": gettext_noop("mobile app registrations"),
+    "customers": gettext_noop("customers and their addresses"),
+    "orders": gettext_noop("orders, transactions and refunds"),
+    "payment_handlers": gettext_noop("payment handlers of the checkout"),
+    "marketplace_orders": gettext_noop("refunds of marketplace orders"),
+    "fulfillments": gettext_noop("fulfillment services"),
+    "merchant_managed_fulfillment_orders": gettext_noop("fulfillment orders at the shop's own locations"),
+    "assigned_fulfillment_orders": gettext_noop("fulfillment orders at the app's own services"),
+    "third_party_fulfillment_orders": gettext_noop("fulfillment orders at other services"),
 }
 
 SCOPES: dict[str, str] = {
     **{f"read_{word}": f"See {label}" for word, label in RESOURCES.items()},
     **{f"write_{word}": f"See and change {label}" for word, label in RESOURCES.items()},
-    "read_users": "See the staff of the shop",
-    "write_metafields": "Change the shop's own metafields",
-    "write_past_refunds": "Import refunds that were made earlier, as an app from the marketplace",
-    "write_theme_code": "Change theme files as a marketplace app",
+    "read_users": "See " + gettext_noop("the staff of the shop"),
+    "write_metafields": gettext_noop("Change the shop's own metafields"),
+    "write_past_refunds": gettext_noop("Import refunds that were made earlier, as an app from the marketplace"),
+    "write_theme_code": gettext_noop("Change theme files as a marketplace app"),
 }
 
 

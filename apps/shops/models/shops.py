@@ -2,14 +2,18 @@
 
 import zoneinfo
 
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, RegexValidator
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import Timestamped, TimestampedQuerySet, VersionField
 
 DOMAIN = RegexValidator(
     r"\A(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*\Z", "Enter a domain such as shop.example, in lower case."
 )
+
+# What the column of ``low_stock_at`` holds, rounded down.
+LARGEST_LOW_STOCK = 30_000
 
 
 class Shop(Timestamped):
@@ -21,53 +25,82 @@ class Shop(Timestamped):
     """
 
     class Plan(models.TextChoices):
-        DEVELOPMENT = "development", "Development"
-        TRIAL = "trial", "Trial"
-        BASIC = "basic", "Basic"
-        PREMIUM = "premium", "Premium"
+        DEVELOPMENT = "development", gettext_lazy("Development")
+        TRIAL = "trial", gettext_lazy("Trial")
+        BASIC = "basic", gettext_lazy("Basic")
+        PREMIUM = "premium", gettext_lazy("Premium")
 
     class CustomerAccounts(models.TextChoices):
-        DISABLED = "disabled", "Disabled: everyone checks out as a guest"
-        OPTIONAL = "optional", "Optional: customers may sign in"
-        REQUIRED = "required", "Required: customers must sign in"
+        DISABLED = "disabled", gettext_lazy("Disabled: everyone checks out as a guest")
+        OPTIONAL = "optional", gettext_lazy("Optional: customers may sign in")
+        REQUIRED = "required", gettext_lazy("Required: customers must sign in")
 
     class WeightUnit(models.TextChoices):
-        GRAM = "g", "Grams"
-        KILOGRAM = "kg", "Kilograms"
-        OUNCE = "oz", "Ounces"
-        POUND = "lb", "Pounds"
+        GRAM = "g", gettext_lazy("Grams")
+        KILOGRAM = "kg", gettext_lazy("Kilograms")
+        OUNCE = "oz", gettext_lazy("Ounces")
+        POUND = "lb", gettext_lazy("Pounds")
 
-    handle = models.SlugField(max_length=63, unique=True, help_text="The shop's part of the panel's address.")
-    domain = models.CharField(max_length=255, unique=True, validators=[DOMAIN])
-    name = models.CharField(max_length=255)
-    email = models.EmailField(max_length=255)
-    customer_email = models.EmailField(
-        max_length=255, blank=True, help_text="Shown to customers instead of the e-mail."
+    handle = models.SlugField(
+        gettext_lazy("handle"),
+        max_length=63,
+        unique=True,
+        help_text=gettext_lazy("The shop's part of the panel's address."),
     )
-    owner_name = models.CharField("owner", max_length=255, blank=True)
-    phone = models.CharField(max_length=50, blank=True)
-    address1 = models.CharField("address", max_length=255, blank=True)
-    address2 = models.CharField("apartment, suite …", max_length=255, blank=True)
-    city = models.CharField(max_length=255, blank=True)
-    zip = models.CharField("postal code", max_length=50, blank=True)
-    province = models.CharField(max_length=255, blank=True)
-    province_code = models.CharField(max_length=10, blank=True)
-    country_code = models.CharField("country", max_length=2, default="US", help_text="ISO 3166-1 alpha-2.")
+    domain = models.CharField(gettext_lazy("domain"), max_length=255, unique=True, validators=[DOMAIN])
+    name = models.CharField(gettext_lazy("name"), max_length=255)
+    email = models.EmailField(gettext_lazy("email"), max_length=255)
+    customer_email = models.EmailField(
+        gettext_lazy("customer email"),
+        max_length=255,
+        blank=True,
+        help_text=gettext_lazy("Shown to customers instead of the e-mail."),
+    )
+    owner_name = models.CharField(gettext_lazy("owner"), max_length=255, blank=True)
+    phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
+    address1 = models.CharField(gettext_lazy("address"), max_length=255, blank=True)
+    address2 = models.CharField(gettext_lazy("apartment, suite …"), max_length=255, blank=True)
+    city = models.CharField(gettext_lazy("city"), max_length=255, blank=True)
+    zip = models.CharField(gettext_lazy("postal code"), max_length=50, blank=True)
+    province = models.CharField(gettext_lazy("province"), max_length=255, blank=True)
+    province_code = models.CharField(gettext_lazy("province code"), max_length=10, blank=True)
+    country_code = models.CharField(
+        gettext_lazy("country"), max_length=2, default="US", help_text=gettext_lazy("ISO 3166-1 alpha-2.")
+    )
     latitude = models.FloatField(default=0.0)
     longitude = models.FloatField(default=0.0)
-    currency = models.CharField(max_length=3, default="USD", help_text="ISO 4217.")
-    presentment_currencies = models.JSONField(default=list, blank=True)
-    timezone = models.CharField("time zone", max_length=64, default="UTC", help_text="IANA name.")
-    primary_locale = models.CharField("language", max_length=10, default="en")
-    weight_unit = models.CharField(max_length=2, choices=WeightUnit, default=WeightUnit.KILOGRAM)
-    plan = models.CharField(max_length=20, choices=Plan, default=Plan.BASIC)
-    customer_accounts = models.CharField(max_length=20, choices=CustomerAccounts, default=CustomerAccounts.OPTIONAL)
-    taxes_included = models.BooleanField(default=False)
-    two_factor_from = models.DateField(
-        "second factor required from",
+    currency = models.CharField(
+        gettext_lazy("currency"), max_length=3, default="USD", help_text=gettext_lazy("ISO 4217.")
+    )
+    presentment_currencies = models.JSONField(gettext_lazy("presentment currencies"), default=list, blank=True)
+    timezone = models.CharField(
+        gettext_lazy("time zone"), max_length=64, default="UTC", help_text=gettext_lazy("IANA name.")
+    )
+    primary_locale = models.CharField(gettext_lazy("language"), max_length=10, default="en")
+    weight_unit = models.CharField(
+        gettext_lazy("weight unit"), max_length=2, choices=WeightUnit, default=WeightUnit.KILOGRAM
+    )
+    plan = models.CharField(gettext_lazy("plan"), max_length=20, choices=Plan, default=Plan.BASIC)
+    customer_accounts = models.CharField(
+        gettext_lazy("customer accounts"), max_length=20, choices=CustomerAccounts, default=CustomerAccounts.OPTIONAL
+    )
+    taxes_included = models.BooleanField(gettext_lazy("taxes included"), default=False)
+    low_stock_at = models.PositiveSmallIntegerField(
+        gettext_lazy("low stock at"),
+        validators=[MaxValueValidator(LARGEST_LOW_STOCK)],
         null=True,
         blank=True,
-        help_text="From this day on, staff enter this shop with a second factor only. Until then they are reminded.",
+        help_text=gettext_lazy(
+            "Where so many or fewer of an item are left at a location, it is listed as low in stock. Empty: nothing is."
+        ),
+    )
+    two_factor_from = models.DateField(
+        gettext_lazy("second factor required from"),
+        null=True,
+        blank=True,
+        help_text=gettext_lazy(
+            "From this day on, staff enter this shop with a second factor only. Until then they are reminded."
+        ),
     )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
     listening_version = models.BigIntegerField(db_default=0, default=0, editable=False)
@@ -81,6 +114,8 @@ class Shop(Timestamped):
     objects = models.Manager.from_queryset(TimestampedQuerySet)()
 
     class Meta:
+        verbose_name = gettext_lazy("shop")
+        verbose_name_plural = gettext_lazy("shops")
         ordering = ("name", "id")
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from apps.panel.addresses import panel_url
 from apps.panel.doors import staff_only
@@ -30,7 +31,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     if domain:
         shop = shops.filter(domain=domain).first() if "\0" not in domain else None
         if shop is None:
-            raise Http404("You work in no shop of this domain.")
+            raise Http404(_("You work in no shop of this domain."))
         return HttpResponseRedirect(_page_of(shop, request))
     found = list(shops[:_MOST_SHOPS])
     if len(found) == 1:

@@ -13,6 +13,7 @@ from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.views import AddWebAuthnView as AllauthAddWebAuthnView
 from allauth.usersessions.models import UserSession
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -112,7 +113,7 @@ class ProfileForm(forms.ModelForm[User]):
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
         required=False,
-        choices=lambda: [("", _("As the browser asks")), *languages.choices()],
+        choices=lambda: [("", _("As the browser asks")), *settings.LANGUAGES],
     )
 
 

@@ -42,7 +42,9 @@ class PermissionsForm(forms.Form):
     """
 
     permissions = forms.MultipleChoiceField(
-        choices=[("", ""), *((f"{name}{end}", name) for name in NAMES for end in ("", VIEWING))], required=False
+        choices=[("", ""), *((f"{name}{end}", name) for name in NAMES for end in ("", VIEWING))],
+        required=False,
+        label=gettext_lazy("Permissions"),
     )
 
     def __init__(self, data: QueryDict | None = None, *, held: Levels | None = None, grantable: Levels) -> None:

@@ -37,7 +37,15 @@ for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("
 grant_custom("staff_management_activation", ACTIVATE, reads=False)
 
 
-_WORDS = ("team", "user", "permission", "role", "access", "invite", "colleague")
+_WORDS = (
+    gettext_lazy("team"),
+    gettext_lazy("user"),
+    gettext_lazy("permission"),
+    gettext_lazy("role"),
+    gettext_lazy("access"),
+    gettext_lazy("invite"),
+    gettext_lazy("colleague"),
+)
 
 
 class _Factors(TypedDict):
@@ -95,10 +103,10 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         """Whether their login asks for a code."""
         return place.has_factor
 
-    @display(description=gettext_lazy("Last login"), ordering="user__last_login", empty_value="never")
-    def last_login(self, place: Membership) -> datetime | None:
+    @display(description=gettext_lazy("Last login"), ordering="user__last_login")
+    def last_login(self, place: Membership) -> datetime | str:
         """When they were here last."""
-        return place.user.last_login
+        return place.user.last_login or _("never")
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "invited": "info", "off": "danger"})
     def status(self, place: Membership) -> tuple[str, str]:

@@ -14,10 +14,12 @@ class Membership(ShopOwned):
     ``permissions`` are the names that are held fully, ``view_only`` those held for viewing only; none is in both.
     """
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
-    account_owner = models.BooleanField(default=False)
-    permissions = models.JSONField(default=list, blank=True)
-    view_only = models.JSONField(default=list, db_default=[], blank=True)
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="memberships", verbose_name=gettext_lazy("user")
+    )
+    account_owner = models.BooleanField(gettext_lazy("account owner"), default=False)
+    permissions = models.JSONField(gettext_lazy("permissions"), default=list, blank=True)
+    view_only = models.JSONField(gettext_lazy("view only"), default=list, db_default=[], blank=True)
 
     class Meta:
         constraints = (

@@ -1,6 +1,7 @@
 """The views of lists that people keep."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from apps.ground.rows import ShopOwned
 from apps.staff.models.users import User
@@ -13,7 +14,7 @@ class SavedView(ShopOwned):
     parameters sorted, so that equal views are equal texts.
     """
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("user"))
     screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2000)
@@ -22,7 +23,7 @@ class SavedView(ShopOwned):
 
     class Meta:
         ordering = ("name", "id")
-        verbose_name = "view"
+        verbose_name = gettext_lazy("view")
         constraints = (
             models.UniqueConstraint(fields=("shop", "user", "screen", "name"), name="staff_savedview_name_once"),
             models.UniqueConstraint(

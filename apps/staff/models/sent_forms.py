@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 
 class SentForm(models.Model):
@@ -13,7 +14,9 @@ class SentForm(models.Model):
     """
 
     key = models.CharField(max_length=64, primary_key=True)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("user")
+    )
     fingerprint = models.CharField(max_length=64)
     result = models.TextField(default="")
     shown = models.BooleanField(default=False)
@@ -21,6 +24,8 @@ class SentForm(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
+        verbose_name = gettext_lazy("sent form")
+        verbose_name_plural = gettext_lazy("sent forms")
         indexes = (models.Index(fields=("created_at",), name="staff_sentform_age"),)
 
     def __str__(self) -> str:

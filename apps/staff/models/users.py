@@ -6,6 +6,7 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import TAKEN
 
@@ -36,16 +37,18 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person of the staff of one or more shops; an operator (superuser) sees all of them."""
 
-    email = models.EmailField(max_length=255, unique=True, error_messages={"unique": TAKEN})
-    first_name = models.CharField(max_length=150, blank=True)
-    last_name = models.CharField(max_length=150, blank=True)
+    email = models.EmailField(gettext_lazy("email"), max_length=255, unique=True, error_messages={"unique": TAKEN})
+    first_name = models.CharField(gettext_lazy("first name"), max_length=150, blank=True)
+    last_name = models.CharField(gettext_lazy("last name"), max_length=150, blank=True)
     phone = models.CharField(max_length=50, blank=True)
     url = models.URLField(max_length=2048, blank=True)
     bio = models.TextField(blank=True)
     locale = models.CharField(max_length=10, default="en")
     # In which the person reads the panel and its mails; empty: as the browser asks.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
-    is_active = models.BooleanField("active", default=True)
+    # Since when the panel offers its tour no more.
+    tour_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    is_active = models.BooleanField(gettext_lazy("active"), default=True)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     last_shop = models.ForeignKey(
         "shops.Shop", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False

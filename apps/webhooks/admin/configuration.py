@@ -10,6 +10,9 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.panel.access import require
@@ -31,8 +34,8 @@ class ConfigurationForm(forms.Form):
 
     file = forms.FileField(
         required=False,
-        label="Configuration file",
-        help_text=f"TOML, at most {SIZE} KiB. Nothing changes before you apply.",
+        label=gettext_lazy("Configuration file"),
+        help_text=format_lazy(gettext_lazy("TOML, at most {size} KiB. Nothing changes before you apply."), size=SIZE),
     )
     text = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
 
@@ -41,15 +44,15 @@ class ConfigurationForm(forms.Form):
         file = cast("UploadedFile[bytes] | None", self.cleaned_data.get("file"))
         if file is None:
             if not self.cleaned_data.get("text"):
-                self.add_error("file", "Choose a file.")
+                self.add_error("file", _("Choose a file."))
             return self.cleaned_data
         if (file.size or 0) > configuration.MAX_BYTES:
-            self.add_error("file", f"The file is too large (maximum is {SIZE} KiB).")
+            self.add_error("file", _("The file is too large (maximum is {size} KiB).").format(size=SIZE))
             return self.cleaned_data
         try:
             self.cleaned_data["text"] = file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            self.add_error("file", "The file is no text in UTF-8.")
+            self.add_error("file", _("The file is no text in UTF-8."))
         return self.cleaned_data
 
 
@@ -71,7 +74,7 @@ def answer(screen: PanelAdmin[Subscription], request: HttpRequest, app_id: int) 
     return screen.page(
         request,
         "panel/webhooks/configuration.html",
-        f"Configuration file of {app.name}",
+        _("Configuration file of {name}").format(name=app.name),
         app=app,
         form=form,
         told=told,
@@ -89,7 +92,7 @@ def _kept(screen: PanelAdmin[Subscription], request: HttpRequest, app_id: int) -
         kept |= Q(owner=None)
     found = App.objects.filter(kept, pk=app_id).first()
     if found is None:
-        raise Http404("This shop keeps no such app.")
+        raise Http404(_("This shop keeps no such app."))
     return found
 
 
@@ -105,5 +108,5 @@ def _apply(
     screen: PanelAdmin[Subscription], request: HttpRequest, app: App, wanted: Configuration, at: datetime
 ) -> HttpResponse:
     configuration.apply_configuration(app, wanted, actor=screen.actor(request), at=at)
-    screen.message_user(request, "Applied. It holds for every shop that has the app.", messages.SUCCESS)
+    screen.message_user(request, _("Applied. It holds for every shop that has the app."), messages.SUCCESS)
     return HttpResponseRedirect(reverse("admin:shops_app_change", args=(app.pk,)))

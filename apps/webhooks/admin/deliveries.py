@@ -11,8 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.shortcuts import render
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.events.models import Event
+from apps.ground.retelling import retold
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
@@ -44,13 +47,13 @@ LIVE = 50
 class SubscriptionFilter(admin.SimpleListFilter):
     """By subscription; its page leads here."""
 
-    title = "subscription"
+    title = gettext_lazy("subscription")
     parameter_name = "subscription"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
         """The one that the address names."""
         value = request.GET.get(self.parameter_name, "")
-        return [(value, f"No. {value}")] if value.isdecimal() else []
+        return [(value, _("No. {number}").format(number=value))] if value.isdecimal() else []
 
     def has_output(self) -> bool:
         """Only where one is named."""
@@ -72,9 +75,11 @@ class TriggeredFilter(PeriodFilter):
 class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     """What went out, what waits, and what was given up."""
 
-    menu = Menu("Apps", "outbox", 40, "Webhook deliveries")
-    intro = "Everything that apps were told of this shop. The log is kept for a while after the last attempt."
-    empty_text = "Nothing has been sent to an app lately."
+    menu = Menu("Apps", "outbox", 40, gettext_lazy("Webhook deliveries"))
+    intro = gettext_lazy(
+        "Everything that apps were told of this shop. The log is kept for a while after the last attempt."
+    )
+    empty_text = gettext_lazy("Nothing has been sent to an app lately.")
     list_before_template = "panel/webhooks/deliveries.html"
     list_display = ("what", "about", "app_name", "status", "tries", "triggered_at", "problem")
     list_display_links = ("what",)
@@ -82,7 +87,7 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     list_filter_submit = True
     list_select_related = ("app", "event")
     search_fields = ("topic",)
-    search_help_text = "A topic, the number or name of what it is about, or the webhook's ID"
+    search_help_text = gettext_lazy("A topic, the number or name of what it is about, or the webhook's ID")
     ordering = ("-id",)
     sortable_by = ()
     actions = ("send_again",)
@@ -100,36 +105,36 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
             return queryset.none(), False
         return _found(queryset, search_term.strip()), False
 
-    @display(description="Topic")
+    @display(description=gettext_lazy("Topic"))
     def what(self, delivery: Delivery) -> str:
         """What it tells."""
         return delivery.topic if delivery.kind == Delivery.Kind.EVENT else f"{delivery.topic} ({delivery.kind})"
 
-    @display(description="About", empty_value="–")
+    @display(description=gettext_lazy("About"), empty_value="–")
     def about(self, delivery: Delivery) -> str | None:
         """Which thing."""
         event = delivery.event
         return (event.subject_label or f"#{event.subject_id}") if event else None
 
-    @display(description="App")
+    @display(description=gettext_lazy("App"))
     def app_name(self, delivery: Delivery) -> str:
         """Who is told."""
         return delivery.app.name
 
-    @display(description="State", label=LABELS)
+    @display(description=gettext_lazy("State"), label=LABELS)
     def status(self, delivery: Delivery) -> tuple[str, str]:
         """What became of it."""
         return delivery.state, delivery.get_state_display()
 
-    @display(description="Attempts")
+    @display(description=gettext_lazy("Attempts"))
     def tries(self, delivery: Delivery) -> str:
         """How many of how many."""
-        return f"{delivery.attempts} of {MAX_ATTEMPTS}"
+        return _("{attempts} of {limit}").format(attempts=delivery.attempts, limit=MAX_ATTEMPTS)
 
-    @display(description="Problem", empty_value="–")
+    @display(description=gettext_lazy("Problem"), empty_value="–")
     def problem(self, delivery: Delivery) -> str:
         """The class of the last failure."""
-        return delivery.error
+        return retold(delivery.error)
 
     def get_urls(self) -> list[URLPattern]:
         """The live view and sending once more."""
@@ -143,12 +148,17 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
         """Whether the bulk action is offered."""
         return may(request, CHANGE)
 
-    @admin.action(description="Send once more", permissions=("again",))
+    @admin.action(description=gettext_lazy("Send once more"), permissions=("again",))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Send the chosen ones once more, with their ids and bytes."""
         chosen = list(queryset.values_list("pk", flat=True))
         moved = recovery.replay(chosen, at=timezone.now())
-        self.message_user(request, f"{moved} of {len(chosen)} go out once more; others are under way, or were erased.")
+        self.message_user(
+            request,
+            _("{moved} of {number} go out once more; others are under way, or were erased.").format(
+                moved=moved, number=len(chosen)
+            ),
+        )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -181,9 +191,9 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if recovery.replay([delivery.pk], at=timezone.now()):
-            self.message_user(request, "It goes out once more.", messages.SUCCESS)
+            self.message_user(request, _("It goes out once more."), messages.SUCCESS)
         else:
-            self.message_user(request, "It is under way already, or its content was erased.", messages.WARNING)
+            self.message_user(request, _("It is under way already, or its content was erased."), messages.WARNING)
         return HttpResponseRedirect(self.url("change", delivery.pk))
 
     def live_view(self, request: HttpRequest) -> HttpResponse:
@@ -193,7 +203,7 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
         shown = [(row, LABELS[row.state], row.get_state_display(), self.about(row)) for row in rows]
         if "rows" in request.GET:
             return render(request, "panel/webhooks/live_rows.html", {"rows": shown})
-        return self.page(request, "panel/webhooks/live.html", "Deliveries, live", rows=shown, count=LIVE)
+        return self.page(request, "panel/webhooks/live.html", _("Deliveries, live"), rows=shown, count=LIVE)
 
 
 def _found(queryset: QuerySet[Delivery], term: str) -> QuerySet[Delivery]:

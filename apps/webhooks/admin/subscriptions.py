@@ -10,7 +10,10 @@ from django.db.models import DateTimeField, Exists, F, OuterRef, QuerySet, Subqu
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.ground import languages
 from apps.ground.tenancy import every_shop
 from apps.panel import home
 from apps.panel.access import may, require
@@ -36,12 +39,12 @@ LABELS = {
     "disabled": "danger",
 }
 _WORDS = {
-    "well": "Arrives",
-    "new": "Nothing sent yet",
-    "failing": "Failing",
-    "held": "Some are held",
-    "paused": "Paused",
-    "disabled": "Disabled",
+    "well": gettext_lazy("Arrives"),
+    "new": gettext_lazy("Nothing sent yet"),
+    "failing": gettext_lazy("Failing"),
+    "held": gettext_lazy("Some are held"),
+    "paused": gettext_lazy("Paused"),
+    "disabled": gettext_lazy("Disabled"),
 }
 
 
@@ -55,7 +58,9 @@ class Tried(TypedDict):
 class RecoverForm(forms.Form):
     """Since when a receiver shall get what it did not get."""
 
-    since = forms.DateTimeField(widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    since = forms.DateTimeField(
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), label=gettext_lazy("Since")
+    )
 
 
 class PaceForm(forms.ModelForm[Subscription]):
@@ -65,13 +70,15 @@ class PaceForm(forms.ModelForm[Subscription]):
         model = Subscription
         fields = ("ordered", "max_in_flight", "max_per_second")
         labels = {
-            "ordered": "One resource's events go out one after another",
-            "max_in_flight": "Calls at once",
-            "max_per_second": "Calls a second",
+            "ordered": gettext_lazy("One resource's events go out one after another"),
+            "max_in_flight": gettext_lazy("Calls at once"),
+            "max_per_second": gettext_lazy("Calls a second"),
         }
         help_texts = {
             "ordered": "",
-            "max_per_second": "Empty: as many as come. What waits for its turn is sent later; nothing is lost.",
+            "max_per_second": gettext_lazy(
+                "Empty: as many as come. What waits for its turn is sent later; nothing is lost."
+            ),
         }
 
 
@@ -79,9 +86,15 @@ class PaceForm(forms.ModelForm[Subscription]):
 class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     """Apps make and change subscriptions; staff watch, pause, test, and have sent once more."""
 
-    menu = Menu("Apps", "webhook", 30, "Webhooks", words=("api", "callback", "notification"))
-    intro = "What apps are told of, and whether it arrives. Apps manage their subscriptions themselves."
-    empty_text = "No app of this shop has subscribed to anything."
+    menu = Menu(
+        "Apps",
+        "webhook",
+        30,
+        gettext_lazy("Webhooks"),
+        words=(gettext_lazy("api"), gettext_lazy("callback"), gettext_lazy("notification")),
+    )
+    intro = gettext_lazy("What apps are told of, and whether it arrives. Apps manage their subscriptions themselves.")
+    empty_text = gettext_lazy("No app of this shop has subscribed to anything.")
     list_before_template = "panel/webhooks/subscriptions.html"
     list_display = ("topic_name", "app_name", "address", "status", "delivered_at")
     list_display_links = ("topic_name",)
@@ -109,28 +122,28 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
             .order_by(*self.ordering)
         )
 
-    @display(description="Topic")
+    @display(description=gettext_lazy("Topic"))
     def topic_name(self, subscription: Subscription) -> str:
         """What it is about."""
         return subscription.topic
 
-    @display(description="App")
+    @display(description=gettext_lazy("App"))
     def app_name(self, subscription: Subscription) -> str:
         """Who is told."""
         return subscription.app.name
 
-    @display(description="Where")
+    @display(description=gettext_lazy("Where"))
     def address(self, subscription: Subscription) -> str:
         """The receiver."""
         return subscription.uri[:80]
 
-    @display(description="State", label=LABELS)
+    @display(description=gettext_lazy("State"), label=LABELS)
     def status(self, subscription: Subscription) -> tuple[str, str]:
         """Whether it arrives."""
         state = glance(subscription)
-        return state, _WORDS[state]
+        return state, str(_WORDS[state])
 
-    @display(description="Last arrived", empty_value="–")
+    @display(description=gettext_lazy("Last arrived"), empty_value="–")
     def delivered_at(self, subscription: Subscription) -> datetime | None:
         """When something last arrived."""
         moment: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
@@ -189,7 +202,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     def topics_view(self, request: HttpRequest) -> HttpResponse:
         """Every topic with an example of its payload."""
         require(request, VIEW)
-        return self.page(request, "panel/webhooks/topics.html", "Webhook topics", families=examples.described())
+        return self.page(request, "panel/webhooks/topics.html", _("Webhook topics"), families=examples.described())
 
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:
         """Apply the configuration file of an app that this shop keeps."""
@@ -199,9 +212,9 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         """Hold what is for it back."""
 
         def pause(subscription: Subscription) -> bool:
-            return service.pause(subscription, reason="Paused by staff.", **self.by(request))
+            return service.pause(subscription, reason=gettext_noop("Paused by staff."), **self.by(request))
 
-        return self._move(request, object_id, pause, "It is paused: what happens is held for it.")
+        return self._move(request, object_id, pause, _("It is paused: what happens is held for it."))
 
     def resume_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Let it be told again."""
@@ -209,7 +222,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         def resume(subscription: Subscription) -> bool:
             return service.resume(subscription, **self.by(request))
 
-        said = "It is told again. What was held meanwhile is sent once you ask for it."
+        said = _("It is told again. What was held meanwhile is sent once you ask for it.")
         return self._move(request, object_id, resume, said)
 
     def pace_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -221,7 +234,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         form = PaceForm(request.POST)
         if request.method == "POST" and not form.is_valid():
             return self.change_view(request, object_id, extra_context={"pace": form})
-        return self._move(request, object_id, pace, "Saved; it holds for what waits, too.")
+        return self._move(request, object_id, pace, _("Saved; it holds for what waits, too."))
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send it an example now."""
@@ -230,7 +243,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         made = trying.send_test(subscription, shop_id=self.shop(request).pk, at=timezone.now())
-        self.message_user(request, "A test is on its way; this page shows what became of it.", messages.SUCCESS)
+        self.message_user(request, _("A test is on its way; this page shows what became of it."), messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=(made.pk,)))
 
     def recover_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -245,9 +258,9 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         elif form.is_valid():
             recovery.recover(subscription, since=form.cleaned_data["since"], **self.by(request))
         else:
-            self.message_user(request, "Say since when: a day and a time.", messages.ERROR)
+            self.message_user(request, _("Say since when: a day and a time."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", subscription.pk))
-        self.message_user(request, "A background job sends it once more.", messages.SUCCESS)
+        self.message_user(request, _("A background job sends it once more."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", subscription.pk))
 
     def _move(
@@ -259,11 +272,11 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if subscription.shop_id is None:
-            said, level = "It holds for all shops of the app: its developer manages it.", messages.ERROR
+            said, level = _("It holds for all shops of the app: its developer manages it."), messages.ERROR
         elif move(subscription):
             said, level = done, messages.SUCCESS
         else:
-            said, level = "Nothing had to be changed.", messages.INFO
+            said, level = _("Nothing had to be changed."), messages.INFO
         self.message_user(request, said, level)
         return HttpResponseRedirect(self.url("change", subscription.pk))
 
@@ -289,7 +302,8 @@ def _last(sent: QuerySet[Delivery], state: Delivery.State) -> Subquery:
 
 def _count(sent: QuerySet[Delivery], state: Delivery.State) -> str:
     number = sent.filter(state=state)[:COUNTED].count()
-    return f"{COUNTED:,} or more" if number == COUNTED else str(number)
+    counted = languages.count(number)
+    return _("{number} or more").format(number=counted) if number == COUNTED else counted
 
 
 def _tried(subscription: Subscription, text: str) -> tuple[list[Tried], str]:
@@ -310,8 +324,8 @@ def _disabled(request: HttpRequest) -> QuerySet[Subscription]:
 
 home.add_task(
     home.Task(
-        "Disabled webhooks",
-        "their apps are not told any more",
+        gettext_lazy("Disabled webhooks"),
+        gettext_lazy("their apps are not told any more"),
         Subscription,
         "state__exact=disabled",
         _disabled,

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
@@ -101,20 +102,20 @@ def read_configuration(text: str) -> Configuration:
         ConfigurationRefused: It is no TOML, or a value in it does not fit.
     """
     if len(text.encode(errors="replace")) > MAX_BYTES:
-        raise ConfigurationRefused(f"The file is too large (maximum is {MAX_BYTES // 1024} KiB).")
+        raise ConfigurationRefused(_("The file is too large (maximum is {size} KiB).").format(size=MAX_BYTES // 1024))
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationRefused(f"The file is no TOML: {error}") from error
+        raise ConfigurationRefused(_("The file is no TOML: {error}").format(error=error)) from error
     app = _app_values(document)
     webhooks = _typed(document, "webhooks", dict, "webhooks", {})
     if unknown := sorted(webhooks.keys() - _WEBHOOKS_KEYS):
-        raise ConfigurationRefused(f"webhooks.{unknown[0]} is not known.")
+        raise ConfigurationRefused(_("{place} is not known.").format(place=f"webhooks.{unknown[0]}"))
     base = app.get("application_url", "")
     lines = [number for number, line in enumerate(text.splitlines(), 1) if _ENTRY.match(line)]
     wanted = tuple(_all_wanted(webhooks, base, lines))
     if wanted and not webhooks.get("api_version"):
-        raise ConfigurationRefused("webhooks.api_version is required.")
+        raise ConfigurationRefused(_("{place} is required.").format(place="webhooks.api_version"))
     version = _typed(webhooks, "api_version", str, "webhooks.api_version", "")
     _refuse_duplicates(wanted)
     for each in wanted:
@@ -130,7 +131,7 @@ def apply_configuration(app: App, configuration: Configuration, *, at: datetime,
         ConfigurationRefused: The file is another app's, or a subscription in it is refused.
     """
     if configuration.client_id and configuration.client_id != app.api_key:
-        raise ConfigurationRefused("client_id is that of another app.")
+        raise ConfigurationRefused(_("client_id is that of another app."))
     told = Difference()
     _set_app(app, configuration.app, told, actor, at)
     with every_shop():
@@ -224,13 +225,13 @@ def _all_wanted(webhooks: Mapping[str, Any], base: str, lines: list[int]) -> Ite
     for index, entry in enumerate(_typed(webhooks, "subscriptions", list, "webhooks.subscriptions", [])):
         place = f"webhooks.subscriptions[{index}]" + (f" (line {lines[index]})" if index < len(lines) else "")
         if not isinstance(entry, dict):
-            raise ConfigurationRefused(f"{place} must be a table.")
+            raise ConfigurationRefused(_("{place} must be a table.").format(place=place))
         yield from _wanted(entry, place, base)
     legacy = _typed(webhooks, "privacy_compliance", dict, "webhooks.privacy_compliance", {})
     for name, uri in legacy.items():
         place = f"webhooks.privacy_compliance.{name}"
         if name not in _LEGACY:
-            raise ConfigurationRefused(f"{place} is not known.")
+            raise ConfigurationRefused(_("{place} is not known.").format(place=place))
         if uri:
             yield Wanted(place, _values(_LEGACY[name], _uri(_typed(legacy, name, str, place, ""), base, place)))
 
@@ -238,17 +239,21 @@ def _all_wanted(webhooks: Mapping[str, Any], base: str, lines: list[int]) -> Ite
 def _wanted(entry: Mapping[str, Any], place: str, base: str) -> Iterator[Wanted]:
     """One subscription for each topic of an entry."""
     if unknown := sorted(entry.keys() - _ENTRY_KEYS):
-        raise ConfigurationRefused(f"{place}.{unknown[0]} is not known.")
+        raise ConfigurationRefused(_("{place} is not known.").format(place=f"{place}.{unknown[0]}"))
     topics = _texts(entry, "topics", f"{place}.topics")
     compliance = _texts(entry, "compliance_topics", f"{place}.compliance_topics")
     if not topics and not compliance:
-        raise ConfigurationRefused(f"{place} must have topics or compliance_topics.")
+        raise ConfigurationRefused(_("{place} must have topics or compliance_topics.").format(place=place))
     for topic in topics:
         if topic in COMPLIANCE:
-            raise ConfigurationRefused(f"{place}.topics: {topic} belongs into compliance_topics.")
+            raise ConfigurationRefused(
+                _("{place}: {topic} belongs into compliance_topics.").format(place=f"{place}.topics", topic=topic)
+            )
     for topic in compliance:
         if topic not in COMPLIANCE:
-            raise ConfigurationRefused(f"{place}.compliance_topics: {topic} is no compliance topic.")
+            raise ConfigurationRefused(
+                _("{place}: {topic} is no compliance topic.").format(place=f"{place}.compliance_topics", topic=topic)
+            )
     uri = _uri(_typed(entry, "uri", str, f"{place}.uri", ""), base, f"{place}.uri")
     chosen = {
         "filter": _typed(entry, "filter", str, f"{place}.filter", ""),
@@ -269,10 +274,12 @@ def _values(topic: str, uri: str) -> Attrs:
 def _uri(text: str, base: str, place: str) -> str:
     """A URI, or a path below the application's; without a slash at its end."""
     if not text:
-        raise ConfigurationRefused(f"{place} is required.")
+        raise ConfigurationRefused(_("{place} is required.").format(place=place))
     if text.startswith("/"):
         if not base:
-            raise ConfigurationRefused(f"{place}: a path needs application_url, to which it is joined.")
+            raise ConfigurationRefused(
+                _("{place}: a path needs application_url, to which it is joined.").format(place=place)
+            )
         text = f"{base.rstrip('/')}{text}"
     return text.rstrip("/")
 
@@ -301,5 +308,5 @@ def _typed(table: Mapping[str, Any], name: str, kind: type, place: str, missing:
 def _texts(table: Mapping[str, Any], name: str, place: str) -> list[str]:
     values = _typed(table, name, list, place, [])
     if not all(isinstance(each, str) for each in values):
-        raise ConfigurationRefused(f"{place} must be a list of texts.")
+        raise ConfigurationRefused(_("{place} must be a list of texts.").format(place=place))
     return list(values)

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from apps.ground.phrases import BLANK, NOT_A_URL, too_long
+from apps.ground.retelling import tells
 from apps.outgoing.addresses import URL_MAX_LENGTH, AddressRefused, UrlRefused, vet_url
 from apps.shops.models import App
 
@@ -26,6 +28,11 @@ _EVENT_SOURCE = re.compile(
 _KAFKA_TOPIC = re.compile(r"kafka://[A-Za-z0-9._-]{1,249}")
 _AMQP = re.compile(r"amqp://(?P<broker>[a-z0-9-]{1,60})/[A-Za-z0-9._-]{1,200}")
 
+_NOT_SUPPORTED = tells(gettext_noop("protocol {scheme}:// is not supported"))
+_INTERNAL = tells(gettext_noop("cannot be a {brand} or an internal domain"))
+_OF_ANOTHER_APP = tells(gettext_noop("is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'"))
+_NO_BROKER = tells(gettext_noop("names no broker that is set up: {broker}"))
+
 
 def misfit(uri: str, app: App) -> str | None:
     """What is wrong with a URI, in words that follow "Address"; None where nothing is."""
@@ -38,7 +45,7 @@ def misfit(uri: str, app: App) -> str | None:
         return NOT_A_URL
     if scheme in {"https", "http"}:
         return _check_web(uri, scheme)
-    return CHECKS[scheme](uri, app) if scheme in _enabled else f"protocol {scheme}:// is not supported"
+    return CHECKS[scheme](uri, app) if scheme in _enabled else _NOT_SUPPORTED.format(scheme=scheme)
 
 
 def _scheme_as_written(uri: str) -> str:
@@ -72,39 +79,39 @@ def _check_web(uri: str, scheme: str) -> str | None:
     try:
         vet_url(uri, schemes=("https",))
     except AddressRefused:
-        return f"cannot be a {settings.BRAND.capitalize()} or an internal domain"
+        return _INTERNAL.format(brand=settings.BRAND.capitalize())
     except UrlRefused as error:
-        return f"protocol {scheme}:// is not supported" if str(error) == "must use https" else str(error)
+        return _NOT_SUPPORTED.format(scheme=scheme) if str(error) == "must use https" else str(error)
     return None
 
 
 def _check_pubsub(uri: str, _app: App) -> str | None:
     project, colon, topic = uri.removeprefix("pubsub://").partition(":")
     if not (project and colon and topic):
-        return "is not a valid GCP pub/sub format. Format should be pubsub://project:topic"
+        return gettext_noop("is not a valid GCP pub/sub format. Format should be pubsub://project:topic")
     if not _GCP_PROJECT.fullmatch(project):
-        return "is not a valid GCP project id"
-    return None if _GCP_TOPIC.fullmatch(topic) else "is not a valid GCP topic id"
+        return gettext_noop("is not a valid GCP project id")
+    return None if _GCP_TOPIC.fullmatch(topic) else gettext_noop("is not a valid GCP topic id")
 
 
 def _check_event_source(uri: str, app: App) -> str | None:
     found = _EVENT_SOURCE.fullmatch(uri)
     if found is None:
-        return "is not a valid AWS ARN"
+        return gettext_noop("is not a valid AWS ARN")
     if found["app"] != str(app.pk):
-        return f"is an AWS ARN and includes api_client_id '{found['app']}' instead of '{app.pk}'"
+        return _OF_ANOTHER_APP.format(found=found["app"], wanted=app.pk)
     return None
 
 
 def _check_kafka(uri: str, _app: App) -> str | None:
-    return None if _KAFKA_TOPIC.fullmatch(uri) else "is not a valid kafka topic"
+    return None if _KAFKA_TOPIC.fullmatch(uri) else gettext_noop("is not a valid kafka topic")
 
 
 def _check_amqp(uri: str, _app: App) -> str | None:
     found = _AMQP.fullmatch(uri)
     if found is None:
-        return "is not a valid AMQP address. Address should be amqp://broker/routing-key"
-    return None if found["broker"] in settings.WEBHOOK_BROKERS else f"names no broker that is set up: {found['broker']}"
+        return gettext_noop("is not a valid AMQP address. Address should be amqp://broker/routing-key")
+    return None if found["broker"] in settings.WEBHOOK_BROKERS else _NO_BROKER.format(broker=found["broker"])
 
 
 CHECKS: dict[str, Check] = {

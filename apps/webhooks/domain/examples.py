@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from apps.events.domain import topics
 from apps.events.domain.topics import Topic
@@ -90,10 +91,10 @@ def _described(topic: Topic, before: Sequence[Described]) -> Described:
 
 def _audience(topic: Topic) -> str:
     if topic.name in COMPLIANCE:
-        return "the configuration file alone"
+        return gettext_noop("the configuration file alone")
     if topic.name in OF_AN_APP or (topic.hears is not None and not topic.scope):
-        return "the app itself"
-    return " or ".join(f"{scope}" for scope in topic.scopes or (topic.scope,) if scope) or "any app"
+        return gettext_noop("the app itself")
+    return " or ".join(f"{scope}" for scope in topic.scopes or (topic.scope,) if scope) or gettext_noop("any app")
 
 
 def as_markdown() -> str:

@@ -8,11 +8,22 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
+from apps.ground.retelling import tells
 from apps.query import And, Comparator, Kind, Node, Not, Or, Term, terms_of
 from apps.query.values import interval, number
 
 Shape = Mapping[str, object]
-NEVER_MATCHES = "This filter never matches."
+NEVER_MATCHES = gettext_noop("This filter never matches.")
+_MISSING = tells(gettext_noop("{path} is not in the payload."))
+_NULL = tells(gettext_noop("{path} is always null."))
+_OBJECT = tells(gettext_noop("{path} is an object: name one of its fields."))
+_BOOLEAN = tells(gettext_noop("{path} is true or false."))
+_NO_NUMBER = tells(gettext_noop("{path} is a number, and {value} is none."))
+_NO_DATE = tells(gettext_noop("{path} is a date, and {value} is none."))
+_NO_ORDER = tells(gettext_noop("{path} has no order."))
+_NEVER = tells(gettext_noop("{path} is never {value}."))
 
 
 class Foreseen(NamedTuple):
@@ -27,9 +38,7 @@ def warnings_of(shape: Shape | None, tree: Node | None, include_fields: Iterable
     if shape is None:
         return []
     found = [
-        Foreseen("include_fields", f"{path} is not in the payload.")
-        for path in include_fields
-        if not places(shape, path)
+        Foreseen("include_fields", _MISSING.format(path=path)) for path in include_fields if not places(shape, path)
     ]
     if tree is None:
         return found
@@ -72,11 +81,11 @@ def _judge(shape: Shape, term: Term) -> str:
     path = term.field or ""
     found = list(_leaves(places(shape, path)))
     if not found:
-        return f"{path} is not in the payload."
+        return _MISSING.format(path=path)
     if term.kind is Kind.PRESENT:
         return ""
     reasons = [_mismatch(leaf, term) for leaf in found]
-    return f"{path} {reasons[0]}." if all(reasons) else ""
+    return reasons[0].format(path=path, value=_quoted(term)) if all(reasons) else ""
 
 
 def _leaves(shapes: Iterable[Shape]) -> Iterable[Shape]:
@@ -93,7 +102,7 @@ def _leaves(shapes: Iterable[Shape]) -> Iterable[Shape]:
 
 
 def _mismatch(shape: Shape, term: Term) -> str:
-    """Why no value of a kind can meet a condition; blank where one can."""
+    """Why no value of a kind can meet a condition, with ``{path}`` and ``{value}``; blank where one can."""
     kinds = _kinds(shape) - {"null"}
     choices = shape.get("enum")
     ordered = term.comparator is not Comparator.EQUAL
@@ -101,17 +110,17 @@ def _mismatch(shape: Shape, term: Term) -> str:
     is_amount = bool(kinds & {"integer", "number"}) or shape.get("format") == "decimal"
     reason = ""
     if not kinds:
-        reason = "is always null" if "type" in shape else ""
+        reason = _NULL if "type" in shape else ""
     elif kinds == {"object"}:
-        reason = "is an object: name one of its fields"
+        reason = _OBJECT
     elif "boolean" in kinds:
-        reason = "" if not ordered and term.value in {"true", "false"} else "is true or false"
+        reason = "" if not ordered and term.value in {"true", "false"} else _BOOLEAN
     elif is_amount and term.kind is Kind.EXACT and number(term.value) is None:
-        reason = f"is a number, and {_quoted(term)} is none"
+        reason = _NO_NUMBER
     elif is_moment and ordered and not _is_moment(term.value):
-        reason = f"is a date, and {_quoted(term)} is none"
+        reason = _NO_DATE
     elif isinstance(choices, list) and (ordered or not any(_fits(choice, term) for choice in choices)):
-        reason = "has no order" if ordered else f"is never {_quoted(term)}"
+        reason = _NO_ORDER if ordered else _NEVER
     return reason
 
 

@@ -13,13 +13,16 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
+from apps.ground.retelling import tells
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.webhooks.models import Delivery, Subscription
 
 RECOVER = "webhooks.recover"
+_SENT_SINCE = tells(gettext_noop("Sent once more since {moment}"))
 _BATCH = 500
 # What can be sent once more.
 OVER = (Delivery.State.HELD, Delivery.State.DEAD)
@@ -32,7 +35,9 @@ def recover(subscription: Subscription, *, since: datetime, actor: str, at: date
     It is meant to be resumed first; what is sent to one that is paused or disabled is held again.
     """
     if subscription.shop_id is not None:
-        record_event("webhooks/recover", subscription, actor=actor, at=at, message=f"Sent once more since {since:%c}")
+        record_event(
+            "webhooks/recover", subscription, actor=actor, at=at, message=_SENT_SINCE.format(moment=f"{since:%c}")
+        )
     return queue.enqueue(RECOVER, actor=actor, subscription_id=subscription.pk, since=since.isoformat())
 
 

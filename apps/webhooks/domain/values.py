@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.phrases import BLANK, INVALID, NOT_BOOLEAN, NOT_IN_LIST, NOT_WHOLE, between, too_long, too_many
@@ -52,7 +53,7 @@ def fill(subscription: Subscription, values: Given) -> None:
     if (wrong := destinations.misfit(subscription.uri, subscription.app)) and "uri" not in errors:
         errors["uri"] = [wrong]
     if subscription.format == Subscription.Format.XML and "format" not in errors:
-        errors["format"] = ["'xml' is invalid for this webhook topic. Allowed formats: json"]
+        errors["format"] = [gettext_noop("'xml' is invalid for this webhook topic. Allowed formats: json")]
     if "name" not in errors and (wrong := _wrong_name(subscription.name)):
         errors["name"] = [wrong]
     if "api_version" not in errors and subscription.api_version not in (*settings.API_VERSIONS, "unstable"):
@@ -70,13 +71,13 @@ def _check_topic(subscription: Subscription, given: Attrs, errors: Errors) -> No
     topic = given.pop("topic", subscription.topic)
     if not subscription._state.adding:
         if topic != subscription.topic:
-            errors["topic"] = ["cannot be changed"]
+            errors["topic"] = [gettext_noop("cannot be changed")]
         return
     subscription.topic = topic
     if not topic:
         errors["topic"] = [BLANK]
     elif subscription.origin == Subscription.Origin.API and topic in topics.COMPLIANCE:
-        errors["topic"] = ["can only be subscribed to in the app's configuration file"]
+        errors["topic"] = [gettext_noop("can only be subscribed to in the app's configuration file")]
     elif not (topics.is_offered(topic) or topic in topics.COMPLIANCE):
         errors["topic"] = [NOT_IN_LIST]
 
@@ -85,13 +86,13 @@ def _wrong_name(name: str | None) -> str | None:
     if name is None:
         return None
     if not name:
-        return "is too short (minimum is 1 character)"
+        return gettext_noop("is too short (minimum is 1 character)")
     if len(name) > MAX_NAME:
         return too_long(MAX_NAME)
     return (
         None
         if _NAME.fullmatch(name)
-        else ("name field can only contain alphanumeric characters, underscores, and hyphens")
+        else (gettext_noop("name field can only contain alphanumeric characters, underscores, and hyphens"))
     )
 
 

@@ -4,6 +4,7 @@ import uuid6
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from apps.events.models import Event
 from apps.ground.rows import ShopOwned, Timestamped
@@ -17,10 +18,12 @@ class Pending(ShopOwned):
     Event rows are never changed, so the mark is a row of its own, written in the event's transaction.
     """
 
-    event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+")
+    event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("event"))
     metafields = models.JSONField(null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("pending")
+        verbose_name_plural = gettext_lazy("pendings")
         indexes = (models.Index(fields=("shop", "id"), name="webhooks_pending_by_shop"),)
 
     def __str__(self) -> str:
@@ -51,15 +54,17 @@ class Endpoint(ShopOwned):
     bucket held ``tokens`` at ``tokens_at``.
     """
 
-    uri = models.TextField("URI")
+    uri = models.TextField(gettext_lazy("URI"))
     uri_digest = models.CharField(max_length=64)
     host = models.CharField(max_length=255)
-    max_in_flight = models.PositiveSmallIntegerField(default=10)
-    max_per_second = models.PositiveSmallIntegerField(null=True)
+    max_in_flight = models.PositiveSmallIntegerField(gettext_lazy("max in flight"), default=10)
+    max_per_second = models.PositiveSmallIntegerField(gettext_lazy("max per second"), null=True)
     tokens = models.FloatField(default=0.0, db_default=0.0)
     tokens_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = gettext_lazy("endpoint")
+        verbose_name_plural = gettext_lazy("endpoints")
         constraints = (models.UniqueConstraint(fields=("shop", "uri_digest"), name="webhooks_endpoint_once_per_shop"),)
 
     def __str__(self) -> str:
@@ -72,11 +77,15 @@ class Payload(ShopOwned):
     ``body`` is empty once it was erased.
     """
 
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    event = models.ForeignKey(
+        Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, verbose_name=gettext_lazy("event")
+    )
     digest = models.CharField(max_length=64)
     body = models.BinaryField()
 
     class Meta:
+        verbose_name = gettext_lazy("payload")
+        verbose_name_plural = gettext_lazy("payloads")
         constraints = (models.UniqueConstraint(fields=("event", "digest"), name="webhooks_payload_once_per_event"),)
 
     def __str__(self) -> str:
@@ -96,47 +105,57 @@ class Delivery(ShopOwned):
     """
 
     class State(models.TextChoices):
-        DUE = "due", "Waiting for its first attempt"
-        RETRY = "retry", "Waiting for another attempt"
-        LEASED = "leased", "Being sent"
-        DONE = "done", "Delivered"
-        DEAD = "dead", "Given up"
-        HELD = "held", "Held: the subscription is paused or disabled"
-        CANCELLED = "cancelled", "Cancelled"
+        DUE = "due", gettext_lazy("Waiting for its first attempt")
+        RETRY = "retry", gettext_lazy("Waiting for another attempt")
+        LEASED = "leased", gettext_lazy("Being sent")
+        DONE = "done", gettext_lazy("Delivered")
+        DEAD = "dead", gettext_lazy("Given up")
+        HELD = "held", gettext_lazy("Held: the subscription is paused or disabled")
+        CANCELLED = "cancelled", gettext_lazy("Cancelled")
 
     class Kind(models.TextChoices):
-        EVENT = "event", "Event"
-        TEST = "test", "Test"
-        CALL = "call", "Call"
+        EVENT = "event", gettext_lazy("Event")
+        TEST = "test", gettext_lazy("Test")
+        CALL = "call", gettext_lazy("Call")
 
     key = models.UUIDField(default=uuid6.uuid7, editable=False)
-    kind = models.CharField(max_length=5, choices=Kind, default=Kind.EVENT)
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", db_index=False)
-    subscription = models.ForeignKey(
-        Subscription, on_delete=models.CASCADE, null=True, related_name="deliveries", db_index=False
+    kind = models.CharField(gettext_lazy("kind"), max_length=5, choices=Kind, default=Kind.EVENT)
+    app = models.ForeignKey(
+        App, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=gettext_lazy("app")
     )
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    subscription = models.ForeignKey(
+        Subscription,
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="deliveries",
+        db_index=False,
+        verbose_name=gettext_lazy("subscription"),
+    )
+    event = models.ForeignKey(
+        Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, verbose_name=gettext_lazy("event")
+    )
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="+", db_index=False)
     # Bytes go later than what they were sent in, in steps of their own: no constraint looks for it at each.
     payload = models.ForeignKey(
         Payload, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
     )
-    topic = models.CharField(max_length=100)
+    topic = models.CharField(gettext_lazy("topic"), max_length=100)
     api_version = models.CharField(max_length=10)
     ordering_key = models.CharField(max_length=100, blank=True)
-    state = models.CharField(max_length=10, choices=State, default=State.DUE)
+    state = models.CharField(gettext_lazy("state"), max_length=10, choices=State, default=State.DUE)
     next_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
     redelivery = models.BooleanField(default=False)
     lease = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
-    triggered_at = models.DateTimeField()
+    triggered_at = models.DateTimeField(gettext_lazy("triggered at"))
     first_attempt_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
     error = models.CharField(max_length=50, blank=True)
 
     class Meta:
-        verbose_name_plural = "deliveries"
+        verbose_name = gettext_lazy("delivery")
+        verbose_name_plural = gettext_lazy("deliveries")
         constraints = (
             models.UniqueConstraint(
                 fields=("event", "subscription"), name="webhooks_delivery_once_per_event_and_subscription"
@@ -172,9 +191,9 @@ class Attempt(ShopOwned):
     """
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
-    number = models.PositiveSmallIntegerField()
+    number = models.PositiveSmallIntegerField(gettext_lazy("number"))
     outcome = models.CharField(max_length=20)
-    status = models.PositiveSmallIntegerField(null=True)
+    status = models.PositiveSmallIntegerField(gettext_lazy("status"), null=True)
     error = models.CharField(max_length=255, blank=True)
     fenced = models.BooleanField(default=False)
     queued_ms = models.PositiveIntegerField(default=0)
@@ -186,6 +205,8 @@ class Attempt(ShopOwned):
     excerpt = models.TextField(blank=True)
 
     class Meta:
+        verbose_name = gettext_lazy("attempt")
+        verbose_name_plural = gettext_lazy("attempts")
         ordering = ("delivery", "number")
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from apps.ground.phrases import INVALID
 from apps.ground.rows import ShopOwned, Timestamped, VersionField
@@ -36,41 +37,50 @@ class Subscription(ShopOwned):
     """
 
     class Origin(models.TextChoices):
-        API = "api", "Made by the app for this shop"
-        CONFIG = "config", "From the app's configuration file, for all its shops"
+        API = "api", gettext_lazy("Made by the app for this shop")
+        CONFIG = "config", gettext_lazy("From the app's configuration file, for all its shops")
 
     class Format(models.TextChoices):
-        JSON = "json", "JSON"
-        XML = "xml", "XML"
+        JSON = "json", gettext_lazy("JSON")
+        XML = "xml", gettext_lazy("XML")
 
     class State(models.TextChoices):
-        LIVE = "live", "Live"
-        PAUSED = "paused", "Paused"
-        DISABLED = "disabled", "Disabled"
+        LIVE = "live", gettext_lazy("Live")
+        PAUSED = "paused", gettext_lazy("Paused")
+        DISABLED = "disabled", gettext_lazy("Disabled")
 
     shop: "models.ForeignKey[Shop | None, Shop | None]" = models.ForeignKey(  # type: ignore[assignment]
         Shop, on_delete=models.CASCADE, related_name="+", editable=False, null=True
     )
-    app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", editable=False)
+    app = models.ForeignKey(
+        App, on_delete=models.CASCADE, related_name="+", editable=False, verbose_name=gettext_lazy("app")
+    )
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.API, editable=False)
-    topic = models.CharField(max_length=100)
-    uri = models.TextField("URI")
+    topic = models.CharField(gettext_lazy("topic"), max_length=100)
+    uri = models.TextField(gettext_lazy("URI"))
     format = models.CharField(max_length=4, choices=Format, default=Format.JSON)
-    filter = models.TextField(blank=True)
+    filter = models.TextField(gettext_lazy("filter"), blank=True)
     include_fields = models.JSONField(default=list, blank=True)
     metafield_namespaces = models.JSONField(default=list, blank=True)
     private_metafield_namespaces = models.JSONField(default=list, blank=True)
     metafields = models.JSONField(default=list, blank=True)
     name = models.CharField(max_length=MAX_NAME, null=True, blank=True)
-    api_version = models.CharField("API version", max_length=10)
-    ordered = models.BooleanField(default=False, help_text="One resource's events go out one after another.")
+    api_version = models.CharField(gettext_lazy("API version"), max_length=10)
+    ordered = models.BooleanField(
+        gettext_lazy("ordered"),
+        default=False,
+        help_text=gettext_lazy("One resource's events go out one after another."),
+    )
     max_in_flight = models.PositiveSmallIntegerField(
-        default=10, validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT))
+        gettext_lazy("max in flight"), default=10, validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT))
     )
     max_per_second = models.PositiveSmallIntegerField(
-        null=True, blank=True, validators=(MinValueValidator(1), MaxValueValidator(MAX_PER_SECOND))
+        gettext_lazy("max per second"),
+        null=True,
+        blank=True,
+        validators=(MinValueValidator(1), MaxValueValidator(MAX_PER_SECOND)),
     )
-    state = models.CharField(max_length=10, choices=State, default=State.LIVE, editable=False)
+    state = models.CharField(gettext_lazy("state"), max_length=10, choices=State, default=State.LIVE, editable=False)
     reason = models.TextField(blank=True, editable=False)
     state_changed_at = models.DateTimeField(null=True, editable=False)
     warnings = models.JSONField(default=list, editable=False)
@@ -81,7 +91,7 @@ class Subscription(ShopOwned):
 
     class Meta:
         ordering = ("id",)
-        verbose_name = "webhook subscription"
+        verbose_name = gettext_lazy("webhook subscription")
         constraints = (
             models.CheckConstraint(
                 condition=Q(origin="config", shop=None) | Q(origin="api", shop__isnull=False),
@@ -147,7 +157,13 @@ class Health(Timestamped):
         warned: The stage of the last warning that was mailed: 50, 75, 100 per cent, or 0.
     """
 
-    subscription = models.OneToOneField(Subscription, on_delete=models.CASCADE, related_name="health", primary_key=True)
+    subscription = models.OneToOneField(
+        Subscription,
+        on_delete=models.CASCADE,
+        related_name="health",
+        primary_key=True,
+        verbose_name=gettext_lazy("subscription"),
+    )
     last_success_at = models.DateTimeField(null=True)
     last_failure_at = models.DateTimeField(null=True)
     failing_since = models.DateTimeField(null=True)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext_noop
+
 from apps.api.resources.serializers import check_body
 from apps.catalog.api.bodies import GLOBAL, read_product
 from apps.catalog.domain import weights
@@ -18,8 +20,13 @@ from apps.exchange.kinds.products.stock import Wanted, levels_wanted
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK
+from apps.ground.retelling import tells
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryItem
+
+_NO_OBJECTS = tells(gettext_noop("{name}: is not a list of objects"))
+_TWICE = tells(gettext_noop("The variant '{title}' stands in the file twice"))
+_BY_RULES = tells(gettext_noop("collection {title}: is filled by its rules"))
 
 _OPTIONS = ("option1", "option2", "option3")
 _ITEM = ("cost", *ITEM)
@@ -122,7 +129,9 @@ class Drafting:
             if len(found) == 1:
                 return found[0]
         if len(variants) > 1:
-            raise RowRefused("A row does not say which variant it is: give the values of its options, or its SKU")
+            raise RowRefused(
+                gettext_noop("A row does not say which variant it is: give the values of its options, or its SKU")
+            )
         return variants[0]
 
     def _is_first(self, row: Attrs) -> bool:
@@ -143,7 +152,7 @@ class Drafting:
                 new.append(wanted)
                 self._tell_new(wanted)
             elif variant.pk in by_variant:
-                raise RowRefused(f"The variant '{variant.title}' stands in the file twice")
+                raise RowRefused(_TWICE.format(title=variant.title))
             else:
                 self._prune(wanted, variant)
                 by_variant[variant.pk] = wanted
@@ -318,9 +327,9 @@ class Drafting:
             row = self.places.collections.get(title)
             if title in self.places.smart:
                 if self.known is None:
-                    self.draft.notes.append(f"collection {title}: is filled by its rules")
+                    self.draft.notes.append(_BY_RULES.format(title=title))
             elif not isinstance(title, str) or not title or len(title) > 255:
-                raise RowRefused("collections: is not a list of titles")
+                raise RowRefused(gettext_noop("collections: is not a list of titles"))
             elif row is None or self.known is None or row.pk not in self.known.collections:
                 self.draft.collections.append(title)
                 self.draft.changes[f"collection {title}"] = (None, "is put in")
@@ -336,5 +345,5 @@ def _objects(body: Body, name: str) -> list[Attrs]:
     if rows is None:
         return []
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise RowRefused(f"{name}: is not a list of objects")
+        raise RowRefused(_NO_OBJECTS.format(name=name))
     return [dict(row) for row in rows]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from django.db import IntegrityError
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.catalog.api.bodies import GLOBAL
 from apps.catalog.api.resources import ProductSerializer
@@ -168,12 +169,14 @@ def _outcome(draft: Drafted, product: Product) -> Outcome:
         return Outcome(Fate.CHANGED, product.title, reason, changes=draft.changes)
     unfetched = Fate.CHANGED if draft.changes else Fate.SKIPPED
     told = Outcome(unfetched, product.title, reason, changes=draft.changes)
-    return told if reason or draft.changes else replace(told, reason="is known already, and nothing differs")
+    return (
+        told if reason or draft.changes else replace(told, reason=gettext_noop("is known already, and nothing differs"))
+    )
 
 
 PRODUCTS = Kind(
     name="products",
-    label="Products",
+    label=gettext_lazy("Products"),
     singular="product",
     exporter=Exporter(
         model=Product,

@@ -4,13 +4,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
+from django.utils.translation import gettext_noop
+
 from apps.catalog.models import Variant
 from apps.exchange.domain.rows import RowRefused
 from apps.exchange.kinds.products.known import Places
 from apps.ground.attrs import Attrs
+from apps.ground.retelling import tells
 from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import Move
 from apps.inventory.models import MAX_AVAILABLE, StockMovement
+
+_NO_NUMBER = tells(gettext_noop("Variant Inventory Qty: {value} is no whole number"))
+_OUT_OF_RANGE = tells(gettext_noop("Variant Inventory Qty: must be between 0 and {limit}"))
 
 # By location, how many are to be available.
 Wanted: TypeAlias = dict[int, int]
@@ -50,7 +56,7 @@ def _of_each(levels: object, present: Mapping[int, int], places: Places) -> Want
     for level in levels if isinstance(levels, list) else [None]:
         name = level.get("location") if isinstance(level, Mapping) else None
         if not isinstance(level, Mapping) or not isinstance(name, str):
-            raise RowRefused("inventory_levels: is not a list of locations with what is available there")
+            raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with what is available there"))
         found: Sequence[object] = places.locations.get(name, ())
         if len(found) != 1:
             raise RowRefused(
@@ -65,13 +71,13 @@ def _of_each(levels: object, present: Mapping[int, int], places: Places) -> Want
 def _number(value: object) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not text.removeprefix("-").isdecimal() or len(text) > 11:
-        raise RowRefused(f"Variant Inventory Qty: {text[:50]!r} is no whole number")
+        raise RowRefused(_NO_NUMBER.format(value=repr(text[:50])))
     return int(text)
 
 
 def _possible(quantity: int) -> int:
     if not 0 <= quantity <= MAX_AVAILABLE:
-        raise RowRefused(f"Variant Inventory Qty: must be between 0 and {MAX_AVAILABLE}")
+        raise RowRefused(_OUT_OF_RANGE.format(limit=MAX_AVAILABLE))
     return quantity
 
 

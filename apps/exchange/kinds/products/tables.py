@@ -6,6 +6,8 @@ first. A row is one of a variant where any cell of a variant is filled.
 
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext_noop
+
 from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Shown
 from apps.exchange.domain.rows import Body, Cells, Unreadable
@@ -23,6 +25,9 @@ from apps.exchange.kinds.products.columns import (
     VARIANT_FLAGS,
     VARIANT_KEPT,
 )
+from apps.ground.retelling import tells
+
+_BAD_LEVEL = tells(gettext_noop("{levels}: {text} is not Location|quantity"))
 
 _POLICIES = {"true": "continue", "yes": "continue", "false": "deny", "no": "deny"}
 
@@ -73,7 +78,7 @@ def product_body(rows: Sequence[Cells]) -> Body:
     """
     first = rows[0]
     if is_true(first.get("Gift Card", "")):
-        raise Unreadable("Gift Card: gift cards are no products here")
+        raise Unreadable(gettext_noop("Gift Card: gift cards are no products here"))
     body: dict[str, object] = {"handle": first[HANDLE]}
     body |= {name: first[column] for column, name in CLEARED.items() if column in first}
     body |= {name: first[column] for column, name in KEPT.items() if first.get(column)}
@@ -113,7 +118,7 @@ def _variant_body(row: Cells) -> Shown:
 
 def _level(values: Sequence[str]) -> Shown:
     if len(values) != 2:
-        raise Unreadable(f"{LEVELS}: {'|'.join(values)!r} is not Location|quantity")
+        raise Unreadable(_BAD_LEVEL.format(levels=LEVELS, text=repr("|".join(values))))
     return {"location": values[0], "available": values[1]}
 
 

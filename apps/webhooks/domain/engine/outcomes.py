@@ -15,8 +15,10 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.ground.errors import Gone
+from apps.ground.retelling import tells
 from apps.ground.tenancy import every_shop, shop_scope
 from apps.jobs.domain import queue
 from apps.shops.models import Shop
@@ -30,8 +32,10 @@ WITHOUT_SUCCESS = timedelta(hours=4)
 # Per cent of the way to being disabled at which somebody is told.
 STAGES = (50, 75, 100)
 WARN = "webhooks.warn"
-GONE_REASON = "The receiver answered 410 Gone."
-FAILING_REASON = f"{DEAD_IN_A_ROW} deliveries in a row failed, and none arrived for four hours."
+GONE_REASON = gettext_noop("The receiver answered 410 Gone.")
+FAILING_REASON = tells(gettext_noop("{count} deliveries in a row failed, and none arrived for four hours.")).format(
+    count=DEAD_IN_A_ROW
+)
 
 
 @dataclass(slots=True)

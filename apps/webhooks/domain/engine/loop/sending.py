@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Mapping
 
+from django.utils.translation import gettext_noop
+
 from apps.outgoing.asynchronous import AsyncClient, Progress, Reply
 from apps.outgoing.errors import FetchFailed, Unreachable
 from apps.webhooks.domain.destinations import scheme_of
@@ -51,7 +53,7 @@ class Sender:
     async def _put(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
         queue = self._queues.get(scheme_of(claim.uri))
         if queue is None:
-            raise Unreachable("this kind of destination is no longer set up")
+            raise Unreachable(gettext_noop("this kind of destination is no longer set up"))
         await queue.put(claim, headers, progress)
 
     def _kept(self, claim: Claim, lane: Lane, progress: Progress) -> Result:

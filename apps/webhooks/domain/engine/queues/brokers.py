@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
+from django.utils.translation import gettext_noop
 
 from apps.outgoing.asynchronous import TOTAL_SECONDS
 from apps.outgoing.errors import NotTaken, TimedOut, Unreachable
@@ -32,7 +33,7 @@ class Brokers:
         name, _, key = claim.uri.removeprefix("amqp://").partition("/")
         broker = self._brokers.get(name)
         if broker is None:
-            raise Unreachable("no broker of this name is set up")
+            raise Unreachable(gettext_noop("no broker of this name is set up"))
         message = aio_pika.Message(
             claim.body,
             content_type=headers["Content-Type"],
@@ -80,7 +81,11 @@ class _Broker:
         except DeliveryError as error:
             # Returned, for there is no queue; or refused, for its queue is full.
             returned = isinstance(error, PublishError)
-            raise NotTaken("no queue is bound to its routing key" if returned else "the broker refused it") from error
+            raise NotTaken(
+                gettext_noop("no queue is bound to its routing key")
+                if returned
+                else gettext_noop("the broker refused it")
+            ) from error
         except (AMQPError, OSError, RuntimeError) as error:
             await self.close()
             raise Unreachable(_words(error)) from error
@@ -107,7 +112,7 @@ def _words(error: BaseException) -> str:
     """Why, without addresses from inside."""
     name = type(error).__name__
     return {
-        "ChannelNotFoundEntity": "the broker has no such exchange",
-        "ChannelAccessRefused": "the broker does not let us write to the exchange",
-        "ProbableAuthenticationError": "the broker does not know us",
-    }.get(name, "connection failed")
+        "ChannelNotFoundEntity": gettext_noop("the broker has no such exchange"),
+        "ChannelAccessRefused": gettext_noop("the broker does not let us write to the exchange"),
+        "ProbableAuthenticationError": gettext_noop("the broker does not know us"),
+    }.get(name, gettext_noop("connection failed"))

@@ -13,13 +13,16 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
+from django.utils.translation import gettext_noop
 
+from apps.ground.retelling import tells
 from apps.outgoing.asynchronous import CONNECT_SECONDS, TOTAL_SECONDS
 from apps.outgoing.errors import NotTaken, TimedOut, Unreachable
 from apps.outgoing.wires import Progress
 from apps.webhooks.domain.engine.claims import Claim
 
 AT_ONCE = 16
+_REFUSED = tells(gettext_noop("EventBridge refused it: {code}"))
 
 
 class EventBuses:
@@ -55,11 +58,11 @@ class EventBuses:
         except (ConnectTimeoutError, ReadTimeoutError) as error:
             raise TimedOut from error
         except ClientError as error:
-            raise NotTaken(f"EventBridge refused it: {error.response['Error']['Code']}") from error
+            raise NotTaken(_REFUSED.format(code=error.response["Error"]["Code"])) from error
         except BotoCoreError as error:
             raise Unreachable(type(error).__name__) from error
         if answer.get("FailedEntryCount"):
-            raise NotTaken(f"EventBridge refused it: {answer['Entries'][0].get('ErrorCode', 'unknown')}")
+            raise NotTaken(_REFUSED.format(code=answer["Entries"][0].get("ErrorCode", "unknown")))
 
     def _client(self, region: str) -> Any:
         if region not in self._clients:

@@ -1,0 +1,2 @@
+// English is what the scripts say by themselves.
+window.panelWords = {};

@@ -1,0 +1,58 @@
+"""What narrows a list stands above it in words, each with a way to be rid of it."""
+
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import SavedView
+from tests.conftest import Response
+from tests.panel.conftest import Panel
+
+JOBS, ORDERS = "jobs_job_changelist", "orders_order_changelist"
+
+
+def chips(page: Response) -> list[tuple[str, str]]:
+    return [(chip.words, chip.without) for chip in page.context["cl"].narrowing.chips]
+
+
+def test_a_list_as_it_comes_has_no_chips(owner: Panel) -> None:
+    page = owner.get(JOBS)
+
+    assert chips(page) == []
+    assert "bo-narrowing" not in page.content.decode()
+
+
+def test_each_chip_leads_to_the_first_page_without_it_and_keeps_the_rest(owner: Panel) -> None:
+    page = owner.get(ORDERS, q="Ada", financial_status__exact="paid", view="all", o="-2", p="1")
+
+    assert chips(page) == [
+        ("Search: “Ada”", "?financial_status__exact=paid&o=-2&view=all"),
+        ("Financial status: Paid", "?o=-2&q=Ada&view=all"),
+    ]
+    assert page.context["cl"].narrowing.without == "?o=-2&view=all"
+    assert 'aria-label="Remove filter Financial status: Paid"' in page.content.decode()
+
+
+def test_the_last_chip_leads_to_all_rows_and_not_back_to_the_default_view(owner: Panel, shop: Shop) -> None:
+    query = "state__exact=failed"
+    with shop_scope(shop):
+        SavedView.objects.create(
+            shop=shop, user=owner.user, screen="jobs.job", name="Broken", query=query, is_default=True
+        )
+
+    page = owner.get(JOBS, state__exact="failed")
+    ((words, without),) = chips(page)
+
+    assert (words, without) == ("State: Failed", "?all=1")
+    assert owner.http.get(owner.url(JOBS) + without).status_code == 200
+
+
+def test_what_no_filter_offers_is_a_chip_too(owner: Panel) -> None:
+    page = owner.get(JOBS, state__exact="nonsense", size="25")
+
+    assert [words for words, _ in chips(page)] == ["State: nonsense"]
+
+
+def test_a_chip_says_what_was_typed_as_text(owner: Panel) -> None:
+    page = owner.get(JOBS, q="<b>x</b>").content.decode()
+
+    assert "Search: “&lt;b&gt;x&lt;/b&gt;”" in page
+    assert "<b>x</b>" not in page

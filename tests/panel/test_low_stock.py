@@ -1,0 +1,288 @@
+"""Low stock: each level says whether it is low by the shop's number, however it came to be what it is."""
+
+import random
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import low, movements, stock
+from apps.inventory.domain.movements import Move
+from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
+from apps.jobs.domain import queue
+from apps.jobs.domain.duties import each_night
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests.inventory.factories import first_location, make_item, make_location, put
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.stock_grid import GRID
+from tests.races import at_once, meanwhile
+
+pytestmark = pytest.mark.django_db
+BY: dict[str, Any] = {"actor": "system"}
+
+
+def low_at(shop: Shop, number: int | None) -> None:
+    """Set the shop's number as if nobody had followed the change."""
+    Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
+    shop.refresh_from_db()
+
+
+def lows(shop: Shop) -> set[tuple[int, int]]:
+    """The low levels, as their items and what they have."""
+    with shop_scope(shop):
+        return set(InventoryLevel.objects.filter(is_low=True).values_list("item_id", "available"))
+
+
+def is_true(shop: Shop) -> bool:
+    """Whether each level says what follows from its number."""
+    shop.refresh_from_db()
+    number = shop.low_stock_at
+    with shop_scope(shop):
+        levels = list(InventoryLevel.objects.all())
+    assert levels
+    return all(level.is_low == (number is not None and level.available <= number) for level in levels)
+
+
+def set_number(owner: Panel, shop: Shop, number: str) -> None:
+    """Save the settings with a number, and do the work that follows."""
+    form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+    answer = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+    assert answer.status_code == 302
+    with shop_scope(shop):
+        keys = list(Job.objects.filter(task=low.MARK, state=Job.State.WAITING).values_list("key", flat=True))
+    for key in keys:
+        queue.run(key)
+
+
+def test_a_level_is_low_from_the_movement_that_makes_it_so(shop: Shop) -> None:
+    low_at(shop, 3)
+    item, first = make_item(shop), first_location(shop)
+    seen = []
+    for available in (9, 4, 3, 0, 3, 4):
+        put(item, first, available)
+        seen.append(bool(lows(shop)))
+
+    assert seen == [False, False, True, True, True, False]
+
+
+def test_levels_say_so_however_they_move(shop: Shop) -> None:
+    low_at(shop, 5)
+    items, places = [make_item(shop) for _ in range(4)], [first_location(shop), make_location(shop)]
+    chance = random.Random(7)
+
+    for _ in range(30):
+        moves = [
+            Move(item.pk, place.pk, chance.randint(-6, 8), may_oversell=True, connect=True)
+            for item in chance.sample(items, 2)
+            for place in places
+        ]
+        with shop_scope(shop):
+            movements.apply(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
+        assert is_true(shop)
+    with shop_scope(shop):
+        found = set(InventoryLevel.objects.values_list("is_low", flat=True))
+    assert found == {True, False}
+
+
+def test_what_is_stocked_anew_is_low(shop: Shop) -> None:
+    low_at(shop, 0)
+    item = make_item(shop)
+    with shop_scope(shop):
+        stock.connect(item, make_location(shop), at=timezone.now(), **BY)
+
+    assert lows(shop) == {(item.pk, 0)}
+    assert is_true(shop)
+
+
+def test_without_a_number_nothing_is_low(shop: Shop) -> None:
+    item, first = make_item(shop), first_location(shop)
+    with shop_scope(shop):
+        stock.take(item, first, 4, policy="continue", at=timezone.now(), **BY)
+
+    assert lows(shop) == set()
+
+
+def test_a_changed_number_is_followed_in_this_shop_alone(
+    owner: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(low, "MARKED_AT_ONCE", 2)
+    first = first_location(shop)
+    items = [make_item(shop) for _ in range(5)]
+    for number, item in enumerate(items):
+        put(item, first, number)
+    put(make_item(other_shop), first_location(other_shop), 1)
+
+    set_number(owner, shop, "3")
+    assert {available for _, available in lows(shop)} == {0, 1, 2, 3}
+    set_number(owner, shop, "1")
+    assert {available for _, available in lows(shop)} == {0, 1}
+    set_number(owner, shop, "")
+
+    assert lows(shop) == lows(other_shop) == set()
+
+
+def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
+    item = make_item(shop)
+    low_at(shop, 3)
+    with shop_scope(shop):
+        before = InventoryLevel.objects.get(item=item)
+        marked = [low.mark(), low.mark()]
+        after = InventoryLevel.objects.get(item=item)
+
+    assert marked == [1, 0]
+    assert (after.updated_at, after.version, after.available) == (before.updated_at, before.version, before.available)
+
+
+def test_the_night_puts_right_what_was_missed_but_not_where_nothing_may_be_written(
+    shop: Shop, other_shop: Shop
+) -> None:
+    for each in (shop, other_shop):
+        make_item(each)
+        low_at(each, 3)
+    Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
+
+    each_night.run_all()
+
+    assert (is_true(shop), lows(other_shop)) == (True, set())
+
+
+@pytest.mark.parametrize("number", ["-1", "40000", "few", "1.5", "9" * 300])
+def test_a_number_that_none_can_be_is_refused(owner: Panel, shop: Shop, number: str) -> None:
+    form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+
+    answer = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
+
+    assert (answer.status_code, "low_stock_at" in answer.context["adminform"].form.errors) == (200, True)
+
+
+def test_the_grid_lists_tracked_items_that_are_low_somewhere(
+    panel_with: PanelWith, shop: Shop, other_shop: Shop
+) -> None:
+    for each in (shop, other_shop):
+        low_at(each, 3)
+    few, many, loose = make_item(shop), make_item(shop), make_item(shop, tracked=False)
+    make_item(other_shop)
+    put(many, first_location(shop), 4)
+
+    page = panel_with("products").get(GRID, stock="low")
+
+    listed = [(row["item"].pk, [cell["low"] for cell in row["cells"]]) for row in page.context["rows"]]
+    everything = panel_with("products").get(GRID)
+    marked = {row["item"].pk for row in everything.context["rows"] if any(cell["low"] for cell in row["cells"])}
+    assert listed == [(few.pk, [True])]
+    assert marked == {few.pk}
+    assert loose.pk in {row["item"].pk for row in everything.context["rows"]}
+    assert "Items of which 3 or fewer are left" in page.content.decode()
+
+
+def test_the_grid_says_that_there_is_no_number(panel_with: PanelWith, shop: Shop) -> None:
+    make_item(shop)
+    answer = panel_with("products").get(GRID, stock="low")
+
+    assert answer.context["rows"] == []
+    assert "has no number yet at which stock is low" in answer.content.decode()
+    assert "Low stock only" not in panel_with("products").get(GRID).content.decode()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_marking_in_another_order_waits_in_a_circle")
+def test_marking_and_moving_wait_for_each_other_in_one_order(shop: Shop) -> None:
+    low_at(shop, 50)
+    places = [first_location(shop), make_location(shop)]
+    items: list[InventoryItem] = [make_item(shop) for _ in range(6)]
+    for item in items:
+        put(item, places[1], 7)
+
+    def move(delta: int) -> None:
+        for _ in range(15):
+            moves = [Move(item.pk, place.pk, delta, may_oversell=True) for item in reversed(items) for place in places]
+            with transaction.atomic():
+                movements.apply(moves, reason=StockMovement.Reason.COUNT, at=timezone.now(), **BY)
+
+    def change_number() -> None:
+        for number in (5, None, 90, 0) * 4:
+            Shop.objects.filter(pk=shop.pk).update(low_stock_at=number)
+            low.mark()
+
+    at_once(shop, lambda: move(9), lambda: move(-4), change_number, change_number)
+    with shop_scope(shop):
+        low.mark()
+
+    assert is_true(shop)
+
+
+@pytest.mark.postgres
+def test_low_items_are_found_by_their_index(shop: Shop) -> None:
+    with shop_scope(shop), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        plan = low.low_items().order_by("-id")[:50].explain()
+
+    assert "inventory_level_low" in plan
+
+
+def hold(item: InventoryItem) -> None:
+    list(InventoryLevel.objects.select_for_update().filter(item=item))
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_marking_in_another_order_waits_in_a_circle")
+def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(shop: Shop) -> None:
+    first, second = make_item(shop), make_item(shop)
+    low_at(shop, 3)
+
+    meanwhile(shop, lambda: hold(first), low.mark, then=lambda: hold(second))
+
+    assert is_true(shop)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.deadlocks(1)
+def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: movements lock levels by item and location."""
+    monkeypatch.setattr(low, "_ORDER", ("-item_id", "-location_id"))
+    first, second = make_item(shop), make_item(shop)
+    low_at(shop, 3)
+
+    with pytest.raises(OperationalError, match="deadlock"):
+        meanwhile(shop, lambda: hold(first), low.mark, then=lambda: hold(second))
+
+
+@pytest.mark.postgres
+def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ceases_to_be(shop: Shop) -> None:
+    low_at(shop, 3)
+    item, first = make_item(shop), first_location(shop)
+    hots: dict[bool, list[int]] = {True: [], False: []}
+    for available, turns in (
+        (9, True),
+        *((number, False) for number in (8, 7, 6, 5)),
+        (2, True),
+        (1, False),
+        (4, True),
+    ):
+        before = heap_only()
+        put(item, first, available)
+        updates, hot = (now - then for now, then in zip(heap_only(), before, strict=True))
+        assert updates == 1
+        hots[turns].append(hot)
+
+    # Not all that stay, as a page may be full of what other tests left.
+    assert (hots[True], any(hots[False])) == ([0, 0, 0], True)
+
+
+def heap_only() -> tuple[int, int]:
+    """How many levels this transaction has changed, and how many of them without any index."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"
+            " FROM pg_class WHERE oid = 'inventory_inventorylevel'::regclass"
+        )
+        updates, hot = cursor.fetchone()
+    return updates, hot

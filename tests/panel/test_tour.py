@@ -1,0 +1,94 @@
+"""The tour: whoever is new is led through the pages that they may open, until they end it for good."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from apps.ground.tenancy import shop_scope
+from apps.staff.models import Membership, User
+from tests import factories
+from tests.conftest import Response
+from tests.panel.conftest import Panel, PanelWith
+from tests.panel.shown import forms_of
+
+pytestmark = pytest.mark.django_db
+OFFER = "New here? Look around"
+
+
+def walk(panel: Panel) -> list[tuple[str, str]]:
+    """Follow the tour from the home page to its end: each page's path within the panel and its heading."""
+    link, seen = panel.get().context["offered_tour"][0].link, []
+    while link:
+        answer = panel.http.get(link)
+        assert answer.status_code == 200, link
+        stay = answer.context["tour"]
+        seen.append((urlsplit(link).path.removeprefix(panel.url()), str(stay.stop.step.title)))
+        assert f"Tour, {len(seen)} of {stay.count}: {seen[-1][1]}" in answer.content.decode()
+        link = stay.after.link if stay.after else ""
+    return seen
+
+
+def ended(panel: Panel) -> Response:
+    """The answer to the button that ends the tour, as the home page has it."""
+    form = next(form for form in forms_of(panel.get().content) if form.attrs["action"] == panel.url("end_tour"))
+    return panel.post("end_tour", **form.data)
+
+
+def test_an_owner_is_led_through_five_pages(owner: Panel) -> None:
+    assert walk(owner) == [
+        ("catalog/product/", "What you sell"),
+        ("orders/order/", "What was bought"),
+        ("fulfillment/fulfillmentorder/", "What is to be sent"),
+        ("customers/customer/", "Who buys"),
+        ("", "Find anything"),
+    ]
+
+
+def test_it_leads_past_what_a_person_may_not_open(panel_with: PanelWith) -> None:
+    assert walk(panel_with("customers")) == [("customers/customer/", "Who buys"), ("", "Find anything")]
+
+
+def test_a_tour_of_one_page_is_none(panel_with: PanelWith) -> None:
+    assert OFFER not in panel_with("themes").get().content.decode()
+
+
+def test_who_ended_it_is_offered_it_in_no_shop(owner: Panel) -> None:
+    assert OFFER in owner.get().content.decode()
+
+    answer = ended(owner)
+
+    other = factories.make_shop()
+    with shop_scope(other):
+        Membership.objects.create(shop=other, user=owner.user, account_owner=True)
+    elsewhere = Panel(User.objects.get(pk=owner.user.pk), other)
+    assert (answer.status_code, answer["Location"]) == (302, owner.url())
+    assert [OFFER in panel.get().content.decode() for panel in (owner, elsewhere)] == [False, False]
+
+
+def test_it_can_be_walked_after_its_end_too_and_ends_once(owner: Panel) -> None:
+    ended(owner)
+    first = User.objects.get(pk=owner.user.pk).tour_ended_at
+
+    owner.post("end_tour")
+
+    assert User.objects.get(pk=owner.user.pk).tour_ended_at == first
+    assert owner.get("orders_order_changelist", tour="2").context["tour"].count == 5
+
+
+def test_the_stop_narrows_and_keeps_nothing(owner: Panel) -> None:
+    answer = owner.get("catalog_product_changelist", tour="1")
+
+    listed = answer.context["cl"]
+    assert (listed.keepable, listed.narrowing.chips) == ("", [])
+
+
+@pytest.mark.parametrize("stop", ["", "0", "1", "7", "x", "²", "9" * 400])
+def test_a_stop_that_is_not_here_shows_the_page_alone(owner: Panel, stop: str) -> None:
+    answer = owner.get("orders_order_changelist", tour=stop)
+
+    assert (answer.status_code, answer.context["tour"]) == (200, None)
+
+
+def test_nobody_ends_it_by_a_link(owner: Panel) -> None:
+    assert owner.get("end_tour").status_code == 405
+    assert User.objects.get(pk=owner.user.pk).tour_ended_at is None
