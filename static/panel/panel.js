@@ -162,8 +162,10 @@ window.translate = (text, values = {}) =>
       if (held && event.type === "keydown") drop.querySelector("summary").focus();
     });
   };
+  // The event comes a moment after the opening: whoever has gone on to a field by then stays there.
   const openDrop = (event) => {
     if (!event.target.matches?.("details[data-drop][open]")) return;
+    if (event.target.querySelector("form")?.contains(document.activeElement)) return;
     const field = event.target.querySelector(":target:enabled") ?? event.target.querySelector("input:not([type=hidden]):enabled");
     field?.focus();
   };

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.customers.domain import customers, erasing, merging, personal_data
@@ -246,7 +247,7 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     assert queue.run(job.key)
     job.refresh_from_db()
     assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
-    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
     assert queue.run(job.key)
 
     job.refresh_from_db()

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db.models.functions import Now
 from django.test import override_settings
 from django.utils import timezone
 
@@ -94,7 +95,7 @@ def cut_off(job: Job, monkeypatch: pytest.MonkeyPatch, *, done: int) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(queue, "report_progress", interrupted)
         assert queue.run(job.key)
-    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
 
 
 def places(shop: Shop) -> list[str]:

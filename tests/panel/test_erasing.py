@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -66,7 +67,7 @@ def ordered(shop: Shop, times: int) -> Customer:
 
 def run(task: str) -> Job:
     job: Job = Job.objects.get(task=task)
-    Job.objects.filter(pk=job.pk).update(due_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
     assert queue.run(job.key)
     job.refresh_from_db()
     return job
