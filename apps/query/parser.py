@@ -3,13 +3,20 @@
 import re
 from functools import lru_cache
 
+from django.utils.translation import gettext_noop
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
+from apps.ground.retelling import retold, tells
 from apps.query.nodes import ESCAPABLE, And, Comparator, Kind, Node, Not, Or, Term
 
 MAX_LENGTH = 4096
 MAX_TERMS = 50
 MAX_DEPTH = 20
+
+_AT = tells(gettext_noop("{problem} (position {position})"), problem=retold)
+_TOO_LONG = tells(gettext_noop("The query is too long (maximum is {limit} characters)."))
+_TOO_DEEP = tells(gettext_noop("The query nests too deep (maximum is {limit} parentheses)."))
+_TOO_MANY = tells(gettext_noop("The query has too many terms (maximum is {limit})."))
 
 _ESCAPE = re.compile(rf"\\([{ESCAPABLE}])")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -35,7 +42,7 @@ class QuerySyntaxError(ValueError):
     """
 
     def __init__(self, message: str, position: int) -> None:
-        super().__init__(f"{message} (position {position})")
+        super().__init__(_AT.format(problem=message, position=position))
         self.message = message
         self.position = position
 
@@ -67,13 +74,13 @@ def parse_search(text: str) -> Node:
 
 def _parsed(text: str, *, endings: bool) -> Node:
     if len(text) > MAX_LENGTH:
-        message = f"The query is too long (maximum is {MAX_LENGTH} characters)."
+        message = _TOO_LONG.format(limit=MAX_LENGTH)
         raise QuerySyntaxError(message, MAX_LENGTH)
     if unstorable := _UNSTORABLE.search(text):
-        message = "The query holds a character that is not allowed."
+        message = gettext_noop("The query holds a character that is not allowed.")
         raise QuerySyntaxError(message, unstorable.start())
     if not text.strip():
-        message = "The query is empty."
+        message = gettext_noop("The query is empty.")
         raise QuerySyntaxError(message, 0)
     return _build(text, endings=endings)
 
@@ -89,7 +96,7 @@ def _build(text: str, *, endings: bool) -> Node:
             if token.type == "LPAR":
                 opened.append(position)
                 if len(opened) > MAX_DEPTH:
-                    message = f"The query nests too deep (maximum is {MAX_DEPTH} parentheses)."
+                    message = _TOO_DEEP.format(limit=MAX_DEPTH)
                     raise QuerySyntaxError(message, position)
             elif token.type == "RPAR" and opened:
                 opened.pop()
@@ -103,9 +110,9 @@ def _build(text: str, *, endings: bool) -> Node:
         tree: Node = session.feed_token(Token("$END", ""))
     except UnexpectedInput:
         if opened:
-            message = "This parenthesis is never closed."
+            message = gettext_noop("This parenthesis is never closed.")
             raise QuerySyntaxError(message, opened[-1]) from None
-        message = "The query ends where a term is expected."
+        message = gettext_noop("The query ends where a term is expected.")
         raise QuerySyntaxError(message, len(text)) from None
     return tree
 
@@ -113,18 +120,18 @@ def _build(text: str, *, endings: bool) -> Node:
 def _check_term(token: Token, number: int, text: str, *, endings: bool) -> None:
     position = token.start_pos or 0
     if number > MAX_TERMS:
-        message = f"The query has too many terms (maximum is {MAX_TERMS})."
+        message = _TOO_MANY.format(limit=MAX_TERMS)
         raise QuerySyntaxError(message, position)
     if token.type == "VALUE_SUFFIX" and not endings:
         raise QuerySyntaxError(_explain(text, position), position)
 
 
 _REASONS = {
-    ":": "':' needs a field name directly before it and a value directly after it.",
-    "<": "The comparators are ':', ':<', ':<=', ':>' and ':>='; a value follows directly.",
-    "-": "'-' must stand directly before one term or group.",
-    ")": "This parenthesis closes nothing, or a term or a value is missing before it.",
-    '"': "This quote is never closed, or text follows the closing one directly.",
+    ":": gettext_noop("':' needs a field name directly before it and a value directly after it."),
+    "<": gettext_noop("The comparators are ':', ':<', ':<=', ':>' and ':>='; a value follows directly."),
+    "-": gettext_noop("'-' must stand directly before one term or group."),
+    ")": gettext_noop("This parenthesis closes nothing, or a term or a value is missing before it."),
+    '"': gettext_noop("This quote is never closed, or text follows the closing one directly."),
 }
 _REASONS |= {"'": _REASONS['"'], ">": _REASONS["<"], "=": _REASONS["<"]}
 
@@ -134,8 +141,8 @@ def _explain(text: str, position: int) -> str:
     if reason := _REASONS.get(text[position]):
         return reason
     if "*" in text[position:].split(maxsplit=1)[0]:
-        return r"'*' may only end a value of ':', or be one; write \* for the character."
-    return "A field, a word or a group is expected here."
+        return gettext_noop(r"'*' may only end a value of ':', or be one; write \* for the character.")
+    return gettext_noop("A field, a word or a group is expected here.")
 
 
 @v_args(inline=True)

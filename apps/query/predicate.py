@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 
+from django.utils.translation import gettext_noop
+
 from apps.query.nodes import And, Comparator, Kind, Node, Not, Term, terms_of
 from apps.query.parser import QuerySyntaxError, parse
 from apps.query.values import interval, number
@@ -19,7 +21,9 @@ from apps.query.values import interval, number
 Predicate = Callable[[Mapping[str, object]], bool]
 _Test = Callable[[object], bool]
 
-FIELDLESS = "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on."
+FIELDLESS = gettext_noop(
+    "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on."
+)
 
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
 

@@ -17,6 +17,7 @@ from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
 from apps.catalog.admin import searching
+from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter
 from apps.catalog.admin.images import ProductImagesPage
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
 from apps.catalog.admin.sheet import MOST_ROWS, VariantFormSet, VariantInline, cells_of
@@ -169,7 +170,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
     list_extra = ("tagged", "published", "sold", "created_at")
     list_display_links = ("picture", "title")
-    list_filter = ("status", "published_scope")
+    list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
     search_help_text = gettext_lazy("Title, handle, SKU, barcode; a whole vendor, tag or metafield")
     ordering = ("-id",)

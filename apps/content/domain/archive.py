@@ -10,7 +10,8 @@ from typing import BinaryIO
 
 from django.utils.translation import gettext_noop
 
-from apps.ground.phrases import larger_than
+from apps.ground.phrases import size_of
+from apps.ground.retelling import tells
 from apps.media.zips import MIB, ArchiveRefused, EntryReader, VettedZip, ZipEntry, is_plain_path, refuse_if, shown
 
 __all__ = [
@@ -34,6 +35,8 @@ TEXT_SUFFIXES = frozenset(
 # Without it a theme shows nothing.
 LAYOUT = "layout/theme.liquid"
 
+_BAD_NAME = tells(gettext_noop("The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {key}"))
+_TOO_LARGE = tells(gettext_noop("{key} is larger than {size}."))
 _KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
 # What macOS adds beside the folder that was compressed.
 _FOREIGN_ROOTS = frozenset({"__MACOSX", ".DS_Store"})
@@ -132,10 +135,10 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT) -> ThemeArchi
             continue
         refuse_if(
             not is_key(key),
-            f"The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {shown(key)}",
+            _BAD_NAME.format(key=shown(key)),
         )
         limit = limits.asset_bytes(key)
-        refuse_if(entry.size > limit, f"{shown(key)} is {larger_than(limit)}.")
+        refuse_if(entry.size > limit, _TOO_LARGE.format(key=shown(key), size=size_of(limit)))
         assets.append(entry)
     refuse_if(not assets, gettext_noop("The archive holds no theme files."))
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)

@@ -20,14 +20,20 @@ from apps.content.domain.archive import DEFAULT, LAYOUT, TEXT_SUFFIXES, is_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
-from apps.ground.phrases import BLANK, INVALID, larger_than, too_long
-from apps.ground.retelling import tells
+from apps.ground.phrases import BLANK, INVALID, larger_than, size_of, too_long
+from apps.ground.retelling import retold, tells
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 
 _SAVED = tells(gettext_noop("Saved {key}"))
 _DELETED = tells(gettext_noop("Deleted {key}"))
+_KEY_IS = tells(gettext_noop("key {problem}"), problem=retold)
+_TOO_LARGE = tells(gettext_noop("{key} is larger than {size}"))
+_NO_TEXT = tells(gettext_noop("{key} is not UTF-8 text"))
+_NO_JSON = tells(gettext_noop("{key} is not valid JSON: {problem}"), problem=retold)
+_EXACTLY_ONE = tells(gettext_noop("must have exactly one of {names}"))
+_FULL = tells(gettext_noop("the theme has {number} files already"))
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
@@ -70,13 +76,13 @@ def check_key(key: object) -> str:
         AssetRefused: It may not.
     """
     if key is None or key == "":
-        raise AssetRefused(f"key {BLANK}")
+        raise AssetRefused(_KEY_IS.format(problem=BLANK))
     if not isinstance(key, str):
-        raise AssetRefused(f"key {INVALID}")
+        raise AssetRefused(_KEY_IS.format(problem=INVALID))
     if len(key) > MAX_KEY:
-        raise AssetRefused(f"key {too_long(MAX_KEY)}")
+        raise AssetRefused(_KEY_IS.format(problem=too_long(MAX_KEY)))
     if not is_key(key):
-        raise AssetRefused(f"key {INVALID}")
+        raise AssetRefused(_KEY_IS.format(problem=INVALID))
     return key
 
 
@@ -88,13 +94,13 @@ def check_content(key: str, data: bytes) -> None:
     """
     limit = DEFAULT.asset_bytes(key)
     if len(data) > limit:
-        raise AssetRefused(f"{key} is {larger_than(limit)}")
+        raise AssetRefused(_TOO_LARGE.format(key=key, size=size_of(limit)))
     if not is_text(key):
         return
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise AssetRefused(f"{key} is not UTF-8 text") from None
+        raise AssetRefused(_NO_TEXT.format(key=key)) from None
     if key.lower().endswith(".json"):
         _check_json(key, text)
 
@@ -107,8 +113,8 @@ def _check_json(key: str, text: str) -> None:
             text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_refuse_constant
         )
     except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise AssetRefused(f"{key} is not valid JSON: {reason}") from None
+        reason = gettext_noop("it is nested too deeply") if isinstance(error, RecursionError) else str(error)
+        raise AssetRefused(_NO_JSON.format(key=key, problem=reason)) from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -131,7 +137,7 @@ def prepare(theme: Theme, given: Mapping[str, object]) -> tuple[str, FileContent
     key = check_key(given.get("key"))
     named = [name for name in SOURCES if given.get(name) is not None]
     if len(named) != 1:
-        raise AssetRefused(f"must have exactly one of {', '.join(SOURCES)}")
+        raise AssetRefused(_EXACTLY_ONE.format(names=", ".join(SOURCES)))
     value = given[named[0]]
     if not isinstance(value, str):
         raise AssetRefused(f"{named[0]} {INVALID}")
@@ -266,7 +272,7 @@ def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None
         others = others.exclude(pk=asset.pk)
     total = others.aggregate(files=Count("id"), size=Sum("content__size"))
     if asset is None and total["files"] >= DEFAULT.entries:
-        raise AssetRefused(f"the theme has {DEFAULT.entries:,} files already")
+        raise AssetRefused(_FULL.format(number=f"{DEFAULT.entries:,}"))
     grows = asset is None or content.size > asset.content.size
     if grows and (total["size"] or 0) + content.size > DEFAULT.unpacked_bytes:
         raise AssetRefused(

@@ -29,6 +29,7 @@ from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 from apps.shops.models import Shop
 
+_NO_LAYOUT = tells(gettext_noop("The archive has no {key}, without which a theme shows nothing."))
 _COULD_NOT_DOWNLOAD = tells(gettext_noop("Could not download the archive: {error}."))
 
 STARTER = Path(__file__).parent / "starter_theme"
@@ -82,7 +83,7 @@ def stage(file: BinaryIO, progress: Progress) -> dict[str, FileContent]:
         ArchiveRefused: The archive is not taken; what was stored of it is gone again.
     """
     archive = open_theme(file)
-    refuse_if(LAYOUT not in archive.keys, f"The archive has no {LAYOUT}, without which a theme shows nothing.")
+    refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT.format(key=LAYOUT))
     total = len(archive)
     staged: dict[str, FileContent] = {}
     keys: list[str] = []

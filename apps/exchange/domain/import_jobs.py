@@ -5,17 +5,19 @@ from contextlib import closing
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.exchange.domain.checking import check as check_file
 from apps.exchange.domain.imports import CHECK, REPORT_EVERY, RUN
 from apps.exchange.domain.parsing import UnreadableFile
 from apps.exchange.domain.running import run as take_in
 from apps.exchange.models import Import
+from apps.ground.retelling import retold, tells
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 
 State = Import.State
+_GAVE_UP = tells(gettext_noop("{error} – try the background job again to go on."), error=retold)
 
 
 def _work(job: Job, *, import_id: int, checking: bool) -> None:
@@ -58,7 +60,7 @@ def give_up(job: Job) -> None:
     """Say that the file could not be dealt with, unless somebody else is dealing with it."""
     idle = Q(claimed_until=None) | Q(claimed_until__lt=Now())
     begun = Import.objects.filter(idle, pk=job.arguments["import_id"], state__in=(State.CHECKING, State.IMPORTING))
-    begun.update(state=State.FAILED, problem=f"{job.error[:400]} – try the background job again to go on.")
+    begun.update(state=State.FAILED, problem=_GAVE_UP.format(error=job.error[:400]))
 
 
 def register_all() -> None:

@@ -48,7 +48,7 @@ def _found(listed: ChangeList) -> Iterator[tuple[str, list[str]]]:
     """Each with the parameters of the address that say it."""
     if listed.query:
         yield _("Search: “{words}”").format(words=listed.query), [SEARCH_VAR]
-    asked = {name: values for name, values in listed.get_filters_params().items() if any(values)}
+    asked = {name: values for name, values in listed.get_filters_params().items() if any(map(str.strip, values))}
     asked.pop(VIEW_FILTER, None)
     for spec in listed.filter_specs:
         names = [str(name) for name in spec.expected_parameters() if name in asked]

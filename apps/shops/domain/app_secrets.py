@@ -10,6 +10,7 @@ import secrets
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from apps.ground.errors import DomainError
 from apps.ground.locks import locked
@@ -44,7 +45,7 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
         GraceRefused: The grace is outside of that.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:
-        raise GraceRefused("must be between 0 and 7 days")
+        raise GraceRefused(gettext_noop("must be between 0 and 7 days"))
     held = locked(App, app.pk, no_key=True)
     if grace:
         RetiringSecret.objects.create(app=held, secret=held.api_secret, until=at + grace, created_at=at)

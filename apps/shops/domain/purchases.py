@@ -9,10 +9,12 @@ from decimal import Decimal
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, fits, is_currency
 from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, at_least, too_long
+from apps.ground.retelling import tells
 from apps.ground.tenancy import shop_scope
 from apps.shops.domain.installing import NotInstalled
 from apps.shops.domain.read_only import writable
@@ -23,6 +25,7 @@ TOPIC = "app_purchases_one_time/update"
 # How long a shop has to decide.
 WAITS = timedelta(days=2)
 _LONGEST = 255
+_DECIDED = tells(gettext_noop("The purchase is {status} already."))
 
 Status = AppPurchase.Status
 
@@ -118,7 +121,7 @@ def _conclude(purchase: AppPurchase, status: Status, *, actor: str, at: datetime
         waiting = AppPurchase.objects.filter(pk=purchase.pk, status=Status.PENDING)
         if not waiting.update(status=status, decided_at=at, updated_at=at):
             purchase.refresh_from_db()
-            raise AlreadyDecided(f"The purchase is {purchase.get_status_display().lower()} already.")
+            raise AlreadyDecided(_DECIDED.format(status=purchase.get_status_display().lower()))
         purchase.refresh_from_db()
         record(TOPIC, purchase, actor=actor, at=at, changes={"status": [Status.PENDING, status]})
     return purchase

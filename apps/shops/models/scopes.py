@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_noop
 
+from apps.ground.retelling import tells
+
 # word -> what staff read when they grant it
 RESOURCES = {
     "script_tags": gettext_noop("scripts on storefront pages"),
@@ -35,6 +37,8 @@ SCOPES: dict[str, str] = {
     "write_theme_code": gettext_noop("Change theme files as a marketplace app"),
 }
 
+_UNKNOWN = tells(gettext_noop("Unknown scope: {scopes}"))
+
 
 class UnknownScope(ValueError):
     """A word that names no scope."""
@@ -49,7 +53,7 @@ def parse_scopes(text: str | Iterable[str]) -> list[str]:
     words = text.split(",") if isinstance(text, str) else text
     wanted = {word.strip() for word in words} - {""}
     if unknown := sorted(wanted - SCOPES.keys()):
-        raise UnknownScope(f"Unknown scope: {', '.join(unknown)}")
+        raise UnknownScope(_UNKNOWN.format(scopes=", ".join(unknown)))
     return sorted(wanted)
 
 

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy
 from apps.ground.rows import Timestamped, TimestampedQuerySet, VersionField
 
 DOMAIN = RegexValidator(
-    r"\A(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*\Z", "Enter a domain such as shop.example, in lower case."
+    r"\A(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*\Z",
+    gettext_lazy("Enter a domain such as shop.example, in lower case."),
 )
 
 # What the column of ``low_stock_at`` holds, rounded down.

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop
 
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.phrases import BLANK, INVALID, NOT_BOOLEAN, NOT_IN_LIST, NOT_WHOLE, between, too_long, too_many
+from apps.ground.retelling import retold, tells
 from apps.query import Node, QuerySyntaxError, parse
 from apps.query.predicate import FIELDLESS, compile_predicate, fields_of
 from apps.webhooks.domain import destinations, foresight, topics
@@ -34,7 +35,12 @@ GIVEN = (
 )
 MAX_LISTED = 250
 MAX_PATH = 255
-NOT_INCLUDED = "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on:"
+_NOT_INCLUDED = tells(
+    gettext_noop(
+        "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on: {fields}"
+    )
+)
+_BAD_FILTER = tells(gettext_noop("The specified filter is invalid: {problem}"), problem=retold)
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 _WORD = re.compile(r"[^\x00-\x1f\ud800-\udfff]+")
 
@@ -104,10 +110,10 @@ def _parsed(subscription: Subscription, errors: Errors) -> Node | None:
         tree = parse(subscription.filter)
         compile_predicate(tree)
     except QuerySyntaxError as error:
-        errors["filter"] = [str(error) if error.message == FIELDLESS else f"The specified filter is invalid: {error}"]
+        errors["filter"] = [str(error) if error.message == FIELDLESS else _BAD_FILTER.format(problem=error)]
         return None
     if missing := sorted(fields_of(tree) - _covered(fields_of(tree), subscription.include_fields)):
-        errors["filter"] = [f"{NOT_INCLUDED} {', '.join(missing)}"]
+        errors["filter"] = [_NOT_INCLUDED.format(fields=", ".join(missing))]
         return None
     return tree
 

@@ -3,7 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.ground.phrases import INVALID
 from apps.ground.rows import ShopOwned, Timestamped, VersionField
@@ -14,8 +14,8 @@ MAX_NAME = 50
 MAX_IN_FLIGHT = 50
 MAX_PER_SECOND = 1000
 
-ADDRESS_TAKEN = "for this topic has already been taken"
-NAME_TAKEN = "already exists, no duplicate allowed"
+ADDRESS_TAKEN = gettext_noop("for this topic has already been taken")
+NAME_TAKEN = gettext_noop("already exists, no duplicate allowed")
 
 
 class Subscription(ShopOwned):
