@@ -6,9 +6,11 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.ground.outages import is_wait_over
 from apps.ground.sessions import are_shared
+from apps.ground.sparing_states import sparing
 
 # Seconds that a statement waits for its lock: as long, all that use the table wait behind it.
 LOCK_SECONDS = 2
@@ -30,7 +32,10 @@ class Command(migrate.Command):
         Raises:
             CommandError: A lock could not be had, however often it was tried.
         """
-        connection = connections[options["database"]]
+        with sparing():
+            self._migrate(connections[options["database"]], *args, **options)
+
+    def _migrate(self, connection: BaseDatabaseWrapper, *args: Any, **options: Any) -> None:
         if connection.vendor != "postgresql":
             super().handle(*args, **options)
             return
