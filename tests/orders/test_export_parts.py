@@ -229,8 +229,13 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
     export.refresh_from_db()
     kept = export.row_count
     told = list[object]()
+
+    def noted(value: object) -> str:
+        told.append(value)
+        return json.dumps(value)
+
     with monkeypatch.context() as patched:
-        patched.setattr(person, "_json", lambda value: told.append(value) or json.dumps(value))
+        patched.setattr(person, "_json", noted)
         assert queue.run(job.key)
 
     assert written(export) == whole
