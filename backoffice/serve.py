@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from django.conf import settings
 
 from backoffice.server import Door, serve
+from backoffice.server.freeing import give_back
 from backoffice.server.threads import Application
 from backoffice.variables import told_in_a_sentence
 
@@ -20,6 +21,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     # Clients can come again; one locked table must not hold every thread until then. Jobs and commands wait longer.
     os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
+    give_back()
     with told_in_a_sentence(), _shared_figures():
         serve(
             _load,

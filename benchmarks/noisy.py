@@ -119,8 +119,8 @@ def asked_for(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, float]]
         time.sleep(JOB_SECONDS)
         ended.setdefault(job.shop_id, time.monotonic())
 
-    def ring(key: uuid.UUID) -> None:
-        bells.append(key)
+    def ring(*keys: uuid.UUID) -> None:
+        bells.extend(keys)
 
     queue.register(prefix, nap)
     queue.use_doorbell(ring)

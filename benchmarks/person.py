@@ -37,6 +37,7 @@ def _measure(number: int) -> None:
 
     from apps.customers.domain import erasing
     from apps.customers.models import Customer
+    from apps.exchange.domain.parts import Reached
     from apps.exchange.kinds.person import PERSON
     from apps.exchange.models import Export
     from apps.jobs.domain import queue
@@ -51,7 +52,7 @@ def _measure(number: int) -> None:
     before = _memory()
     began = time.monotonic()
     with io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8") as file:
-        for _ in PERSON.exporter.document.write(export, file):
+        for _ in PERSON.exporter.document.write(export, file, Reached()):
             pass
     _tell("handed out", number, began, before)
     before = _memory()

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
@@ -138,8 +137,7 @@ class ShopViewSet(ApiView, Generic[M]):
             places = [key[1 + len(self.versions) :] for key in keys]
         else:
             etag = ""
-            built, places, has_more = read_page_rows(self.plan(), fitting, order, page, self.context)
-            objects = [orjson.dumps(item) for item in built]
+            objects, places, has_more = read_page_rows(self.plan(), fitting, order, page, self.context)
         refuse_too_large(objects)
         body = b'{"' + self.plural.encode() + b'":[' + b",".join(objects) + b"]}"
         response = self.bytes(body)

@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 MANY = 100
 # So many shops PostgreSQL takes each table to be shared by, whatever it counts.
 SHOPS = 50
+# While rows are being written, counted anew at so many of them, and each time there are so many times as many.
+FIRST, TIMES = 1_000, 4
 
 
 def renew() -> None:
@@ -24,6 +26,20 @@ def renew() -> None:
             count()
     except DatabaseError:
         logger.warning("The statistics of the tables could not be renewed.", exc_info=True)
+
+
+def renew_on_the_way(before: int, done: int) -> None:
+    """The same amid writing, where it is time: plans that a session made of small tables read all of the large ones.
+
+    Args:
+        before: How many rows had been written when this was called last.
+        done: How many are by now.
+    """
+    step = FIRST
+    while step <= before:
+        step *= TIMES
+    if done >= step:
+        renew()
 
 
 def count() -> None:

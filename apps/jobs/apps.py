@@ -18,11 +18,11 @@ class JobsConfig(AppConfig):
         impersonal(IMPERSONAL)
         from apps.jobs.domain import bells, housekeeping, queue, reconciliation, strangers
 
-        def doorbell(key: uuid.UUID) -> None:
+        def doorbell(*keys: uuid.UUID) -> None:
             # Celery takes half a second to import, which a web process need not spend before its first answer.
             from backoffice.celery import run_job
 
-            run_job.apply_async(args=(str(key),), ignore_result=True)
+            run_job.apply_async(args=tuple(map(str, keys)), ignore_result=True)
 
         queue.use_doorbell(bells.PatientBell(doorbell))
         housekeeping.register("finished jobs", housekeeping.clear_finished_jobs)

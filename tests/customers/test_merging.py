@@ -1,12 +1,14 @@
 """Two customers who are one person become one, with all that either had, and the other's number is gone."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.customers.domain import customers, erasing, merging, personal_data
@@ -257,6 +259,22 @@ def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
     assert list(reconciliation.customers()) == []
     topics = list(Event.objects.values_list("topic", flat=True))
     assert (topics.count("customers/merge"), topics.count("customers/delete")) == (1, 1)
+
+
+def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "AT_ONCE", 2)
+    keep, other = two(in_shop)
+    for _ in range(5):
+        make_order(in_shop, email=other.email)
+    ids = list(Order.objects.filter(customer=other).order_by("pk").values_list("pk", flat=True))
+    assert not merging.merge(keep, other, {}, **by())
+
+    with CaptureQueriesContext(connection) as statements:
+        assert queue.run(Job.objects.get(task=merging.MERGE).key)
+
+    behind = [re.search(r'"orders_order"."id" > (\d+)', each["sql"]) for each in statements]
+    assert [int(found[1]) for found in behind if found] == [0, ids[1], ids[3], ids[5]]
+    assert Order.objects.filter(customer=keep).count() == 1 + len(ids)
 
 
 def test_a_worker_gives_up_where_somebody_is_erased_meanwhile(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

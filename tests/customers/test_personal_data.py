@@ -136,7 +136,7 @@ def test_other_apps_take_part(customer: Customer, monkeypatch: pytest.MonkeyPatc
         erased.append((row.pk, actor))
 
     monkeypatch.setattr(personal_data, "_parts", {})
-    personal_data.register("things", redact=redact, places={}, export=lambda row: [row.pk])
+    personal_data.register("things", redact=redact, places={}, export=lambda row, after: [(1, row.pk)])
     exported = personal_data.export(customer)
     personal_data.redact(customer, actor="staff:1", at=timezone.now())
 

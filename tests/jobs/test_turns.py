@@ -14,6 +14,7 @@ from apps.ground.tenancy import current_shop, every_shop, shop_scope
 from apps.jobs.domain import queue, turns
 from apps.jobs.models import Job
 from apps.shops.models import Shop
+from backoffice.celery import run_job
 from tests import factories
 from tests.races import at_once
 
@@ -121,6 +122,48 @@ def test_a_shop_has_its_share_in_work_and_its_bell_rings_again(
     assert answers == [False]
     assert rung == [second]
     assert queue.answer(second)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_jobs_ring_once_and_whoever_hears_it_passes_on_all_but_one(
+    shop: Shop, done: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages: list[tuple[uuid.UUID, ...]] = []
+    monkeypatch.setattr(queue, "_doorbells", [lambda *keys: messages.append(keys)])
+    with shop_scope(shop), transaction.atomic():
+        jobs = queue.enqueue_many("test.task", [{"number": number} for number in range(11)])
+        assert messages == []
+    [rung] = messages
+
+    ended: list[int] = []
+    while messages:
+        run_job(*map(str, messages.pop(0)))
+        ended.append(len(done))
+
+    assert rung == tuple(job.key for job in jobs)
+    # Each message does one job, and is passed on before it.
+    assert ended == list(range(1, 12))
+    with shop_scope(shop):
+        assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_not_passed_on_is_found_by_the_sweep(
+    shop: Shop, done: list[int], rung: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = flood(shop, 5)
+
+    def away(*keys: uuid.UUID) -> None:
+        raise ConnectionError("no broker")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "_doorbells", [away])
+        assert queue.answer(*keys)
+
+    assert (len(done), queue.sweep()) == (1, 4)
+    for key in rung:
+        assert queue.answer(key)
+    assert done == [shop.pk] * 5
 
 
 def answer_all(keys: list[uuid.UUID]) -> None:

@@ -26,18 +26,21 @@ from apps.events.models import Event
 from apps.exchange.domain import exports, imports, parts
 from apps.exchange.domain.files import clear_strays
 from apps.exchange.domain.kinds import exporters
+from apps.exchange.kinds import person
 from apps.exchange.models import Export, Import, ImportedRow
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue
 from apps.jobs.models import Job
+from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from apps.staff.models import User
 from backoffice.storages import file_storages
 from tests import factories
 from tests.client.conftest import database_url
-from tests.customers.factories import make_customer
+from tests.customers.factories import make_address, make_customer
 from tests.machine import patience
 from tests.orders.exchange import exported
+from tests.orders.factories import make_order
 
 # Runs a job with parts of one batch, and batches of two; tells when the first is kept, and waits to be killed.
 WORKS = """
@@ -45,10 +48,12 @@ import sys, time, uuid
 import django
 django.setup()
 from apps.exchange.domain import batches, exports, import_jobs, parts
+from apps.exchange.kinds import person
 from apps.jobs.domain import queue
 import_jobs.REPORT_EVERY = 1
 parts.PART_BYTES = 1
 exports.BATCH = batches.AT_ONCE = 2
+person._STEP = 1
 report, told = queue.report_progress, 0
 def reported(job, *, done, total):
     global told
@@ -184,6 +189,82 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
     Export.objects.update(state=Export.State.FAILED)
 
     assert (while_made, clear_strays(tomorrow), places(in_shop)) == (0, 2, [])
+
+
+def person_with_much(shop: Shop) -> Customer:
+    """A customer with rows in every section of their file but one."""
+    customer = make_customer(email="ada@example.com", note="=Ada")
+    for number in range(2):
+        make_address(customer, address1=f"Storgatan {number}")
+    for number in range(4):
+        order = make_order(shop, email="ada@example.com", note=f"note {number}")
+        Refund.objects.create(shop=shop, order=order, note=f"back {number}")
+    customer.refresh_from_db()
+    return customer
+
+
+def asked_for_one(customer: Customer, user: User) -> tuple[Export, Job]:
+    number = person.hand_over(customer, user, "system", timezone.now())
+    return Export.objects.get(pk=number), Job.objects.get(task=exports.EXPORT)
+
+
+def written(export: Export) -> Any:
+    export.refresh_from_db()
+    assert (export.state, export.parts) == (Export.State.READY, None)
+    with default_storage.open(export.place) as file:
+        return json.loads(file.read())
+
+
+# The customer is one; addresses are done with 3, orders with 7, notes on refunds with 11.
+@pytest.mark.parametrize("done", range(2, 12))
+def test_the_file_of_a_person_goes_on_behind_its_last_part(
+    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    monkeypatch.setattr(person, "_STEP", 1)
+    customer = person_with_much(in_shop)
+    whole = json.loads(json.dumps(personal_data.export(customer)))
+    export, job = asked_for_one(customer, factories.make_member(in_shop, "customers"))
+
+    cut_off(job, monkeypatch, done=done)
+    export.refresh_from_db()
+    kept = export.row_count
+    told = list[object]()
+
+    def noted(value: object) -> str:
+        told.append(value)
+        return json.dumps(value)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(person, "_json", noted)
+        assert queue.run(job.key)
+
+    assert written(export) == whole
+    # What was reported last was not kept; what was kept before is not written again.
+    assert kept == (done - 1 if done > 2 else 0)
+    assert [value for value in told if isinstance(value, dict)] == rows_of(whole)[kept:]
+    assert export.row_count == 11
+    assert [name for name in places(in_shop) if name.endswith(".part")] == []
+
+
+def rows_of(whole: Any) -> list[Any]:
+    """The rows of a person's file in their order, the customer first."""
+    return [whole["customer"], *(row for name in list(whole)[1:] for row in whole[name])]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_over_a_persons_file_costs_nothing_but_time(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    shop = factories.make_shop()
+    member = factories.make_member(shop, "customers")
+    with override_settings(STORAGES={**settings.STORAGES, **file_storages("", tmp_path / "media")}):
+        with shop_scope(shop):
+            customer = person_with_much(shop)
+            whole = json.loads(json.dumps(personal_data.export(customer)))
+            export, job = asked_for_one(customer, member)
+        finished(shop, job, tmp_path)
+        with shop_scope(shop):
+            assert written(export) == whole
 
 
 @pytest.mark.slow

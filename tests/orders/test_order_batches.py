@@ -2,6 +2,7 @@
 
 import io
 import json
+import uuid
 from collections import Counter
 from contextlib import closing
 from decimal import Decimal
@@ -17,7 +18,10 @@ from apps.customers.domain.customers import create_customer
 from apps.customers.models import Customer
 from apps.exchange.domain import batches, checking, imports, running
 from apps.exchange.models import Import, ImportedRow
+from apps.ground import statistics
 from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
 from apps.orders.domain import placing
 from apps.orders.domain.drafting import Drafted
 from apps.orders.models import Order
@@ -229,3 +233,37 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
     few, many = counts
     assert many <= few + 4
     assert {row.total_price for row in Order.objects.all()} == {Decimal(25)}
+
+
+def test_the_planner_counts_anew_while_many_orders_come(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "FIRST", 4)
+    monkeypatch.setattr(batches, "AT_ONCE", 2)
+    kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(39)])
+    imports.mark_importing(kept)
+
+    with CaptureQueriesContext(connection) as statements, closing(running.run(kept)) as told:
+        assert sum(outcome.fate == "new" for _, outcome in told) == 39
+
+    done = 0
+    counted = []
+    for statement in statements:
+        done += 2 * statement["sql"].startswith('INSERT INTO "orders_order"')
+        if statement["sql"].startswith("ANALYZE"):
+            counted.append(done)
+    assert counted == [4, 16]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[tuple[uuid.UUID, ...]] = []
+    monkeypatch.setattr(queue, "_doorbells", [lambda *keys: messages.append(keys)])
+    with shop_scope(shop):
+        kept = kept_file([{"id": number, "line_items": [MUG]} for number in range(60)])
+        imports.mark_importing(kept)
+
+        with closing(running.run(kept)) as told:
+            assert sum(outcome.fate == "new" for _, outcome in told) == 60
+
+        jobs = set(Job.objects.filter(task="fulfillment.route").values_list("key", flat=True))
+    assert [len(keys) for keys in messages] == [50, 10]
+    assert {key for keys in messages for key in keys} == jobs

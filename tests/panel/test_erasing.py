@@ -172,7 +172,7 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, panel_with: An
 
 def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
     with shop_scope(shop):
-        rows = privacy.export(ordered(shop, 5))
+        rows = privacy.export(ordered(shop, 5), 0)
         read = []
         for _ in range(5):
             with CaptureQueriesContext(connection) as captured:

@@ -14,7 +14,7 @@ from apps.api.context import Context
 from apps.api.rows.narrowed import Narrowed, first_rows
 from apps.api.rows.paging import Order, PageRequest, beside_any
 from apps.api.rows.plans import Plan, Values
-from apps.api.shapes import Shown
+from apps.api.rows.rendering import render_rows
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import Statement
 
@@ -43,12 +43,16 @@ def page_keys(
 
 def read_page_rows(
     plan: Plan, fitting: Fitting, order: Order, page: PageRequest, context: Context
-) -> tuple[list[Shown], list[Values], bool]:
-    """The objects of a page, the order's values of each, and whether there are more."""
+) -> tuple[list[bytes], list[Values], bool]:
+    """The rendered objects of a page, the order's values of each, and whether there are more.
+
+    Raises:
+        BadRequest: They have many related rows, and are more than one answer may hold.
+    """
     extra = tuple(name.lstrip("-") for name in order)
     rows, has_more = _turn(_rows(fitting, order, page, (*plan.columns, *extra)), page)
     width = len(plan.columns)
-    return plan.assemble([row[:width] for row in rows], context), [row[width:] for row in rows], has_more
+    return render_rows(plan, [row[:width] for row in rows], context), [row[width:] for row in rows], has_more
 
 
 def _turn(rows: list[Values], page: PageRequest) -> tuple[list[Values], bool]:

@@ -26,6 +26,12 @@ Values = Sequence[Any]
 # Related values by parent.
 Related = dict[int, list[Any]]
 Build = Callable[[Values, Context, Sequence[Related]], Shown]
+# So many related rows of one kind are read at once for a page; 250 products may have 512,000 variants.
+MOST_ROWS = 20_000
+
+
+class TooManyRows(Exception):
+    """The objects have more related rows of one kind than are read at once; fewer objects have fewer."""
 
 
 class _Code:
@@ -123,19 +129,26 @@ class Child:
             return queryset.order_by(*self.rows.order).values_list(*names)
 
         self.statement: Statement[Values] = Statement(build, list)
+        self.bounded: Statement[Values] = Statement(lambda ids: build(ids)[: MOST_ROWS + 1], list)
 
-    def load(self, parents: Sequence[int], context: Context) -> Related:
-        """The related values by parent."""
+    def load(self, parents: Sequence[int], context: Context, *, bounded: bool = False) -> Related:
+        """The related values by parent.
+
+        Raises:
+            TooManyRows: There are more than ``MOST_ROWS``, and it is bounded.
+        """
         found: Related = {}
         if not parents:
             return found
-        rows = self.statement.fetch(parents)
+        rows = (self.bounded if bounded else self.statement).fetch(parents)
+        if bounded and len(rows) > MOST_ROWS:
+            raise TooManyRows
         place = self.parent_place
         if self.plan is None:
             for row in rows:
                 found.setdefault(row[place], []).append(row[0])
             return found
-        for row, built in zip(rows, self.plan.assemble(rows, context), strict=True):
+        for row, built in zip(rows, self.plan.assemble(rows, context, bounded=bounded), strict=True):
             found.setdefault(row[place], []).append(built)
         return found
 
@@ -179,10 +192,14 @@ class Plan:
             lambda ids: _all_rows(self.model).filter(pk__any=ids).order_by().values_list(*self.columns), list
         )
 
-    def assemble(self, rows: Sequence[Values], context: Context) -> list[Shown]:
-        """The objects of root rows, in their order."""
+    def assemble(self, rows: Sequence[Values], context: Context, *, bounded: bool = False) -> list[Shown]:
+        """The objects of root rows, in their order.
+
+        Raises:
+            TooManyRows: They have more related rows of one kind than ``MOST_ROWS``, and it is bounded.
+        """
         ids = [row[0] for row in rows]
-        related = [child.load(ids, context) for child in self._children]
+        related = [child.load(ids, context, bounded=bounded) for child in self._children]
         build = self._build
         return [build(row, context, related) for row in rows]
 
@@ -190,10 +207,14 @@ class Plan:
         """The objects of a queryset, in its order."""
         return self.assemble(list(queryset.values_list(*self.columns)), context)
 
-    def read_ids(self, ids: Sequence[int], context: Context) -> dict[int, Shown]:
-        """The objects with these ids in the current shop."""
+    def read_ids(self, ids: Sequence[int], context: Context, *, bounded: bool = False) -> dict[int, Shown]:
+        """The objects with these ids in the current shop.
+
+        Raises:
+            TooManyRows: They have more related rows of one kind than ``MOST_ROWS``, and it is bounded.
+        """
         rows = self.by_id.fetch(ids)
-        return dict(zip([row[0] for row in rows], self.assemble(rows, context), strict=True))
+        return dict(zip([row[0] for row in rows], self.assemble(rows, context, bounded=bounded), strict=True))
 
     def read_one(self, pk: int, context: Context) -> Shown:
         """One object; raises ``KeyError`` where the current shop has none."""

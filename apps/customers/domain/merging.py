@@ -169,8 +169,10 @@ def run(job: Job, **arguments: Any) -> None:
     done = total - left - 1
     try:
         for part in _parts.values():
-            while moved := _move_next(job, part, keep_id, other_id):
-                done += moved
+            last = 0
+            while moved := _move_next(job, part, keep_id, other_id, after=last):
+                last = moved[-1].pk
+                done += len(moved)
                 queue.report_progress(job, done=min(done, total), total=total)
         _merge(keep_id, other_id, choices, actor=job.actor, at=timezone.now(), job=job)
     except (BeingErased, Gone, MergeRefused) as refusal:
@@ -179,16 +181,20 @@ def run(job: Job, **arguments: Any) -> None:
 
 
 @transaction.atomic
-def _move_next(job: Job, part: _Part, keep_id: int, other_id: int) -> int:
-    """Move the next rows of a part in a transaction of their own; gives how many, none where few are left."""
+def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
+    """Move the next rows of a part behind an id in a transaction of their own; gives them, none where few are left.
+
+    Without that id a database that goes along the ids would read those that were moved before, with each batch anew.
+    """
     queue.hold(job)
-    rows = list(part.rows(other_id).select_for_update(of=("self",)).order_by("pk")[:AT_ONCE])
+    behind = part.rows(other_id).filter(pk__gt=after)
+    rows = list(behind.select_for_update(of=("self",)).order_by("pk")[:AT_ONCE])
     held = _locked(keep_id, other_id)
     if held is None or len(rows) < AT_ONCE:
-        return 0
+        return []
     refuse(*held, job)
     part.move(rows, keep_id, other_id, job.actor, timezone.now())
-    return len(rows)
+    return rows
 
 
 @transaction.atomic

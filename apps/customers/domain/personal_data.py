@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -19,7 +20,7 @@ from django.db.models import QuerySet
 from apps.customers.domain import compliance, consents, full_text, merging
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentState, Customer, Invitation
+from apps.customers.models import PERSONAL, SEARCHED, Address, ConsentChange, ConsentState, Customer, Invitation
 from apps.events.domain.changes import HIDDEN
 from apps.events.domain.forgetting import forget
 from apps.events.domain.recording import record_event
@@ -31,7 +32,9 @@ from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.staff.models import SavedView
 
-Export = Callable[[Customer], Iterable[object]]
+# The rows of a kind with an id above some other one, by ascending ids: of each its id and what is told of it.
+RowsAfter = Callable[[int], Iterable[tuple[int, object]]]
+Export = Callable[[Customer, int], Iterable[tuple[int, object]]]
 Rows = Callable[[Customer], QuerySet[Any]]
 Redact = Callable[[Customer, str, datetime], None]
 Ids = Callable[[Customer], list[int]]
@@ -93,7 +96,8 @@ def register(
         redact: ``(customer, actor, at)`` erases what need not be kept, in the transaction of the erasure; the customer
             is as before it.
         places: The columns that ``redact`` erases, by the label of their model.
-        export: Gives a customer's data as JSON values one by one; none where it is all in other parts too.
+        export: ``(customer, after)`` gives a customer's data in rows behind an id as JSON values, each with its id, by
+            ascending ids; none where it is all in other parts too.
         locked_before: The rows that ``redact`` changes and that are locked before customers, where there are such;
             of a customer who is ``erasing_at`` those that are left.
         ids: The numbers by which apps know this part of a customer's, e.g. those of orders.
@@ -106,48 +110,50 @@ def register(
 
 def export(customer: Customer) -> Attrs:
     """Everything that the shop knows of a customer, as JSON values; of one with few rows (``pieces``)."""
-    return {"customer": own_data(customer), **{name: list(rows) for name, rows in pieces(customer)}}
+    return {
+        "customer": own_data(customer),
+        **{name: [told for _, told in rows_after(0)] for name, rows_after in pieces(customer)},
+    }
 
 
-def pieces(customer: Customer) -> Iterator[tuple[str, Iterable[object]]]:
+def pieces(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
     """What the shop knows beside the customer's own columns: by name, rows that are read as they are asked for."""
-    yield "addresses", ({name: getattr(row, name) for name in COLUMNS} for row in customer.addresses.order_by("pk"))
-    yield (
-        "consents",
-        (
-            {
-                "channel": row.channel,
-                "state": row.state,
-                "opt_in_level": row.opt_in_level,
-                "collected_from": row.collected_from,
-                "consent_updated_at": _moment(row.consent_updated_at),
-                "recorded_at": _moment(row.created_at),
-            }
-            for row in customer.consent_changes.order_by("pk")
-        ),
-    )
-    yield (
-        "invitations",
-        (
-            {
-                "to": row.to_address,
-                "subject": row.subject,
-                "message": row.custom_message,
-                "sent_at": _moment(row.sent_at),
-            }
-            for row in customer.invitations.order_by("pk")
-        ),
-    )
-    yield (
-        "metafields",
-        (
-            {"namespace": row.namespace, "key": row.key, "type": row.type, "value": row.value}
-            for row in _metafields(customer).order_by("pk")
-        ),
-    )
+    yield "addresses", _told(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS})
+    yield "consents", _told(customer.consent_changes.all(), _consent)
+    yield "invitations", _told(customer.invitations.all(), _invitation)
+    yield "metafields", _told(_metafields(customer), _metafield)
     for name, part in _parts.items():
         if part.export is not None:
-            yield name, part.export(customer)
+            yield name, partial(part.export, customer)
+
+
+def _told(rows: QuerySet[Any], tell: Callable[[Any], Attrs]) -> RowsAfter:
+    """What is told of each row."""
+    return lambda after: ((row.pk, tell(row)) for row in rows.filter(pk__gt=after).order_by("pk"))
+
+
+def _consent(row: ConsentChange) -> Attrs:
+    return {
+        "channel": row.channel,
+        "state": row.state,
+        "opt_in_level": row.opt_in_level,
+        "collected_from": row.collected_from,
+        "consent_updated_at": _moment(row.consent_updated_at),
+        "recorded_at": _moment(row.created_at),
+    }
+
+
+def _invitation(row: Invitation) -> Attrs:
+    return {
+        "to": row.to_address,
+        "subject": row.subject,
+        "message": row.custom_message,
+        "sent_at": _moment(row.sent_at),
+    }
+
+
+def _metafield(row: Metafield) -> Attrs:
+    return {"namespace": row.namespace, "key": row.key, "type": row.type, "value": row.value}
 
 
 def ids_of(customer: Customer, name: str) -> list[int]:

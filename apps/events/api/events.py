@@ -79,9 +79,9 @@ class EventSerializer(ResourceSerializer[Event]):
 class EventPlan(Plan):
     """Reads events, and the names of those who caused them with two queries for all."""
 
-    def assemble(self, rows: Sequence[Values], context: Context) -> list[Shown]:
+    def assemble(self, rows: Sequence[Values], context: Context, *, bounded: bool = False) -> list[Shown]:
         """The objects, with names for actors."""
-        objects = super().assemble(rows, context)
+        objects = super().assemble(rows, context, bounded=bounded)
         authors = sorted({shown["author"] for shown in objects if "author" in shown})
         names = names_of(authors) if authors else {}
         for shown in objects:

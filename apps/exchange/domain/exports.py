@@ -92,9 +92,8 @@ def write(job: Job, **arguments: int) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         for reached in _write(export, text, parts.reached):
             jobs.report_progress(job, done=reached.done, total=max(reached.done, total))
-            if document is None:
-                text.flush()
-                parts.keep(reached)
+            text.flush()
+            parts.keep(reached)
         text.flush()
         file.seek(0)
         place = store(export.new_place(), file)
@@ -129,10 +128,10 @@ def _ready(export: Export, place: str, rows: int) -> bool:
 
 
 def _write(export: Export, file: IO[str], begun: Reached) -> Iterator[Reached]:
-    """Write what is behind ``begun``, batch by batch; gives how far the file goes. A document begins anew."""
+    """Write what is behind ``begun``, batch by batch; gives how far the file goes."""
     kind, exporter = named(export.kind), exporters()[export.kind]
     if exporter.document is not None:
-        yield from (Reached(done=done) for done in exporter.document.write(export, file))
+        yield from exporter.document.write(export, file, begun)
         return
     put = _table(file, exporter, begun) if export.format == Format.CSV else _json_lines(file, kind.singular)
     done = begun.done

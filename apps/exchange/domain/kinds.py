@@ -11,6 +11,7 @@ from typing import IO, Protocol, TypeAlias
 
 from django_stubs_ext import StrOrPromise
 
+from apps.exchange.domain.parts import Reached
 from apps.exchange.domain.rows import Body, Cells, Fate, Outcome, RawRow
 from apps.exchange.models import LABELS, Export
 from apps.ground.attrs import Attrs
@@ -54,11 +55,12 @@ class Document:
 
     Attributes:
         size: About how many rows the file is made of.
-        write: Writes it piece by piece, in memory that does not grow with it; gives how many rows are done.
+        write: Writes what is behind a place of it, piece by piece, in memory that does not grow with it; gives how far
+            it goes. What is written behind the last of these places is the end of the document.
     """
 
     size: Callable[[Export], int]
-    write: Callable[[Export, IO[str]], Iterator[int]]
+    write: Callable[[Export, IO[str], Reached], Iterator[Reached]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

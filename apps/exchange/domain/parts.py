@@ -1,9 +1,9 @@
 """What is written of an export so far, kept in the storage, so that another worker goes on where one was killed.
 
-The file is kept in parts of some megabytes. The export's row knows where they lie, which object was the last in them,
-and how many there are. Whoever goes on copies them and writes behind; what a killed worker wrote after its last part is
-written again. Parts go once the whole file is there. Those of an export that failed are strays after a day (``files``);
-an export whose parts are gone begins anew.
+The file is kept in parts of some megabytes. The export's row knows where they lie, which object was the last in them
+(of a document: in which section), and how many there are. Whoever goes on copies them and writes behind; what a killed
+worker wrote after its last part is written again. Parts go once the whole file is there. Those of an export that failed
+are strays after a day (``files``); an export whose parts are gone begins anew.
 """
 
 import secrets
@@ -27,10 +27,17 @@ class Overtaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a file goes: the id of the last object in it, and how many objects there are."""
+    """How far a file goes.
+
+    Attributes:
+        last: The id of the last object in it, or in its section; 0 where there is none.
+        done: How many objects there are.
+        section: Which section of a document is being written; blank for a sequence of objects of one kind.
+    """
 
     last: int = 0
     done: int = 0
+    section: str = ""
 
 
 class Parts:
@@ -42,7 +49,8 @@ class Parts:
         self._places: list[str] = []
         self.reached = Reached()
         if export.parts is not None:
-            self._copy(export.parts["places"], Reached(export.parts["last"], export.row_count))
+            known = Reached(export.parts["last"], export.row_count, export.parts.get("section", ""))
+            self._copy(export.parts["places"], known)
         self._kept = file.tell()
 
     def _copy(self, places: list[str], reached: Reached) -> None:
@@ -79,7 +87,7 @@ class Parts:
         self._places, self.reached, self._kept = [*self._places, place], reached, end
 
     def _note(self, reached: Reached, places: list[str], *, before: Reached) -> None:
-        parts = {"places": places, "last": reached.last} if places else None
+        parts = {"places": places, "last": reached.last, "section": reached.section} if places else None
         ours = Export.objects.filter(pk=self._export.pk, state=Export.State.WAITING, row_count=before.done)
         if not ours.update(parts=parts, row_count=reached.done):
             raise Overtaken

@@ -33,12 +33,13 @@ def run(kept: Import) -> Told:
     with claimed(kept, State.IMPORTING) as claim:
         with opened(kept) as file:
             for batch in batches(numbered(rows_of(file, kept.format, kept.mapping))):
-                kept.done = batch[-1].number
+                before, kept.done = kept.done, batch[-1].number
                 if left := _not_dealt_with(kept, batch):
                     alive = partial(claim.hold, done=batch[0].number - 1)
                     with _prepared(left, allowed, alive) as ready:
                         outcomes = _imported(kept, ready, allowed, claim)
                     yield from told_of(left, outcomes)
+                    statistics.renew_on_the_way(before, kept.done)
         with transaction.atomic():
             claim.hold(done=kept.done)
             now = timezone.now()

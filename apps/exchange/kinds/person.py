@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import dropwhile
 from typing import IO
 
 import orjson
@@ -13,6 +14,7 @@ from apps.customers.domain import personal_data
 from apps.customers.models import Customer
 from apps.exchange.domain import exports
 from apps.exchange.domain.kinds import Document, Exporter, Kind
+from apps.exchange.domain.parts import Reached
 from apps.exchange.models import Export, Format
 
 # Rows between two reports of how far it is.
@@ -26,22 +28,31 @@ def _size(export: Export) -> int:
     return 0 if customer is None else 1 + len(personal_data.ids_of(customer, "orders"))
 
 
-def _write(export: Export, file: IO[str]) -> Iterator[int]:
-    """Write row by row what ``personal_data.export`` gives at once."""
+def _write(export: Export, file: IO[str], begun: Reached) -> Iterator[Reached]:
+    """Write row by row what ``personal_data.export`` gives at once; the section that was begun is left open till last.
+
+    Each section's rows are read by ascending ids, so that those behind the last one are what is missing.
+    """
     customer = exports.rows_of(export).get()
     assert isinstance(customer, Customer)
-    file.write(f'{{\n"customer": {_json(personal_data.own_data(customer))}')
-    done = 1
-    for name, rows in personal_data.pieces(customer):
-        file.write(f",\n{_json(name)}: [")
-        for place, row in enumerate(rows):
-            file.write(f"{',' if place else ''}\n{_json(row)}")
-            done += 1
-            if done % _STEP == 0:
-                yield done
-        file.write("]")
-    file.write("\n}\n")
-    yield done
+    reached = begun
+    for name, rows_after in _sections(customer, begun.section):
+        if name != begun.section:
+            file.write("]" if reached.section else f'{{\n"customer": {_json(personal_data.own_data(customer))}')
+            file.write(f",\n{_json(name)}: [")
+            reached = Reached(0, max(reached.done, 1), name)
+        for pk, row in rows_after(reached.last):
+            file.write(f"{',' if reached.last else ''}\n{_json(row)}")
+            reached = Reached(pk, reached.done + 1, name)
+            if reached.done % _STEP == 0:
+                yield reached
+    yield reached
+    file.write("]\n}\n")
+
+
+def _sections(customer: Customer, begun: str) -> Iterator[tuple[str, personal_data.RowsAfter]]:
+    """What the document holds beside the customer, from the section on that was begun; all of it, where none was."""
+    return dropwhile(lambda piece: bool(begun) and piece[0] != begun, personal_data.pieces(customer))
 
 
 def _json(value: object) -> str:

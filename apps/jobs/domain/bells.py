@@ -19,13 +19,13 @@ class BrokerAway(Exception):
 class PatientBell:
     """Rings through ``ring``, as long as that works."""
 
-    def __init__(self, ring: Callable[[uuid.UUID], None]) -> None:
+    def __init__(self, ring: Callable[..., None]) -> None:
         self._ring = ring
         # Of the monotonic clock; 0 while the broker takes bells.
         self._quiet_until = 0.0
 
-    def __call__(self, key: uuid.UUID) -> None:
-        """Ring for the job with this key.
+    def __call__(self, *keys: uuid.UUID) -> None:
+        """Ring once for the jobs with these keys.
 
         Raises:
             BrokerAway: It was away a moment ago.
@@ -37,7 +37,7 @@ class PatientBell:
             # Who asks keeps the others from asking.
             self._quiet_until = time.monotonic() + QUIET_SECONDS
         try:
-            self._ring(key)
+            self._ring(*keys)
         except Exception:
             self._quiet_until = time.monotonic() + QUIET_SECONDS
             raise

@@ -32,6 +32,7 @@ from apps.jobs.domain.bells import BrokerAway
 from apps.jobs.domain.leases import LeaseLost, hold, report_progress
 from apps.jobs.models import Job
 from apps.shops.domain.read_only import writable
+from apps.shops.models import Shop
 
 __all__ = [
     "GiveUp",
@@ -59,6 +60,8 @@ BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
 # After which a job that nobody took is rung for once more: its message may be lost.
 RING_AGAIN = timedelta(seconds=60)
 _SWEPT_AT_ONCE = 1000
+# One message holds no more keys than this.
+_RUNG_AT_ONCE = 100
 # How often a worker looks anew where others took the job whose turn it was.
 _LOOKS = 5
 
@@ -71,10 +74,10 @@ class Task(Protocol):
 
 
 class Doorbell(Protocol):
-    """Tells the workers that a job waits; may lose calls."""
+    """Tells the workers that jobs wait; may lose calls."""
 
-    def __call__(self, key: uuid.UUID) -> None:
-        """Ring for the job with this key."""
+    def __call__(self, *keys: uuid.UUID) -> None:
+        """Ring once for the jobs with these keys; who hears it passes on all but one (``answer``)."""
 
 
 class GiveUp(Exception):
@@ -151,7 +154,7 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
 
 
 def enqueue_many(task: str, each: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
-    """Ask for the same work with several arguments, as ``enqueue`` for each.
+    """Ask for the same work with several arguments, as ``enqueue`` for each; the broker is rung once for them.
 
     Raises:
         UnknownTask: The task is not registered.
@@ -163,9 +166,9 @@ def _asked(task: str, each: Sequence[Mapping[str, Any]], *, actor: str, due_at: 
     if task not in _tasks:
         raise UnknownTask(task)
     shop = current_shop()
-    jobs = [
-        Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due_at or Now()) for arguments in each
-    ]
+    # One row takes the time as it is written; of many, an expression would have the ORM write the statement anew.
+    due = due_at or (Now() if len(each) < 2 else _now(shop))
+    jobs = [Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due) for arguments in each]
     if len(jobs) == 1:
         jobs[0].save(force_insert=True)
     else:
@@ -174,19 +177,27 @@ def _asked(task: str, each: Sequence[Mapping[str, Any]], *, actor: str, due_at: 
         for job in jobs:
             # The row has the database's time, which needs not be asked for.
             job.due_at = job.created_at
-            transaction.on_commit(partial(_ring, job.key))
+        keys = [job.key for job in jobs]
+        for start in range(0, len(keys), _RUNG_AT_ONCE):
+            transaction.on_commit(partial(_ring, *keys[start : start + _RUNG_AT_ONCE]))
     return jobs
 
 
-def _ring(key: uuid.UUID) -> bool:
-    """Ring the broker; where it is away (False), the sweep finds the job."""
+def _now(shop: Shop) -> datetime:
+    """The moment by the database's clock."""
+    moment: datetime = Shop.objects.filter(pk=shop.pk).values_list(Now(), flat=True).get()
+    return moment
+
+
+def _ring(*keys: uuid.UUID) -> bool:
+    """Ring the broker; where it is away (False), the sweep finds the jobs."""
     for doorbell in _doorbells:
         try:
-            doorbell(key)
+            doorbell(*keys)
         except BrokerAway:
             return False
         except Exception:
-            logger.warning("The broker did not take job %s; the sweep will.", key, exc_info=True)
+            logger.warning("The broker did not take jobs %s; the sweep will.", ", ".join(map(str, keys)), exc_info=True)
             return False
     return True
 
@@ -225,11 +236,17 @@ def _unrung() -> list[tuple[int, uuid.UUID]]:
     return found
 
 
-def answer(key: uuid.UUID) -> bool:
+def answer(key: uuid.UUID, *further: uuid.UUID) -> bool:
     """Answer a bell: do the job whose turn it is, which need not be the one it was rung for; returns whether one was.
 
-    The job of a worker that died has had its turn, and is done where the bell is its own.
+    The job of a worker that died has had its turn, and is done where the bell is its own. A bell that was rung for
+    several jobs is passed on before work begins, in halves: so all workers hear of them soon, and none waits for this
+    one. Where that fails the sweep finds them.
     """
+    while further:
+        half = len(further) // 2
+        _ring(*further[half:])
+        further = further[:half]
     with every_shop():
         lapsed = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
     done = run(key) if lapsed else _take_turn(key)

@@ -15,7 +15,7 @@ from apps.catalog.domain.sales import hold_products
 from apps.events.domain.recording import Happening, is_heard, record_event, record_events
 from apps.ground.attrs import Given
 from apps.ground.errors import DomainError
-from apps.jobs.domain.queue import enqueue
+from apps.jobs.domain.queue import enqueue_many
 from apps.metafields.domain import setting as metafields
 from apps.orders.domain import buyers, hooks, numbering, payments, statuses, stocking, tenders
 from apps.orders.domain.drafting import Drafted, Parts, belong, draft, move_money
@@ -153,9 +153,8 @@ def _write(made: Sequence[Drafted], *, actor: str, at: datetime) -> None:
         _record(made[0], actor=actor, at=at)
     else:
         record_events([each for one in made for each in _happenings(one)], actor=actor, at=at)
-    for each in made:
-        if each.parts.send_receipt and each.order.email:
-            enqueue("orders.receipt", actor=actor, order_id=each.order.pk)
+    receipts = [each.order.pk for each in made if each.parts.send_receipt and each.order.email]
+    enqueue_many("orders.receipt", [{"order_id": pk} for pk in receipts], actor=actor)
 
 
 def _insert(made: Sequence[Drafted]) -> None:

@@ -50,12 +50,12 @@ def ids_of(customer: Customer) -> list[int]:
     return list(orders_of(customer).order_by("pk").values_list("pk", flat=True))
 
 
-def export(customer: Customer) -> Iterator[Attrs]:
-    """A customer's orders, oldest first, as JSON values; some hundred are read at once."""
-    last = 0
+def export(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]:
+    """A customer's orders behind an id, oldest first, as JSON values with their ids; some hundred are read at once."""
+    last = after
     while orders := list(orders_of(customer).filter(pk__gt=last).order_by("pk")[:BATCH]):
         prefetch_related_objects(orders, "line_items", "comments")
-        yield from map(_exported, orders)
+        yield from ((order.pk, _exported(order)) for order in orders)
         last = orders[-1].pk
 
 

@@ -23,10 +23,10 @@ def redact(customer: Customer, actor: str, at: datetime) -> None:
     """Notes go with the orders that they stand on (``erase``)."""
 
 
-def export(customer: Customer) -> Iterator[dict[str, str]]:
-    """The notes on a customer's refunds, oldest first, as JSON values."""
+def export(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, str]]]:
+    """The notes on a customer's refunds behind an id, oldest first, as JSON values with the ids of the refunds."""
     rows = Refund.objects.filter(order__customer=customer).exclude(note="").select_related("order").order_by("pk")
-    last = 0
+    last = after
     while some := list(rows.filter(pk__gt=last)[:_BATCH]):
-        yield from ({"order": row.order.name, "note": row.note} for row in some)
+        yield from ((row.pk, {"order": row.order.name, "note": row.note}) for row in some)
         last = some[-1].pk

@@ -1,0 +1,91 @@
+"""Pages of objects with many related rows: read in pieces, the same to read, and refused before all of it is read."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.api.rows import plans, rendering
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.fulfillment.factories import make_fulfillment_order, make_service
+
+MOST = 12
+# By product how many variants: none has more than fits, some together have, one has more by itself.
+VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
+
+
+@pytest.fixture
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Only some related rows are read at once; statements are written with that number."""
+    monkeypatch.setattr(plans, "MOST_ROWS", MOST)
+    plans.plan_for.cache_clear()
+    yield
+    plans.plan_for.cache_clear()
+
+
+@pytest.fixture
+def products(shop: Shop) -> None:
+    with shop_scope(shop):
+        for count in VARIANTS:
+            make_product(prices=tuple(f"{number}.00" for number in range(1, count + 1)))
+
+
+def whole(api: ApiClient, path: str) -> bytes:
+    """The page as it is where nothing is bounded."""
+    rendering.cache.clear()
+    answer = api.get(path).content
+    rendering.cache.clear()
+    return answer
+
+
+def test_a_page_with_many_variants_is_the_same_in_pieces(
+    api: ApiClient, products: None, request: pytest.FixtureRequest
+) -> None:
+    expected = whole(api, "products.json")
+    request.getfixturevalue("few_at_once")
+
+    with CaptureQueriesContext(connection) as statements:
+        answer = api.get("products.json")
+
+    assert answer.status_code == 200
+    assert answer.content == expected
+    read = [each["sql"] for each in statements if 'FROM "catalog_variant"' in each["sql"]]
+    assert len(read) > 3
+    # A single product is read whole, whatever it has.
+    assert sum("LIMIT" not in sql for sql in read) <= len(VARIANTS)
+    assert api.get("products.json").content == expected
+
+
+def test_a_page_that_is_too_large_is_refused_before_it_is_read(
+    api: ApiClient, products: None, few_at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering, "MOST_BYTES", 8_000)
+
+    rendering.cache.clear()
+    refused = api.get("products.json")
+
+    message = "makes an answer larger than 8000 bytes; ask for fewer rows or fields"
+    assert (refused.status_code, refused.json()) == (400, {"errors": {"limit": message}})
+    assert 0 < len(rendering.cache) < len(VARIANTS) / 2
+    assert api.get("products.json?fields=id,title").status_code == 200
+
+
+def test_a_page_of_rows_without_versions_is_read_in_pieces_too(
+    api: ApiClient, shop: Shop, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop_scope(shop):
+        service = make_service(api.installation.app)
+        for _ in range(4):
+            make_fulfillment_order(service, lines=[{"title": "Mug", "price": Decimal(1), "quantity": 1}] * 5)
+    expected = whole(api, "assigned_fulfillment_orders.json")
+    request.getfixturevalue("few_at_once")
+
+    assert api.get("assigned_fulfillment_orders.json").content == expected
+    monkeypatch.setattr(rendering, "MOST_BYTES", 4_000)
+    assert api.get("assigned_fulfillment_orders.json").status_code == 400
+    assert api.get("assigned_fulfillment_orders.json?limit=1").status_code == 200
