@@ -68,15 +68,16 @@ def execute(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
         with here.cursor() as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetchall() if cursor.description else []
+    here.validate_no_broken_transaction()
     began = time.monotonic()
     try:
-        (rows,) = _run_bound(here, [Call(sql, parameters, keep)])
+        rows = _run_bound(here, sql, parameters, keep=keep)
     except NotSupportedError as error:
         # In a transaction that is lost now, whoever opened it may begin again.
         if here.in_atomic_block or not is_stale_plan(error):
             raise
         _forget_plans(here)
-        (rows,) = _run_bound(here, [Call(sql, parameters, keep)])
+        rows = _run_bound(here, sql, parameters, keep=keep)
     if here.queries_logged:
         here.queries_log.append({"sql": sql, "time": f"{time.monotonic() - began:.3f}"})
     return rows
@@ -91,32 +92,37 @@ def execute_all(calls: Sequence[Call]) -> list[Rows]:
     here = connections[DEFAULT_DB_ALIAS]
     if here.vendor != "postgresql" or here.execute_wrappers:
         return [call.fetch() for call in calls]
-    if not calls:
-        return []
+    if len(calls) < 2:
+        return [call.fetch() for call in calls]
+    here.validate_no_broken_transaction()
     began = time.monotonic()
-    answers = _run_bound(here, calls)
+    answers = _run_all_bound(here, calls)
     if here.queries_logged:
         time_of_each = f"{(time.monotonic() - began) / len(calls):.3f}"
         here.queries_log.extend({"sql": call.sql, "time": time_of_each} for call in calls)
     return answers
 
 
-def _run_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
-    here.validate_no_broken_transaction()
+def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
+    here.ensure_connection()
+    with here.wrap_database_errors:
+        cursor = _server_cursor(here.connection).execute(sql, parameters, prepare=keep)
+        return _rows_of(cursor)
+
+
+def _run_all_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
     here.ensure_connection()
     raw = here.connection
     with here.wrap_database_errors:
-        if len(calls) == 1:
-            cursors = [_sent(raw, calls[0])]
-        else:
-            with raw.pipeline():
-                cursors = [_sent(raw, call) for call in calls]
-        # Asked by its description, a cursor would make an object of each column.
-        return [cursor.fetchall() if cursor.pgresult.nfields else [] for cursor in cursors]
+        with raw.pipeline():
+            cursors = [_server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep) for call in calls]
+        return [_rows_of(cursor) for cursor in cursors]
 
 
-def _sent(raw: "Connection[TupleRow]", call: Call) -> "Cursor[TupleRow]":
-    return _server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep)
+def _rows_of(cursor: "Cursor[TupleRow]") -> Rows:
+    """The rows of a statement; none where it is of a kind that gives none."""
+    # Asked by its description, a cursor would make an object of each column.
+    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
 def _forget_plans(here: BaseDatabaseWrapper) -> None:

@@ -21,7 +21,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
 
 from apps.ground.rows import M, ShopOwned
-from apps.ground.sql import Call, Rows
+from apps.ground.sql import Call, Rows, execute
 from apps.ground.tenancy import current_shop
 
 _SHOP = -(2**62)
@@ -95,7 +95,8 @@ class Statement(Generic[R]):
     def fetch(self, *arguments: object) -> Sequence[R]:
         """Run it with these arguments in the current shop; all rows."""
         compiled = self._compiled or self._ready()
-        return compiled.convert(compiled.call(arguments).fetch())
+        call = compiled.call(arguments)
+        return compiled.convert(execute(call.sql, call.parameters))
 
     def call(self, *arguments: object) -> Call:
         """The statement with these arguments in the current shop, for a batch."""

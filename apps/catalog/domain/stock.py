@@ -31,7 +31,7 @@ _PRODUCTS: Statement[tuple[int]] = Statement(
 )
 _TOUCH = (
     "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
-    "WHERE shop_id = %s AND id IN (SELECT product_id FROM catalog_variant WHERE shop_id = %s AND inventory_item_id {})"
+    "WHERE shop_id = %s AND id IN (SELECT product_id FROM catalog_variant WHERE inventory_item_id {})"
 )
 _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
@@ -62,7 +62,7 @@ def _touch(item_ids: Sequence[int], batch: Batch) -> None:
     now, shop_id = timezone.now(), current_shop().pk
     second, moment = (connection.ops.adapt_datetimefield_value(each) for each in (now.replace(microsecond=0), now))
     ids = bind_ids(item_ids)
-    batch.add(Call(_TOUCH.format(any_of()), [second, moment, fresh_version(), shop_id, shop_id, ids]))
+    batch.add(Call(_TOUCH.format(any_of()), [second, moment, fresh_version(), shop_id, ids]))
 
 
 def _tell_turns(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:

@@ -19,6 +19,7 @@ from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import row_of
 from apps.inventory.domain import stock
+from apps.inventory.domain.movements import NotStocked
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
 
 M = TypeVar("M", bound=ShopOwned)
@@ -105,7 +106,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         ids = given["inventory_item_id"], given["location_id"]
         try:
             level = stock.adjust(*ids, given["available_adjustment"], actor=self.actor, at=self.at)
-        except stock.NotStocked:
+        except NotStocked:
             # Whether there are such an item and such a location matters only here.
             self._item_and_location(given)
             raise

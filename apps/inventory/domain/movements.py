@@ -229,21 +229,23 @@ def write_movements(
 ) -> None:
     """Write the ledger's rows for moves that are done already, with what each left at its level."""
     shop = current_shop()
-    batch.insert([
-        StockMovement(
-            shop=shop,
-            item_id=move.item_id,
-            location_id=move.location_id,
-            delta=move.delta,
-            available=available,
-            reason=reason,
-            actor=actor,
-            reference=reference,
-            at=at,
-            created_at=at,
-        )
-        for move, available in zip(moves, left, strict=True)
-    ])  # fmt: skip
+    batch.insert(
+        [
+            StockMovement(
+                shop=shop,
+                item_id=move.item_id,
+                location_id=move.location_id,
+                delta=move.delta,
+                available=available,
+                reason=reason,
+                actor=actor,
+                reference=reference,
+                at=at,
+                created_at=at,
+            )
+            for move, available in zip(moves, left, strict=True)
+        ]
+    )
 
 
 def hold_active(location_ids: Iterable[int], *, batch: Batch | None = None) -> None:
