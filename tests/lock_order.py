@@ -1,7 +1,8 @@
 """Watching which rows a transaction holds, in which order, on PostgreSQL.
 
 What a statement locks is asked of the database itself: rows of ``SELECT … FOR UPDATE`` are read first by their keys,
-rows of UPDATE and DELETE are told by ``RETURNING``. Rows that the transaction itself has made are nobody else's.
+rows of UPDATE and DELETE are told by ``RETURNING``, or read first where that tells something else. Rows that the
+transaction itself has made are nobody else's.
 """
 
 import re
@@ -23,7 +24,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 _SELECT = re.compile(r'SELECT .*? (FROM "(\w+)".* FOR (?:NO KEY )?(?:UPDATE|SHARE|KEY SHARE)\b.*)', re.DOTALL)
 _RAW_SELECT = re.compile(r"SELECT \w+ (FROM (\w+) .* FOR SHARE)", re.DOTALL)
 _WRITE = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"?\s', re.DOTALL)
-_EACH = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"? (SET .*)?WHERE (.*)', re.DOTALL)
+_EACH = re.compile(r'(?:UPDATE|DELETE FROM) "?(\w+)"? (SET .*)?WHERE (.*?)(?: RETURNING .*)?$', re.DOTALL)
 _SEQUENCES = "SELECT regexp_replace(sequencename, '_id_seq$', ''), last_value FROM pg_sequences"
 
 
@@ -57,7 +58,9 @@ class Watch:
         if "SKIP LOCKED" not in sql and "NOWAIT" not in sql:
             if match := _SELECT.match(sql) or _RAW_SELECT.match(sql):
                 self._note(match[2], self._ask(match[2], match[1], params), sql, ordered=True)
-            elif (match := _WRITE.match(sql)) and " RETURNING " not in sql:
+            elif _WRITE.match(sql) and " RETURNING " in sql:
+                self._note_each(sql, [params])
+            elif match := _WRITE.match(sql):
                 table = match[1]
                 columns = self._columns(table)
                 if columns:
@@ -68,7 +71,7 @@ class Watch:
         return execute(sql, params, many, context)
 
     def _note_each(self, sql: str, params: list[Any]) -> None:
-        """Note what a statement that is run once for each row of parameters is about to lock."""
+        """Note what a statement is about to lock that is run for each row of parameters, or tells rows of its own."""
         match = _EACH.match(sql)
         if match and self._columns(match[1]):
             before = (match[2] or "").count("%s")

@@ -108,4 +108,4 @@ def _wrongly(first: int, second: int, item: Any) -> None:
     with transaction.atomic():
         lock_product(second)
         lock_product(first)
-        stock.adjust(item, stock.primary_location(), 1, actor="system", at=timezone.now())
+        stock.adjust(item.pk, stock.primary_location().pk, 1, actor="system", at=timezone.now())

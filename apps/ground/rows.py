@@ -123,8 +123,9 @@ class TimestampedQuerySet(models.QuerySet[M]):
         """Insert with a statement whose parts are written once per model; the ORM would write it anew."""
         rows = None
         returning = options.get("returning_fields")
-        if returning and len(objs) > 1 and not options.get("raw") and options.get("on_conflict") is None:
-            rows = sql.insert_many(objs, fields, returning)
+        if returning and not options.get("raw") and options.get("on_conflict") is None:
+            one = len(objs) == 1
+            rows = sql.insert(objs[0], fields, returning) if one else sql.insert_many(objs, fields, returning)
         if rows is None:
             rows = super()._insert(objs, fields, **options)  # type: ignore[misc]
         return rows

@@ -1,14 +1,14 @@
 """Running SQL text that is the same each time: prepared on PostgreSQL, through Django's cursor elsewhere."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
 from operator import attrgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -40,8 +40,20 @@ Parameters = Sequence[Any]
 AnyField = Field[Any, Any]
 
 
+class Call(NamedTuple):
+    """A statement with its values; the members are the arguments of ``execute``."""
+
+    sql: str
+    parameters: Parameters
+    keep: bool = True
+
+    def fetch(self) -> Rows:
+        """Run it by itself and fetch all rows."""
+        return execute(self.sql, self.parameters, keep=self.keep)
+
+
 def execute(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
-    """Run a query and fetch all rows.
+    """Run a statement and fetch all rows.
 
     On PostgreSQL the server binds the parameters and keeps the plan, unlike with the cursor that Django makes.
 
@@ -55,7 +67,7 @@ def execute(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
     if here.vendor != "postgresql" or here.execute_wrappers:
         with here.cursor() as cursor:
             cursor.execute(sql, parameters)
-            return cursor.fetchall()
+            return cursor.fetchall() if cursor.description else []
     here.validate_no_broken_transaction()
     began = time.monotonic()
     try:
@@ -71,10 +83,46 @@ def execute(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
     return rows
 
 
+def execute_all(calls: Sequence[Call]) -> list[Rows]:
+    """Run statements in their order, and fetch the rows of each.
+
+    On PostgreSQL they are sent together: the server begins each as soon as it is done with the one before, and nobody
+    is waited for in between. Where one fails, those behind it are not run; call it within a transaction.
+    """
+    here = connections[DEFAULT_DB_ALIAS]
+    if here.vendor != "postgresql" or here.execute_wrappers:
+        return [call.fetch() for call in calls]
+    if len(calls) < 2:
+        return [call.fetch() for call in calls]
+    here.validate_no_broken_transaction()
+    began = time.monotonic()
+    answers = _run_all_bound(here, calls)
+    if here.queries_logged:
+        time_of_each = f"{(time.monotonic() - began) / len(calls):.3f}"
+        here.queries_log.extend({"sql": call.sql, "time": time_of_each} for call in calls)
+    return answers
+
+
 def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
     here.ensure_connection()
     with here.wrap_database_errors:
-        return _server_cursor(here.connection).execute(sql, parameters, prepare=keep).fetchall()
+        cursor = _server_cursor(here.connection).execute(sql, parameters, prepare=keep)
+        return _rows_of(cursor)
+
+
+def _run_all_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
+    here.ensure_connection()
+    raw = here.connection
+    with here.wrap_database_errors:
+        with raw.pipeline():
+            cursors = [_server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep) for call in calls]
+        return [_rows_of(cursor) for cursor in cursors]
+
+
+def _rows_of(cursor: "Cursor[TupleRow]") -> Rows:
+    """The rows of a statement; none where it is of a kind that gives none."""
+    # Asked by its description, a cursor would make an object of each column.
+    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
 
 def _forget_plans(here: BaseDatabaseWrapper) -> None:
@@ -115,18 +163,10 @@ def _adapters(raw: "Connection[TupleRow]") -> "AdaptersMap":
     return found
 
 
-def execute_each(sql: str, parameters: Iterable[Parameters]) -> int:
-    """Run a statement once for each row of parameters, in their order; as few trips to the database as for one.
-
-    Returns:
-        How many rows were changed altogether.
-    """
-    rows = list(parameters)
-    if not rows:
-        return 0
-    with transaction.atomic(savepoint=False), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.executemany(sql, rows)
-        return cursor.rowcount
+def execute_each(sql: str, parameters: Iterable[Parameters]) -> None:
+    """Run a statement once for each row of parameters, in their order; as few trips to the database as for one."""
+    with transaction.atomic(savepoint=False):
+        execute_all([Call(sql, each) for each in parameters])
 
 
 def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
@@ -135,6 +175,31 @@ def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyF
     Returns:
         The returned columns; None where a value is an expression, which only the ORM can write.
     """
+    call = _insertion_of_one(instance, fields, returning)
+    return None if call is None else call.fetch()
+
+
+def insertions(instances: Sequence[Model]) -> Iterator[tuple[Sequence[Model], Call]]:
+    """The statements that insert rows of one model, each with its rows; they return the keys, in the rows' order.
+
+    Raises:
+        TypeError: A value is an expression, which only the ORM can write.
+    """
+    if not instances:
+        return
+    meta, here = type(instances[0])._meta, connections[DEFAULT_DB_ALIAS]
+    fields, key = [field for field in meta.concrete_fields if field is not meta.pk], [meta.pk]
+    size = here.ops.bulk_batch_size(fields, list(instances))
+    for begin in range(0, len(instances), size):
+        rows = instances[begin : begin + size]
+        one = len(rows) == 1
+        call = _insertion_of_one(rows[0], fields, key) if one else _insertion_of_many(rows, fields, key)
+        if call is None:
+            raise TypeError(f"{meta.label}: only plain values can be written")
+        yield rows, call
+
+
+def _insertion_of_one(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Call | None:
     statement = _statement(type(instance), fields, returning)
     if statement is None:
         return None
@@ -148,7 +213,7 @@ def insert(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyF
             return None
         else:
             values.append(prepare(value, here))
-    return execute(f"{statement.head} VALUES {statement.row} {statement.back}", values)
+    return Call(f"{statement.head} VALUES {statement.row} {statement.back}", values)
 
 
 def insert_many(instances: Sequence[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
@@ -157,6 +222,13 @@ def insert_many(instances: Sequence[Model], fields: Sequence[AnyField], returnin
     Returns:
         The returned columns of each row, as ``insert``.
     """
+    call = _insertion_of_many(instances, fields, returning)
+    return None if call is None else call.fetch()
+
+
+def _insertion_of_many(
+    instances: Sequence[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]
+) -> Call | None:
     statement = _statement(type(instances[0]), fields, returning)
     if statement is None:
         return None
@@ -170,13 +242,10 @@ def insert_many(instances: Sequence[Model], fields: Sequence[AnyField], returnin
     if statement.kinds:
         are_many = len(instances) >= MANY
         rows, parameters = _unnested(statement.kinds, columns, fold=are_many)
-        return execute(f"{statement.head} {rows} {statement.back}", parameters, keep=not are_many)
+        return Call(f"{statement.head} {rows} {statement.back}", parameters, keep=not are_many)
     rows = ", ".join([statement.row] * len(instances))
-    with here.cursor() as cursor:
-        cursor.execute(
-            f"{statement.head} VALUES {rows} {statement.back}", list(chain.from_iterable(zip(*columns, strict=True)))
-        )
-        return cursor.fetchall()
+    values = list(chain.from_iterable(zip(*columns, strict=True)))
+    return Call(f"{statement.head} VALUES {rows} {statement.back}", values, keep=False)
 
 
 def _unnested(kinds: Sequence[str], columns: Sequence[list[Any]], *, fold: bool) -> tuple[str, list[Any]]:

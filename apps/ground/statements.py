@@ -21,7 +21,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django_scopes import scope
 
 from apps.ground.rows import M, ShopOwned
-from apps.ground.sql import Rows, execute
+from apps.ground.sql import Call, Rows, execute
 from apps.ground.tenancy import current_shop
 
 _SHOP = -(2**62)
@@ -38,6 +38,14 @@ class Ids(list[int]):
     """A list of ids as one argument of a statement, for the ``any`` lookup."""
 
 
+_ANY = {"postgresql": "= ANY(%s::bigint[])", "sqlite": "IN (SELECT value FROM json_each(%s))"}
+
+
+def any_of() -> str:
+    """What follows a column in a written statement that is for some ids, which go through ``bind_ids``."""
+    return _ANY[connection.vendor]
+
+
 # Foreign keys do not take over the lookups of plain fields.
 @ForeignObject.register_lookup
 @Field.register_lookup
@@ -50,14 +58,14 @@ class AnyOf(Lookup[Ids]):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         """SQLite has no arrays: the ids travel as a JSON text."""
         left, parameters = self.process_lhs(compiler, connection)
-        return f"{left} IN (SELECT value FROM json_each(%s))", (*parameters, self.rhs)  # noqa: S608 - a column's own SQL
+        return f"{left} {_ANY['sqlite']}", (*parameters, self.rhs)
 
     def as_postgresql(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
     ) -> tuple[str, tuple[str | int, ...]]:
         """PostgreSQL takes them as an array."""
         left, parameters = self.process_lhs(compiler, connection)
-        return f"{left} = ANY(%s::bigint[])", (*parameters, self.rhs)
+        return f"{left} {_ANY['postgresql']}", (*parameters, self.rhs)
 
     def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         """The list itself; it is adapted when the statement runs."""
@@ -86,17 +94,23 @@ class Statement(Generic[R]):
 
     def fetch(self, *arguments: object) -> Sequence[R]:
         """Run it with these arguments in the current shop; all rows."""
-        compiled = self._compiled
-        if compiled is None:
+        compiled = self._compiled or self._ready()
+        call = compiled.call(arguments)
+        return compiled.convert(execute(call.sql, call.parameters))
+
+    def call(self, *arguments: object) -> Call:
+        """The statement with these arguments in the current shop, for a batch."""
+        return self._ready().call(arguments)
+
+    def convert(self, rows: Rows) -> Sequence[R]:
+        """The query's columns as the database gave them, with their own converters applied."""
+        return self._ready().convert(rows)
+
+    def _ready(self) -> "_Compiled[R]":
+        if self._compiled is None:
             with self._lock:
-                compiled = self._compiled = self._compiled or self._compile()
-        shop_id = current_shop().pk
-        values = [
-            constant if slot is None else wrap(shop_id if slot < 0 else arguments[slot])
-            for slot, wrap, constant in compiled.parameters
-        ]
-        rows = execute(compiled.sql, values)
-        return compiled.convert(rows)
+                self._compiled = self._compiled or self._compile()
+        return self._compiled
 
     def _compile(self) -> "_Compiled[R]":
         sentinels: list[Ids | int] = [
@@ -136,6 +150,15 @@ class _Compiled(Generic[R]):
         self._compiler = compiler
         self._converters = compiler.get_converters(selected)
 
+    def call(self, arguments: Sequence[object]) -> Call:
+        """The statement with these arguments in the current shop."""
+        shop_id = current_shop().pk
+        values = [
+            constant if slot is None else wrap(shop_id if slot < 0 else arguments[slot])
+            for slot, wrap, constant in self.parameters
+        ]
+        return Call(self.sql, values)
+
     def convert(self, rows: Rows) -> Sequence[R]:
         """The rows with the columns' own converters applied."""
         if not self._converters:
@@ -163,8 +186,19 @@ class Instances(Generic[Owned]):
 
     def fetch(self, *arguments: object) -> list[Owned]:
         """Run it with these arguments in the current shop; all rows."""
-        found = self._statement.fetch(*arguments)
-        return [self._model.from_db(DEFAULT_DB_ALIAS, self._names, row) for row in found]
+        return self._made(self._statement.fetch(*arguments))
+
+    def returned(self, rows: Rows) -> list[Owned]:
+        """The instances of rows that a statement returned by the model's ``returning``."""
+        return self._made(self._statement.convert(rows))
+
+    def _made(self, rows: Sequence[tuple[object, ...]]) -> list[Owned]:
+        return [self._model.from_db(DEFAULT_DB_ALIAS, self._names, row) for row in rows]
+
+
+def returning(model: type[ShopOwned]) -> str:
+    """What a written statement ends with to give the whole rows that it changed, see ``Instances.returned``."""
+    return "RETURNING " + ", ".join(f'"{field.column}"' for field in model._meta.concrete_fields)
 
 
 def row_of(model: type[Owned], pk: int) -> Owned | None:

@@ -213,7 +213,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         location = first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item, location, 3, **BY)
+        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 3, **BY)
 
     def edit(row: Variant, number: int) -> Callable[[], Any]:
         wanted = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
@@ -247,7 +247,7 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
     monkeypatch.setattr(movements, "tell_stock", follow)
 
     def move(location: Location) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item, location, 3, **BY)
+        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 3, **BY)
 
     unguarded(shop, move(first), move(depot))
 
@@ -264,7 +264,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
         location = first_location(shop)
 
     def move(row: Variant) -> Callable[[], Any]:
-        return lambda: inventory.adjust(row.inventory_item, location, 1, **BY)
+        return lambda: inventory.adjust(row.inventory_item_id, location.pk, 1, **BY)
 
     at_once(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
 

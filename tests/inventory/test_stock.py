@@ -40,11 +40,11 @@ def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
     item, first = make_item(in_shop), first_location(in_shop)
 
     services.set_available(item, first, 10, **BY)
-    services.adjust(item, first, -3, reason=StockMovement.Reason.DAMAGED, **BY)
+    services.adjust(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
     services.take(item, first, 2, policy=services.DENY, reference="#1001", **BY)
     services.put_back(item, first, 1, reference="#1001", **BY)
     services.set_available(item, first, 6, **BY)
-    services.adjust(item, first, 0, **BY)
+    services.adjust(item.pk, first.pk, 0, **BY)
 
     assert ledger_of(item, first) == [(10, 10, "count"), (-3, 7, "damaged"), (-2, 5, "sale"), (1, 6, "restock")]
     assert level_of(item, first) == 6
@@ -68,8 +68,8 @@ def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> Non
 
     services.take(item, depot, 4, policy=services.CONTINUE, **BY)
     with pytest.raises(OutOfStock):
-        services.adjust(item, depot, -1, **BY)
-    services.adjust(item, depot, 1, **BY)
+        services.adjust(item.pk, depot.pk, -1, **BY)
+    services.adjust(item.pk, depot.pk, 1, **BY)
 
     assert level_of(item, depot) == -3
 
@@ -119,7 +119,7 @@ def apply_in_transaction(moves: list[Move]) -> None:
     [
         (lambda item, first, depot: services.set_available(item, first, 4, **BY), {"delta": -1}),
         (lambda item, first, depot: services.set_available(item, first, 5, **BY), None),
-        (lambda item, first, depot: services.adjust(item, first, 2, **BY), {"delta": 2}),
+        (lambda item, first, depot: services.adjust(item.pk, first.pk, 2, **BY), {"delta": 2}),
         (
             lambda item, first, depot: services.connect(item, depot, **BY) and services.disconnect(item, first, **BY),
             {"delta": -5},
@@ -162,7 +162,7 @@ def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
 
     attempts: list[Callable[[], Any]] = [
         lambda: services.set_available(item, depot, 1, **BY),
-        lambda: services.adjust(item, depot, 1, **BY),
+        lambda: services.adjust(item.pk, depot.pk, 1, **BY),
         lambda: services.put_back(item, depot, 1, **BY),
         lambda: services.connect(other, depot, **BY),
     ]

@@ -48,7 +48,7 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     put(item, first, 100)
     deltas = [index - 5 for index in range(TWENTY)]
 
-    at_once(shop, *[lambda delta=delta: services.adjust(item, first, delta, **BY) for delta in deltas])
+    at_once(shop, *[lambda delta=delta: services.adjust(item.pk, first.pk, delta, **BY) for delta in deltas])
 
     assert level_of(item, first) == 100 + sum(deltas)
     assert ledger_is_sound()

@@ -1,4 +1,4 @@
-"""What a request on customers may cost, counted without a clock: function calls and statements.
+"""What a request may cost, on customers and on stock, counted without a clock: function calls and statements.
 
 Calls are those of Python functions from the outermost layer on, once the process is warm; the ceilings are a tenth
 above what was measured, so that a loop over fields or rows that slips into the hot path is seen at once.
@@ -7,6 +7,7 @@ above what was measured, so that a loop over fields or rows that slips into the 
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,13 @@ from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from apps.api.rows import rendering
 from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import movements
+from apps.inventory.domain.movements import Move
+from apps.inventory.models import Location, StockMovement
 from apps.shops.models import Shop
 from backoffice.middleware import boundary
 from benchmarks.floors.creating import example
@@ -35,6 +40,7 @@ CEILINGS = {
     "one": 330,
     "create": 1_800,
 }
+ADJUSTMENT = 1_330
 
 
 # 50 products with two variants each, none of them rendered already; with further currencies, two more prices each.
@@ -160,3 +166,62 @@ def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str
 
     # The outermost block is a savepoint of the test's own transaction.
     assert (len(said), opened) == (number, blocks), "\n".join(said)
+
+
+# By change of stock: what is sent, and how many statements and how many transactions and savepoints it takes.
+STOCK = {
+    # The token; the level; the movement, the product, its variant, the location, the event.
+    "adjust": ({"available_adjustment": 1}, 7, 1),
+    # The token, the item, the location; the item held, the level, the level held; as above.
+    "set": ({"available": 5}, 12, 2),
+    # The token, the item, the location; the item held, the level, which there is.
+    "connect": ({}, 5, 1),
+}
+
+
+@pytest.fixture
+def level(api: ApiClient, shop: Shop) -> dict[str, int]:
+    """A level of a product's variant, by its two ids."""
+    with shop_scope(shop):
+        item = make_product().variants.get().inventory_item_id
+        return {"inventory_item_id": item, "location_id": Location.objects.get().pk}
+
+
+@pytest.mark.parametrize("kind", STOCK)
+def test_change_of_stock_takes_its_statements(api: ApiClient, level: dict[str, int], kind: str) -> None:
+    body, number, blocks = STOCK[kind]
+    path = f"inventory_levels/{kind}.json"
+    statements(api, "POST", path, level | body)
+
+    said, opened = statements(api, "POST", path, level | body | ({"available": 6} if kind == "set" else {}))
+
+    assert (len(said), opened) == (number, blocks), "\n".join(said)
+
+
+def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -> None:
+    body = json.dumps(level | {"available_adjustment": 1})
+    for _ in range(3):
+        answer(request_for(api, "inventory_levels/adjust.json", body))
+    request = request_for(api, "inventory_levels/adjust.json", body)
+
+    assert calls(lambda: answer(request)) <= ADJUSTMENT
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("several", [1, 5])
+def test_two_trips_are_made_while_levels_are_held(shop: Shop, several: int, tmp_path: Path) -> None:
+    with shop_scope(shop):
+        items = [make_product().variants.get().inventory_item_id for _ in range(several)]
+        moves = [Move(item, Location.objects.get().pk, 3) for item in items]
+        by: Any = {"reason": StockMovement.Reason.RECEIVED, "actor": "system", "at": timezone.now()}
+        movements.apply(moves, **by)
+
+        messages = tmp_path / "messages"
+        with messages.open("w") as file:
+            connection.connection.pgconn.trace(file.fileno())
+            movements.apply(moves, **by)
+            connection.connection.pgconn.untrace()
+        found = messages.read_text(errors="replace")
+
+    # The level, with what it is then; all that follows.
+    assert found.count("ReadyForQuery") == 2, found

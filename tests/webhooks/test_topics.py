@@ -132,7 +132,7 @@ def do_all(shop: Shop) -> None:
     variant = make_variant(shop, stock=0)
     item, place = variant.inventory_item, stock.primary_location()
     for delta in (2, 1, -3):
-        stock.adjust(item, place, delta, **by())
+        stock.adjust(item.pk, place.pk, delta, **by())
     customer = make_customer(tags="red, blue")
     customers.update_customer(customer, {"tags": "RED, green"}, **by())
     customers.update_customer(customer, {"note": "Rings twice"}, **by())
@@ -178,7 +178,7 @@ def test_nothing_is_written_for_nobody(in_shop: Shop) -> None:
 def test_what_is_not_counted_is_never_out_of_stock(listens: Shop) -> None:
     variant = make_variant(listens)
 
-    stock.adjust(variant.inventory_item, stock.primary_location(), 1, **by())
+    stock.adjust(variant.inventory_item_id, stock.primary_location().pk, 1, **by())
 
     assert told() == []
 

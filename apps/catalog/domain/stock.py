@@ -5,6 +5,7 @@ Products are locked first and in the order of their ids, as in every other chang
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from django.db import connection
 from django.db.models import Q
@@ -13,9 +14,10 @@ from django.utils import timezone
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
 from apps.events.domain.recording import Happening, is_heard, record_aspects
+from apps.ground.batches import Batch
 from apps.ground.rows import fresh_version
-from apps.ground.sql import execute_each
-from apps.ground.statements import Statement
+from apps.ground.sql import Call
+from apps.ground.statements import Statement, any_of, bind_ids
 from apps.ground.tenancy import current_shop
 
 _PRODUCTS: Statement[tuple[int]] = Statement(
@@ -27,36 +29,40 @@ _PRODUCTS: Statement[tuple[int]] = Statement(
     ),
     list,
 )
+_TOUCH = (
+    "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
+    "WHERE shop_id = %s AND id IN (SELECT product_id FROM catalog_variant WHERE inventory_item_id {})"
+)
+_ADD = (
+    "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
+    "WHERE shop_id = %s AND inventory_item_id = %s"
+)
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
-def follow_stock(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
+def follow_stock(deltas: Mapping[int, int], *, batch: Batch, actor: str, at: datetime) -> None:
     """Add to the quantities of the variants whose items moved, by item id; their products' versions move."""
-    touched = _lock_products(deltas)
+    _touch(sorted(deltas), batch)
     shop_id, now = current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
-    execute_each(
-        "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
-        "WHERE shop_id = %s AND inventory_item_id = %s",
-        [(deltas[item_id], now, shop_id, item_id) for item_id in sorted(deltas)],
-    )
-    _touch(touched)
+    for item_id in sorted(deltas):
+        batch.add(Call(_ADD, [deltas[item_id], now, shop_id, item_id]))
     if is_heard(IN_STOCK) or is_heard(OUT_OF_STOCK):
-        _tell_turns(deltas, actor=actor, at=at)
+        batch.then(partial(_tell_turns, deltas, actor=actor, at=at))
 
 
-def _touch(product_ids: Sequence[int]) -> None:
-    """Move the products' versions, and say when.
+def _touch(item_ids: Sequence[int], batch: Batch) -> None:
+    """Hold the products that show these items, move their versions, and say when.
 
     Moments are shown and compared in whole seconds. Where the second is the one that the row has already, the row's
     moment stays: then no index learns of the change, and writers of one product's stock cost each other less.
     """
-    now, shop_id, version = timezone.now(), current_shop().pk, fresh_version()
+    if len(item_ids) > 1:
+        # An UPDATE of several would hold them in no order.
+        batch.add(_PRODUCTS.call(item_ids))
+    now, shop_id = timezone.now(), current_shop().pk
     second, moment = (connection.ops.adapt_datetimefield_value(each) for each in (now.replace(microsecond=0), now))
-    execute_each(
-        "UPDATE catalog_product SET updated_at = CASE WHEN updated_at >= %s THEN updated_at ELSE %s END, version = %s "
-        "WHERE shop_id = %s AND id = %s",
-        [(second, moment, version, shop_id, pk) for pk in product_ids],
-    )
+    ids = bind_ids(item_ids)
+    batch.add(Call(_TOUCH.format(any_of()), [second, moment, fresh_version(), shop_id, ids]))
 
 
 def _tell_turns(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from django.db import connection
@@ -13,6 +14,7 @@ from apps.events.domain.context import Cause, current_cause
 from apps.events.domain.topics import topic as topic_named
 from apps.events.models import Event
 from apps.ground import languages
+from apps.ground.batches import Batch, together
 from apps.ground.tenancy import current_shop
 from apps.shops.models import Shop
 
@@ -84,8 +86,16 @@ def record_event(
     return event
 
 
-def record_events(happenings: Sequence[Happening], *, actor: str, at: datetime) -> list[Event]:
+def record_events(
+    happenings: Sequence[Happening], *, actor: str, at: datetime, batch: Batch | None = None
+) -> list[Event]:
     """Write down several things that happened in one action, in their order; as ``record_event``, in few statements.
+
+    Args:
+        happenings: What happened.
+        actor: As for ``record_event``.
+        at: As for ``record_event``.
+        batch: What the events are written with; they have their keys, and listeners are told, once it has been run.
 
     Raises:
         TransactionManagementError: No transaction is open.
@@ -112,10 +122,11 @@ def record_events(happenings: Sequence[Happening], *, actor: str, at: datetime) 
             _event(each, payload or None, shop, cause, actor=actor, at=at)
             for each, payload in zip(happenings, payloads, strict=True)
         ]
-    made = Event.objects.bulk_create(events)
-    for told, places in listening.items():
-        told([(made[place], happenings[place].instance) for place in sorted(places)])
-    return made
+    with together(batch) as said:
+        said.insert(events)
+        for told, places in listening.items():
+            said.then(partial(told, [(events[place], happenings[place].instance) for place in sorted(places)]))
+    return events
 
 
 def is_heard(topic: str) -> bool:

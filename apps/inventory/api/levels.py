@@ -19,6 +19,7 @@ from apps.api.viewsets import ShopViewSet
 from apps.ground.rows import ShopOwned
 from apps.ground.statements import row_of
 from apps.inventory.domain import stock
+from apps.inventory.domain.movements import NotStocked
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location
 
 M = TypeVar("M", bound=ShopOwned)
@@ -93,28 +94,31 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     def set(self, request: Request) -> HttpResponse:
         """Set a level."""
         given = read_members(_SET, self.body)
-        with transaction.atomic():
-            item, location = self._item_and_location(given)
-            if given["disconnect_if_necessary"]:
-                stock.connect(item, location, actor=self.actor, at=self.at, relocate=True)
-            level = stock.set_available(item, location, given["available"], actor=self.actor, at=self.at)
-            return self.object_response(level.pk)
+        item, location = self._item_and_location(given)
+        relocate = given["disconnect_if_necessary"]
+        return self._shown(
+            stock.set_available(item, location, given["available"], actor=self.actor, at=self.at, relocate=relocate)
+        )
 
     def adjust(self, request: Request) -> HttpResponse:
         """Add to a level, or take away."""
         given = read_members(_ADJUST, self.body)
-        with transaction.atomic():
-            item, location = self._item_and_location(given)
-            level = stock.adjust(item, location, given["available_adjustment"], actor=self.actor, at=self.at)
-            return self.object_response(level.pk)
+        ids = given["inventory_item_id"], given["location_id"]
+        try:
+            level = stock.adjust(*ids, given["available_adjustment"], actor=self.actor, at=self.at)
+        except NotStocked:
+            # Whether there are such an item and such a location matters only here.
+            self._item_and_location(given)
+            raise
+        return self._shown(level)
 
     def connect(self, request: Request) -> HttpResponse:
         """Let a location stock an item."""
         given = read_members(_CONNECT, self.body)
-        with transaction.atomic():
-            item, location = self._item_and_location(given)
-            level = stock.connect(item, location, actor=self.actor, at=self.at, relocate=given["relocate_if_necessary"])
-            return self.object_response(level.pk, 201)
+        item, location = self._item_and_location(given)
+        relocate = given["relocate_if_necessary"]
+        level = stock.connect(item, location, actor=self.actor, at=self.at, relocate=relocate)
+        return self._shown(level, 201)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
         """Let a location stock an item no longer; both are named in the query."""
@@ -125,6 +129,10 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
                 raise Http404
             stock.disconnect(item, location, actor=self.actor, at=self.at)
         return self.json({})
+
+    def _shown(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
+        """A level as its service left it; nobody waits for its row while the answer is made."""
+        return self.json({self.singular: self.plan().of(level, self.context)}, status)
 
     def _item_and_location(self, given: Data) -> tuple[InventoryItem, Location]:
         return _found(InventoryItem, given["inventory_item_id"]), _found(Location, given["location_id"])

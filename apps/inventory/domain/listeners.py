@@ -7,11 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from apps.ground.batches import Batch, together
+
 
 class StockListener(Protocol):
-    """What is called with the changes of totals, ``{item id: delta}``, and with who moved the stock when."""
+    """What is called with the changes of totals, ``{item id: delta}``, and with who moved the stock when.
 
-    def __call__(self, deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
+    Others wait for the levels meanwhile: what it writes joins the batch.
+    """
+
+    def __call__(self, deltas: Mapping[int, int], *, batch: Batch, actor: str, at: datetime) -> None:
         """Follow the stock."""
 
 
@@ -31,12 +36,20 @@ def on_item_change(listener: ItemListener) -> None:
     _of_items.append(listener)
 
 
-def tell_stock(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Tell who listens to stock, unless nothing changed."""
+def tell_stock(deltas: Mapping[int, int], *, actor: str, at: datetime, batch: Batch | None = None) -> None:
+    """Tell who listens to stock, unless nothing changed.
+
+    Args:
+        deltas: By item.
+        actor: Who moved it.
+        at: When.
+        batch: What the listeners' statements are run with.
+    """
     changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
     if changed:
-        for listener in _of_stock:
-            listener(changed, actor=actor, at=at)
+        with together(batch) as said:
+            for listener in _of_stock:
+                listener(changed, batch=said, actor=actor, at=at)
 
 
 def tell_items(item_ids: Sequence[int]) -> None:

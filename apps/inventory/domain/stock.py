@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from apps.events.domain.changes import assign
 from apps.events.domain.recording import Happening, record_event, record_events
 from apps.ground.attrs import Attrs
+from apps.ground.batches import together
 from apps.ground.errors import DomainError, Gone
 from apps.ground.locks import reread
 from apps.ground.phrases import at_least, at_most
 from apps.ground.rows import delete_rows
+from apps.ground.statements import Instances, Statement
 from apps.ground.tenancy import current_shop
 from apps.inventory.domain import low, movements
 from apps.inventory.domain.listeners import tell_items, tell_stock
@@ -47,6 +49,21 @@ __all__ = [
 ]
 
 Reason = StockMovement.Reason
+_HELD_ITEMS: Statement[tuple[int]] = Statement(
+    lambda items: (
+        InventoryItem.objects.select_for_update(no_key=True).filter(pk__any=items).order_by("pk").values_list("pk")
+    ),
+    list,
+)
+_LEVEL = Instances(
+    InventoryLevel, lambda item, place: InventoryLevel.objects.filter(item=item, location=place), int, int
+)
+_HELD_LEVEL = Instances(
+    InventoryLevel,
+    lambda item, place: InventoryLevel.objects.select_for_update().filter(item=item, location=place),
+    int,
+    int,
+)
 # What a variant says about selling more than there is.
 DENY, CONTINUE = "deny", "continue"
 
@@ -73,21 +90,32 @@ def set_available(
     at: datetime,
     reason: Reason = Reason.COUNT,
     reference: str = "",
+    relocate: bool = False,
 ) -> InventoryLevel:
     """Set a level to what was counted; the location stocks the item from then on.
+
+    Args:
+        item: What was counted.
+        location: Where.
+        available: How many.
+        actor: Who, for the ledger.
+        at: When.
+        reason: Why, for the ledger.
+        reference: What it belongs to.
+        relocate: As of ``connect``.
 
     Raises:
         Gone: The item was deleted meanwhile.
         QuantityOutOfRange: The number is below zero or too large.
         LocationInactive: The location is deactivated.
-        NotShared: The item lies at a location that does not share its items.
+        NotShared: The item lies at a location that does not share its items, and must not be relocated.
     """
     if available < 0:
         raise QuantityOutOfRange(at_least(0))
     if available > MAX_AVAILABLE:
         raise QuantityOutOfRange(at_most(MAX_AVAILABLE))
-    connect(item, location, actor=actor, at=at)
-    level = InventoryLevel.objects.select_for_update().get(item=item, location=location)
+    connect(item, location, actor=actor, at=at, relocate=relocate)
+    (level,) = _HELD_LEVEL.fetch(item.pk, location.pk)
     move = Move(item.pk, location.pk, available - level.available)
     changed = movements.apply([move], reason=reason, actor=actor, at=at, reference=reference)
     return changed[0] if changed else level
@@ -95,8 +123,8 @@ def set_available(
 
 @transaction.atomic
 def adjust(
-    item: InventoryItem,
-    location: Location,
+    item_id: int,
+    location_id: int,
     delta: int,
     *,
     actor: str,
@@ -107,14 +135,14 @@ def adjust(
     """Add to a level, or take away; of simultaneous adjustments none is lost.
 
     Raises:
-        NotStocked: The location does not stock the item.
+        NotStocked: The location does not stock the item, or there are none of these ids.
         OutOfStock: The level would fall below zero.
         QuantityOutOfRange: The level would be too large.
         LocationInactive: The location is deactivated.
     """
-    moves = [Move(item.pk, location.pk, delta)]
+    moves = [Move(item_id, location_id, delta)]
     changed = movements.apply(moves, reason=reason, actor=actor, at=at, reference=reference)
-    return changed[0] if changed else _level(item, location)
+    return changed[0] if changed else _level(item_id, location_id)
 
 
 @transaction.atomic
@@ -189,9 +217,8 @@ def connect(
     """
     # Two locations connected at once would each see no other.
     lock_items([item.pk])
-    known = InventoryLevel.objects.filter(item=item, location=location).first()
-    if known is not None:
-        return known
+    if known := _LEVEL.fetch(item.pk, location.pk):
+        return known[0]
     others = list(InventoryLevel.objects.filter(item=item).select_related("location").order_by("location_id"))
     if not location.permits_sku_sharing:
         in_the_way = others
@@ -233,10 +260,9 @@ def take_off(item: InventoryItem, location: Location, *, actor: str, at: datetim
     left = level.available
     record_event("inventory_levels/disconnect", level, actor=actor, at=at)
     if left:
-        level.available = 0
         move = Move(item.pk, location.pk, -left)
-        levels = {(item.pk, location.pk): level}
-        movements.write_movements([move], levels, reason=Reason.DISCONNECTED, actor=actor, at=at)
+        with together() as batch:
+            movements.write_movements([move], [0], batch=batch, reason=Reason.DISCONNECTED, actor=actor, at=at)
     level.delete()
     tell_stock({item.pk: -left}, actor=actor, at=at)
 
@@ -250,8 +276,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
         Gone: One was deleted meanwhile.
     """
     wanted = set(item_ids)
-    held = InventoryItem.objects.select_for_update(no_key=True).filter(pk__in=wanted).order_by("pk")
-    if len(held.values_list("pk", flat=True)) < len(wanted):
+    if len(_HELD_ITEMS.fetch(list(wanted))) < len(wanted):
         raise Gone
 
 
@@ -347,8 +372,8 @@ def _primary() -> int:
     return pk
 
 
-def _level(item: InventoryItem, location: Location) -> InventoryLevel:
-    level = InventoryLevel.objects.filter(item=item, location=location).first()
-    if level is None:
+def _level(item_id: int, location_id: int) -> InventoryLevel:
+    found = _LEVEL.fetch(item_id, location_id)
+    if not found:
         raise NotStocked(_("The item is not stocked at this location."))
-    return level
+    return found[0]
