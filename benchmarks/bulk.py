@@ -7,12 +7,15 @@ here unless it is required.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
 from apps.ground.ids import LAST_UNUSED
+
+if TYPE_CHECKING:
+    from apps.ground.ranks import Rank
 
 
 def on_postgres() -> bool:
@@ -126,6 +129,7 @@ def loading(*models: type[Model]) -> Iterator[None]:
                 # Foreign keys hold by construction; checking three million of them one by one takes minutes.
                 cursor.execute("SET LOCAL session_replication_role = replica")
         definitions = _drop_indexes(cursor, tables)
+        of_ranks = _drop_indexes(cursor, [rank._meta.db_table for rank in _ranks_of(models)]) if on_postgres() else []
         yield
         if on_postgres():
             for table in tables:
@@ -138,6 +142,10 @@ def loading(*models: type[Model]) -> Iterator[None]:
             cursor.execute(definition)
     if on_postgres():
         _rank(models)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL maintenance_work_mem = '512MB'; SET LOCAL statement_timeout = 0")
+            for definition in of_ranks:
+                cursor.execute(definition)
     else:
         connection.enable_constraint_checking()
         connection.check_constraints(tables)
@@ -154,9 +162,14 @@ def _rank(models: Sequence[type[Model]]) -> None:
     """Make the ranks of rows that came while triggers were off."""
     from apps.ground import ranks
 
-    for rank in ranks.Rank.__subclasses__():
-        if rank._meta.get_field("of").related_model in models:
-            ranks.ensure(rank, connection.alias)
+    for rank in _ranks_of(models):
+        ranks.ensure(rank, connection.alias)
+
+
+def _ranks_of(models: Sequence[type[Model]]) -> "list[type[Rank]]":
+    from apps.ground import ranks
+
+    return [rank for rank in ranks.Rank.__subclasses__() if rank._meta.get_field("of").related_model in models]
 
 
 def _drop_indexes(cursor: Any, tables: Sequence[str]) -> list[str]:

@@ -61,23 +61,43 @@ class AddPartsIndexBeside(Operation):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Build it, after dropping what an attempt that broke off left behind."""
-        if schema_editor.connection.vendor != "postgresql":
-            return
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        self.database_backwards(app_label, schema_editor, from_state, to_state)
-        name, table = schema_editor.quote_name(self.name), schema_editor.quote_name(table)
-        schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name} ON {table} {self.definition}", params=None)
+        self._build(schema_editor, app_label, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Drop it."""
+        self._drop(schema_editor)
+
+    def _build(self, schema_editor: Any, app_label: str, state: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(
-                f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.name)}", params=None
-            )
+            self._drop(schema_editor)
+            table = state.apps.get_model(app_label, self.model_name)._meta.db_table
+            name, table = schema_editor.quote_name(self.name), schema_editor.quote_name(table)
+            schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name} ON {table} {self.definition}", params=None)
+
+    def _drop(self, schema_editor: Any) -> None:
+        if schema_editor.connection.vendor == "postgresql":
+            name = schema_editor.quote_name(self.name)
+            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
 
     def describe(self) -> str:
         """For people."""
         return f"Create the index {self.name} on {self.model_name}, on PostgreSQL"
+
+
+class DropPartsIndexBeside(AddPartsIndexBeside):
+    """Drops such an index, also with readers and writers beside; ``definition`` is what it was."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Drop it."""
+        self._drop(schema_editor)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Build it again."""
+        self._build(schema_editor, app_label, to_state)
+
+    def describe(self) -> str:
+        """For people."""
+        return f"Drop the index {self.name} of {self.model_name}, on PostgreSQL"
 
 
 class DropKeyIndex(AlterField):

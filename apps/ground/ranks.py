@@ -9,13 +9,15 @@ trigger copies it, with the few others of its kind, into the row's rank, whose t
 ranks. A rank is locked only by who holds its row, so it adds no order of locks. Shop archives leave ranks out, for they
 come with the rows; copies of a whole database have both.
 
+A row may have a second narrow table, for what is indexed beside it and moves apart from its ranks.
+
 Lists name the columns of the row; whoever makes a statement of that asks here (``ordered``, ``by_rank``, ``where``) for
 the columns of the rank, in whose join the shop has to stand, as the indexes begin with it.
 """
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from django.db import connections, models, transaction
 from django.db.models import F, Q, QuerySet
@@ -26,7 +28,13 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Rank(models.Model):
-    """The rank of a row; its ``of`` is a ``rank_of``, its other columns are named like those that they follow."""
+    """The rank of a row; its ``of`` is a ``rank_of``, its other columns are named like those that they follow.
+
+    Attributes:
+        kept_on: The databases' vendors that keep it; elsewhere its table stays empty.
+    """
+
+    kept_on: ClassVar[frozenset[str]] = frozenset({"postgresql", "sqlite"})
 
     of: "models.OneToOneField[Any, Any]"
     # Neither is checked by the database: the trigger copies what was checked in the row.
@@ -41,13 +49,16 @@ class Rank(models.Model):
         return f"Rank of {self.pk}"
 
 
-def rank_of(model: str) -> Any:
-    """The key of a rank: its row, by which it is deleted, too."""
+def rank_of(model: str, related_name: str = "ranked") -> Any:
+    """The key of a rank: its row, by which it is deleted, too.
+
+    Lists sort and filter by the table that their rows know as ``ranked``.
+    """
     return models.OneToOneField(
         model,
         on_delete=models.DO_NOTHING,
         primary_key=True,
-        related_name="ranked",
+        related_name=related_name,
         editable=False,
         db_constraint=False,
         db_column="id",
@@ -122,7 +133,8 @@ def ensure(rank: type[Rank], using: str) -> None:
     database = connections[using]
     tables = database.introspection.table_names()
     row = _row(rank)
-    if rank._meta.db_table not in tables or row._meta.db_table not in tables:
+    made = rank._meta.db_table in tables and row._meta.db_table in tables
+    if not made or database.vendor not in getattr(rank, "kept_on", Rank.kept_on):
         return
     with transaction.atomic(using=using), database.cursor() as cursor:
         cursor.execute(_COUNT_TRIGGERS[database.vendor], [f"{rank._meta.db_table}_%"])
@@ -132,6 +144,14 @@ def ensure(rank: type[Rank], using: str) -> None:
                 cursor.execute(statement)
     if missing or _has_unranked(rank, using):
         _fill(rank, using)
+
+
+def remove(rank: type[Rank], using: str) -> None:
+    """Drop a rank table's triggers on PostgreSQL, for a migration that takes the table away."""
+    with connections[using].cursor() as cursor:
+        for event in _EVENTS:
+            cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event} ON {_row(rank)._meta.db_table}")
+        cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
 
 
 def _row(rank: type[Rank]) -> type[models.Model]:

@@ -65,6 +65,9 @@ class SearchFields:
         rows: Gives the searched rows. Needed only where OR or a bare word mixes own columns with those of related rows
             (fields with ``is_related``): the alternatives are then united from one indexed query each, where one OR
             would scan the table.
+
+    A field that is found in another table of one row for each searched row names it (``table(term)``). No index serves
+    an OR that reads several tables, so ``alternatives`` parts it by these.
     """
 
     fields: Mapping[str, SearchField]
@@ -95,9 +98,10 @@ class SearchFields:
     def alternatives(self, node: Node, *, zone: tzinfo) -> list[Q]:
         """Compile a query to conditions of which any must hold; most queries give just one.
 
-        An OR that reads related rows gives a condition for each operand, multiplied out with what stands beside it, as
-        long as few come of it. A page of their rows is then the first of the pages of each
-        (``apps.api.rows.paging.beside_any``), and each of those is read from the index that suits it.
+        An OR that reads several tables gives a condition for each of them, and for each operand that reads several or
+        related rows, multiplied out with what stands beside it, as long as few come of it. A page of their rows is then
+        the first of the pages of each (``apps.api.rows.paging.beside_any``), and each of those is read from the index
+        that suits it.
 
         Raises:
             QueryValueError: A value does not fit its field.
@@ -106,14 +110,33 @@ class SearchFields:
 
     def _disjuncts(self, node: Node) -> list[Node]:
         node = _pushed_down(node)
-        if isinstance(node, Or) and self._reads_related(node):
-            found = [each for operand in node.operands for each in self._disjuncts(operand)]
+        if isinstance(node, Or) and len(parts := self._by_table(node)) > 1:
+            found = [each for operand in parts for each in self._disjuncts(operand)]
             return found if len(found) <= _MOST_ALTERNATIVES else [node]
         if isinstance(node, And):
             choices = [self._disjuncts(operand) for operand in node.operands]
             if 1 < prod(map(len, choices)) <= _MOST_ALTERNATIVES:
                 return [And(chosen) for chosen in product(*choices)]
         return [node]
+
+    def _by_table(self, node: Or) -> list[Node]:
+        """The operands of an OR, together where they read one and the same table, and alone where more or related."""
+        together: dict[str, list[Node]] = {}
+        alone: list[Node] = []
+        for operand in node.operands:
+            tables = {self._table(name, term) for term in terms_of(operand) for name in self._names(term)}
+            if len(tables) == 1 and not self._reads_related(operand):
+                together.setdefault(tables.pop(), []).append(operand)
+            else:
+                alone.append(operand)
+        return [each[0] if len(each) == 1 else Or(tuple(each)) for each in together.values()] + alone
+
+    def _table(self, name: str, term: Term) -> str:
+        table: Callable[[Term], str] | None = getattr(self.fields.get(name), "table", None)
+        return table(term) if table else ""
+
+    def _names(self, term: Term) -> tuple[str, ...]:
+        return (term.field,) if term.field else self.bare
 
     def unknown(self, node: Node) -> frozenset[str]:
         """Return the fields of a query that match nothing because the resource has none of that name."""
@@ -168,7 +191,7 @@ class SearchFields:
         return among(first.union(*others, all=True))
 
     def _reads_related(self, node: Node) -> bool:
-        names = (name for term in terms_of(node) for name in ((term.field,) if term.field else self.bare))
+        names = (name for term in terms_of(node) for name in self._names(term))
         return any(getattr(self.fields.get(name), "is_related", False) for name in names)
 
 

@@ -86,6 +86,18 @@ def _kinds(ids: dict[str, int]) -> list[tuple[str, str, str, list[Any]]]:
             "PUT",
             [{"customer": {"id": customer, "note": f"Visit {number}"}} for number in range(TIMES)],
         ),
+        (
+            "tags of a customer",
+            f"customers/{customer}.json",
+            "PUT",
+            [{"customer": {"id": customer, "tags": f"visit-{number}"}} for number in range(TIMES)],
+        ),
+        (
+            "names of a customer",
+            f"customers/{customer}.json",
+            "PUT",
+            [{"customer": {"id": customer, "last_name": f"Hopper {number}"}} for number in range(TIMES)],
+        ),
     ]
 
 

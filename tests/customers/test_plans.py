@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.api.rows.paging import beside, beside_any
+from apps.customers.admin.searching import MET, first_found, matches
 from apps.customers.api.customers import read_order
 from apps.customers.domain import full_text
 from apps.customers.domain.search import SEARCH
@@ -70,12 +72,12 @@ def searched(shop: Shop, query: str, order: str = "last_order_date desc") -> Any
 @pytest.mark.postgres
 def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
     expected = {
-        "person01234": "customers_customer_search",
-        "email:person01234": "customers_customer_search",
-        "first_name:First01234": "customers_customer_search",
-        "tag:tag123": "customers_customer_search",
-        "note:word333": "customers_customer_search",
-        "city:City123": "customers_customer_search",
+        "person01234": "customers_words_search",
+        "email:person01234": "customers_words_search",
+        "first_name:First01234": "customers_words_search",
+        "tag:tag123": "customers_words_search",
+        "note:word333": "customers_words_search",
+        "city:City123": "customers_words_search",
     }
 
     with shop_scope(shop):
@@ -84,13 +86,18 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
             for index in set(expected.values()):
                 cursor.execute(f"SELECT gin_clean_pending_list('{index}'::regclass)")
         told = {query: plan(searched(shop, query)) for query in expected}
-        whole = plan(searched(shop, "email:person01234@mail34.example"))
+        with CaptureQueriesContext(connection) as asked:
+            whole = plan(searched(shop, "email:person01234@mail34.example"))
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {asked[0]['sql']}")
+            somebody = str(cursor.fetchall())
         counts = {query: len(searched(shop, query)) for query in expected}
 
     assert {query: index for query, index in expected.items() if index not in told[query]} == {}
     assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
-    assert "Index Cond: ((shop_id = " in whole
-    assert "email_key" in whole.split("Index Cond")[1].splitlines()[0]
+    # The address's own index tells who it is.
+    assert "customers_customer_by_email" in somebody or "customers_customer_email_is_unique" in somebody
+    assert "customers_customerwords_pkey" in whole
     assert all(counts.values())
 
 
@@ -98,19 +105,23 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
 def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(shop: Shop) -> None:
     expected = {
         # Few of each, many of one, many of both, few beside something else, and opposites.
-        "email:person01234 OR city:City123": {"customers_customer_search"},
-        "email:person01234 OR country:DK": {"customers_customer_search"},
+        "email:person01234 OR city:City123": {"customers_words_search"},
+        "email:person01234 OR country:DK": {"customers_words_search"},
         "state:invited OR city:City123": {"customers_rank_by_last_order"},
         "state:invited OR country:SE": {"customers_rank_by_last_order"},
-        "company:nobody OR tag:tag123": {"customers_customer_search"},
-        "(country:DK OR note:word333) created_at:>2020-01-01": {"customers_customer_search"},
+        "company:nobody OR tag:tag123": {"customers_words_search"},
+        "(country:DK OR note:word333) created_at:>2020-01-01": {"customers_words_search"},
         "-country:SE": {"customers_rank_by_last_order"},
         "-(country:SE OR tag:tag123)": {"customers_rank_by_last_order"},
+        # More people than an OR is parted into.
+        " OR ".join(f"email:person0{number}@mail{number % 50}.example" for number in range(1000, 1012)): {
+            "customers_customerwords_pkey"
+        },
     }
 
     with shop_scope(shop):
         with connection.cursor() as cursor:
-            cursor.execute("SELECT gin_clean_pending_list('customers_customer_search'::regclass)")
+            cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
             # With so few rows reading them all to look up a hundred ids is a choice; it counts where they come from.
             cursor.execute("SET LOCAL enable_seqscan = off")
         told = {query: plan(searched(shop, query)) for query in expected}
@@ -138,8 +149,7 @@ def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Sho
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'customers_%'")
             cursor.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname LIKE 'customers_%'")
-            condition = SEARCH.compile(SEARCH.parse(query), zone=shop.tzinfo)
-            in_the_panel = Customer.rows().filter(condition).order_by("-id").values_list("pk")[:51]
+            in_the_panel = Customer.rows().filter(matches(query, shop)).order_by("-id").values_list("pk")[:51]
             for rows in (searched(shop, query), in_the_panel):
                 sql, parameters = rows.query.sql_with_params()
                 cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}", parameters)
@@ -147,6 +157,36 @@ def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Sho
                 assert rows_read(plan[0]["Plan"]) < 8 * ROWS, rows.explain(analyze=True)
 
         assert sorted(searched(shop, query)) == expected
+
+
+@pytest.mark.postgres
+def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_index(shop: Shop) -> None:
+    def asked(text: str) -> tuple[list[str], set[int]]:
+        fits = Customer.rows().filter(matches(text, shop)).order_by()
+        with CaptureQueriesContext(connection) as queries:
+            keys = set(first_found(fits, 100).values_list("pk", flat=True))
+        with connection.cursor() as cursor:
+            plans = []
+            for query in queries:
+                cursor.execute(f"EXPLAIN {query['sql']}")
+                plans.append(str(cursor.fetchall()))
+        return plans, keys
+
+    with shop_scope(shop):
+        newest = Customer.rows().order_by("-pk").values_list("pk", flat=True)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        met, many = asked("example person0")
+        _, seldom = asked("person00003")
+        first = Customer.rows().get(first_name="First00003").pk
+        nearest = set(newest[:MET])
+
+    assert not [text for text in met if "customers_words_search" in text]
+    assert len(many) == 100
+    assert many <= nearest
+    assert seldom == {first}
+    assert first not in nearest
 
 
 def rows_read(node: dict[str, Any]) -> int:

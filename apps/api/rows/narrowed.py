@@ -3,7 +3,8 @@
 A database that is asked for the first fifty rows in some order expects those that fit to be spread evenly, and walks
 the list until it has them. Where all that fit stand at its far end, as the oldest orders do in a list that begins with
 the newest, it walks all of it. So the walk has an end here, and behind it the keys of all that fit are read and sorted,
-which costs what there is of them.
+which costs what there is of them. Where a good part of the page was met by then, many fit and the rest is near: the
+walk goes on once, to a further end.
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,13 @@ from typing import Any
 from django.db.models import F, OrderBy, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from apps.api.rows.paging import Cursor, Order, behind, beside, beside_any, turned
+from apps.api.rows.paging import Cursor, Direction, Order, behind, beside, beside_any, turned
 from apps.ground.lookups import among
 from apps.ground.ranks import by_rank
 
 WALKED = 2_000
+# So many times as far the second walk goes.
+FURTHER = 3
 Found = list[tuple[object, ...]]
 
 
@@ -46,20 +49,23 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
         count: How many rows.
         names: The columns.
     """
-    near = [beside(each, order, cursor) for each in narrowed.alternatives]
     backwards = cursor is not None and cursor.direction == "previous"
+    direction: Direction = "previous" if backwards else "next"
     model = narrowed.alternatives[0].model
     effective = by_rank(model, (turned(name) for name in order) if backwards else order)
-    end = _end_of_walk(narrowed, order, cursor)
-    if end is None:
-        return list(beside_any(near, order, cursor, count).values_list(*names))
-    # The first column's bound is what lets an index stop; the rest parts the rows that are equal in it.
-    nearer = "gte" if effective[0].startswith("-") else "lte"
-    bound = Q(**{f"{effective[0].lstrip('-')}__{nearer}": end[0]})
-    walked = [each.filter(bound).exclude(behind(effective, end)) for each in near]
-    found = list(beside_any(walked, order, cursor, count).values_list(*names))
-    if len(found) >= count:
-        return found
+    found: Found = []
+    for far in (WALKED, WALKED * FURTHER):
+        end = _end_of_walk(narrowed, order, cursor, far)
+        near = [beside(each, order, cursor) for each in narrowed.alternatives]
+        walked = near if end is None else [each.filter(_until(effective, end)) for each in near]
+        met = list(beside_any(walked, order, cursor, count).values_list(*names))
+        found += met
+        if end is None or len(met) >= count:
+            return found
+        count, cursor = count - len(met), Cursor(direction, end)
+        if len(met) * FURTHER < count:
+            break
+    near = [beside(each, order, cursor) for each in narrowed.alternatives]
     # An expression hides the order from the indexes, so that those of the filter are used.
     if narrowed.ranked is not None:
         # They are alone in an index, where the join would read the rows of all of them.
@@ -68,7 +74,7 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
     by_sorting = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in effective]
     keys = model._default_manager.all()
     parts = [keys.filter(among(each.order_by(*by_sorting).values("pk")[:count])) for each in near]
-    return list(beside_any(parts, order, cursor, count).values_list(*names))
+    return found + list(beside_any(parts, order, cursor, count).values_list(*names))
 
 
 def _hidden(name: str) -> Coalesce:
@@ -76,10 +82,16 @@ def _hidden(name: str) -> Coalesce:
     return Coalesce(column, column)
 
 
-def _end_of_walk(narrowed: Narrowed, order: Order, cursor: Cursor | None) -> tuple[object, ...] | None:
+def _until(order: Order, end: tuple[object, ...]) -> Q:
+    """The rows up to an end; the first column's bound is what lets an index stop, the rest parts those equal in it."""
+    nearer = "gte" if order[0].startswith("-") else "lte"
+    return Q(**{f"{order[0].lstrip('-')}__{nearer}": end[0]}) & ~behind(order, end)
+
+
+def _end_of_walk(narrowed: Narrowed, order: Order, cursor: Cursor | None, far: int) -> tuple[object, ...] | None:
     """The order's values of the last row that is walked; None where the list ends before."""
     rows = narrowed.alternatives[0].model._default_manager.all()
     if cursor is None and narrowed.since is not None:
         rows = rows.filter(pk__gt=narrowed.since)
     walk = beside(rows, order, cursor).values_list(*(name.lstrip("-") for name in order))
-    return next(iter(walk[WALKED : WALKED + 1]), None)
+    return next(iter(walk[far : far + 1]), None)

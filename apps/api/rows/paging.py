@@ -120,9 +120,10 @@ def beside_any(alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor
     if len(alternatives) == 1:
         return beside(alternatives[0], order, cursor)[:count]
     # SQLite takes a limit in a subquery and not in a part of a union.
-    rows = alternatives[0].model.objects
+    rows, keys = alternatives[0].model.objects, alternatives[0].model._base_manager
+    # The parts are of the scope already; by the shop a planner without statistics would read all its rows once more.
     first, *others = (
-        rows.filter(among(beside(each, order, cursor).values("pk")[:count])).order_by().values("pk")
+        keys.filter(among(beside(each, order, cursor).values("pk")[:count])).order_by().values("pk")
         for each in alternatives
     )
     return beside(rows.filter(among(first.union(*others, all=True))), order, cursor)[:count]

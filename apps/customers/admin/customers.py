@@ -17,10 +17,11 @@ from apps.customers.admin import merging as compare
 from apps.customers.admin.filters import SinceFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
-from apps.customers.admin.searching import matches
+from apps.customers.admin.searching import first_found, matches
 from apps.customers.domain import accounts, customers, erasing, merged, merging, personal_data
 from apps.customers.models import NEVER, Customer
 from apps.ground.errors import DomainError
+from apps.ground.lookups import among
 from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
 from apps.metafields.admin.inline import MetafieldInline
@@ -32,7 +33,7 @@ from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
 from apps.panel.screens.history import add_former
-from apps.panel.screens.searching import CANDIDATES, is_from_anywhere, united
+from apps.panel.screens.searching import CANDIDATES, is_from_anywhere
 from apps.panel.theme import display
 from apps.panel.tour import Step
 from apps.panel.wording import in_words
@@ -154,10 +155,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         """By the query language; what is no query is searched word by word."""
         if not search_term:
             return queryset, False
-        found = queryset.filter(matches(search_term, self.shop(request)))
+        fits = matches(search_term, self.shop(request))
         if is_from_anywhere(request):
-            found = united(queryset, [found], most=CANDIDATES, newest=False)
-        return found, False
+            found = first_found(Customer.rows().filter(fits).order_by(), CANDIDATES)
+            return queryset.filter(among(found.values("pk"))), False
+        return queryset.filter(fits), False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Without deleting many: most customers have orders, and stay."""

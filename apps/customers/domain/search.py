@@ -15,6 +15,7 @@ from django.db.models import Q
 from apps.customers.domain.contacts import email_key
 from apps.customers.domain.full_text import narrowed
 from apps.customers.domain.search_text import END, Label, fold, marked, whole
+from apps.customers.domain.words import person, table, where
 from apps.customers.models import NEVER, Customer
 from apps.ground.ranks import within
 from apps.query import Comparator, Kind, Term
@@ -40,6 +41,10 @@ class WordStart:
     narrows: bool = True
     takes_words: ClassVar[bool] = True
 
+    def table(self, _term: Term) -> str:
+        """Where the database looks for it."""
+        return table()
+
     @property
     def exact(self) -> SearchField:
         """The same without an index."""
@@ -47,7 +52,7 @@ class WordStart:
 
     def condition(self, term: Term, _zone: tzinfo, /) -> Q:
         """The rows that have such a word."""
-        present = Q(**{f"{self.column}__contains": self.mark})
+        present = where(self.column, self.mark)
         if term.kind is Kind.PRESENT:
             return present
         if term.comparator is not Comparator.EQUAL:
@@ -63,7 +68,7 @@ class WordStart:
 
     def found(self, pattern: str, words: str) -> Q:
         """The rows whose column has a pattern, read from the index by words with which others in it begin."""
-        exact = Q(**{f"{self.column}__contains": pattern})
+        exact = where(self.column, pattern)
         return narrowed(words, self.column) & exact if self.narrows else exact
 
 
@@ -84,8 +89,8 @@ def _somebody(term: Term) -> Q | None:
     """
     if term.kind is not Kind.EXACT or "@" not in term.value:
         return None
-    whole = Q(email_key=email_key(term.value.strip()))
-    return whole if Customer.objects.filter(whole).exists() else None
+    found = Customer.objects.filter(email_key=email_key(term.value.strip())).values_list("pk", flat=True).first()
+    return None if found is None else person(found)
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,10 @@ class Email(WordStart):
 @dataclass(frozen=True)
 class Phone(WordStart):
     """A phone number, written in any way."""
+
+    def table(self, term: Term) -> str:
+        """Whether there is one says the customer's row."""
+        return "" if term.kind is Kind.PRESENT or not term.value else super().table(term)
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """The rows whose number begins so, with or without the country's prefix."""
@@ -163,6 +172,10 @@ class OfRank:
     """A column that has its index in the customers' ranks."""
 
     field: SearchField
+
+    def table(self, _term: Term) -> str:
+        """The ranks."""
+        return "ranked"
 
     def condition(self, term: Term, zone: tzinfo, /) -> Q:
         """What the field says."""

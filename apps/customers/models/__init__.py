@@ -3,7 +3,7 @@
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel
 from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, SEARCHED, Customer, Invitation
-from apps.customers.models.ranks import CustomerRank
+from apps.customers.models.ranks import CustomerRank, CustomerWords
 
 __all__ = [
     "EDITABLE",
@@ -15,6 +15,7 @@ __all__ = [
     "ConsentState",
     "Customer",
     "CustomerRank",
+    "CustomerWords",
     "Invitation",
     "OptInLevel",
 ]

@@ -1,4 +1,4 @@
-"""By what customers are ranked that moves with every order and every change."""
+"""What of customers is indexed beside them: what moves with every order and every change, and what searches find."""
 
 from django.db import models
 
@@ -21,3 +21,17 @@ class CustomerRank(Rank):
             models.Index(fields=("shop", "orders_count", "of"), name="customers_rank_by_orders"),
             models.Index(fields=("shop", "total_spent", "of"), name="customers_rank_by_spending"),
         )
+
+
+class CustomerWords(Rank):
+    """What searches find of a customer; the index over it is PostgreSQL's, which alone keeps this table.
+
+    So a change of a customer that searches find alike, and the default address of a new one, leave that index alone,
+    and where other words come, no other index learns of them. SQLite has its full-text index over the customers.
+    """
+
+    kept_on = frozenset({"postgresql"})
+    of = rank_of("customers.Customer", "words")
+    search_text = models.TextField()
+    search_own = models.TextField()
+    search_places = models.TextField()

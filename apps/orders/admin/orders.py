@@ -10,7 +10,7 @@ from django.urls import URLPattern
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.customers.admin.searching import matches
+from apps.customers.admin.searching import first_found, matches
 from apps.customers.models import Customer
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
@@ -166,10 +166,13 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         most = bound_of(request)
         parts = list(searching.parts_of(queryset, term, most))
         if not term.startswith("#"):
-            # A name may be that of a hundred thousand customers: those who ordered last are looked at.
-            order = () if is_from_anywhere(request) else ("-last_order_at", "-pk")
-            found = ordered(Customer.rows().filter(matches(term, self.shop(request))), order)
-            parts.append(queryset.filter(among(found.values("pk")[:most], "customer")))
+            found = Customer.rows().filter(matches(term, self.shop(request))).order_by()
+            if is_from_anywhere(request):
+                found = first_found(found, most)
+            else:
+                # A name may be that of a hundred thousand customers: those who ordered last are looked at.
+                found = ordered(found, ("-last_order_at", "-pk"))[:most]
+            parts.append(queryset.filter(among(found.values("pk"), "customer")))
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def search_note(self, term: str) -> str:

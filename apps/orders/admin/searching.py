@@ -8,7 +8,9 @@ from django.db.models.functions import Cast, Upper
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
-from apps.customers.domain.search_text import fold
+from apps.customers.admin.searching import first_found
+from apps.customers.domain import words
+from apps.customers.domain.search_text import fold, marked
 from apps.customers.models import Customer
 from apps.ground.lookups import among
 from apps.orders.models import LineItem, Order, Transaction
@@ -53,7 +55,9 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
         yield orders.filter(among(_tagged(orders, term).values("pk")[:FOLLOWED]))
         newest = Order.rows().order_by("-pk").values("pk")[:RECENT]
         yield orders.filter(among(newest), tags__icontains=term)
-        yield orders.filter(among(_named(term).values("pk")[:FOLLOWED], "customer"))
+        named = _named(term)
+        followed = first_found(named, most) if most < FOLLOWED else named[:FOLLOWED]
+        yield orders.filter(among(followed.values("pk"), "customer"))
 
 
 def note_on(term: str) -> str:
@@ -73,4 +77,8 @@ def _tagged(orders: QuerySet[Order], term: str) -> QuerySet[Order]:
 
 
 def _named(term: str) -> QuerySet[Customer]:
-    return Customer.rows().filter(search_text__contains=fold(term)).order_by()
+    part = fold(term)
+    if marked(term)[1:] != part:
+        # An e-mail, say: a text of several words, which are searched by their beginnings.
+        return Customer.rows().none()
+    return Customer.rows().filter(words.where("search_text", part)).order_by()

@@ -1,0 +1,101 @@
+"""What searches find stands beside the customers on PostgreSQL, whoever writes these, and spares their indexes."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from apps.customers.models import SEARCHED, Customer, CustomerWords
+from apps.ground import ranks
+from apps.ground.tenancy import every_shop, shop_scope
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+
+pytestmark = pytest.mark.postgres
+COLUMNS = ("pk", "shop", *SEARCHED)
+
+
+def differing() -> set[tuple[object, ...]]:
+    """Where words and rows differ: nowhere."""
+    with every_shop():
+        rows = set(Customer.objects.values_list(*COLUMNS))
+    return rows ^ set(CustomerWords.objects.values_list(*COLUMNS))
+
+
+def written(table: str) -> tuple[int, int]:
+    """How many rows of a table this transaction has updated, and how many of these without touching an index."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_stat_get_xact_tuples_updated(%s::regclass), pg_stat_get_xact_tuples_hot_updated(%s::regclass)",
+            [table, table],
+        )
+        updates, hot = cursor.fetchone()
+        return updates, hot
+
+
+def test_words_follow_their_rows(api: ApiClient, shop: Shop) -> None:
+    body = {"email": "ann@mail.example", "addresses": [{"city": "Lund", "country": "Sweden"}]}
+    pk = api.post("customers.json", {"customer": body}).json()["customer"]["id"]
+    assert CustomerWords.objects.count() == 1
+    assert differing() == set()
+
+    assert api.put(f"customers/{pk}.json", {"customer": {"note": "Waits", "tags": "vip"}}).status_code == 200
+    with shop_scope(shop):
+        make_address(Customer.objects.get(pk=pk), company="Garn")
+        Customer.objects.bulk_create([Customer(shop=shop, search_text=f" n{number}") for number in range(3)])
+        Customer.objects.filter(search_text=" n1").update(search_own="\x05moved")
+    assert differing() == set()
+
+    assert api.delete(f"customers/{pk}.json").status_code == 200
+    with shop_scope(shop):
+        Customer.objects.filter(search_text=" n2").delete()
+    assert CustomerWords.objects.count() == 2
+    assert differing() == set()
+
+
+def test_other_words_touch_no_index_of_the_customers_and_other_changes_none_of_the_words(
+    api: ApiClient, shop: Shop
+) -> None:
+    pk = api.post("customers.json", {"customer": {"email": "ann@mail.example"}}).json()["customer"]["id"]
+    before, words = written("customers_customer"), written("customers_customerwords")[0]
+
+    for number in range(3):
+        for change in ({"note": f"Visit {number}"}, {"tags": f"visit-{number}"}):
+            assert api.put(f"customers/{pk}.json", {"customer": change}).status_code == 200
+    after = written("customers_customer")
+    assert (after[0] - before[0], after[1] - before[1]) == (6, 6)
+    assert written("customers_customerwords")[0] - words == 6
+
+    assert api.put(f"customers/{pk}.json", {"customer": {"tax_exempt": True}}).status_code == 200
+    assert written("customers_customerwords")[0] - words == 6
+
+
+def test_a_new_customer_is_entered_among_the_words_once(api: ApiClient, shop: Shop) -> None:
+    before = written("customers_customerwords")[0]
+    body = {"email": "ann@mail.example", "addresses": [{"city": "Lund", "country": "Sweden"}]}
+
+    assert api.post("customers.json", {"customer": body}).status_code == 201
+
+    assert written("customers_customerwords")[0] == before
+
+
+def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient, shop: Shop) -> None:
+    filling = import_module("apps.customers.migrations.0013_words_and_their_index")
+    editor = SimpleNamespace(connection=connection)
+    filling.stop(apps, editor)
+    CustomerWords.objects.all().delete()
+    with shop_scope(shop):
+        made = [make_customer(first_name=f"Ann{number}") for number in range(3)]
+    assert differing()
+
+    filling.fill(apps, editor)
+
+    assert differing() == set()
+    shown = api.get("customers/search.json", query="ann1").json()["customers"]
+    assert [row["id"] for row in shown] == [made[1].pk]
+    CustomerWords.objects.filter(pk=made[0].pk).delete()
+    ranks.ensure(CustomerWords, "default")
+    assert differing() == set()
