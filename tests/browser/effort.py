@@ -18,9 +18,9 @@ class Hands:
     """The hands of one person at one page; the page is touched through them alone.
 
     Attributes:
-        clicks: Of the mouse. Files that are dropped or chosen cost one, and a choice of a list two: opening and choosing.
-        keys: That were pressed and wrote nothing: Tab, Enter, arrows, a key held with Ctrl counts once.
-        characters: That were typed into what had the focus. Nothing gives a field the focus but a click, a key or the page.
+        clicks: Of the mouse. A drop of files costs one; a choice from a list or of a file two: opening and choosing.
+        keys: That were pressed and wrote nothing: Tab, Enter, arrows; a key held with Ctrl counts once.
+        characters: That were typed into what had the focus, which a click, a key or the page itself gives.
     """
 
     def __init__(self, page: Page) -> None:

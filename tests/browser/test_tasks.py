@@ -58,10 +58,11 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
     assert window.problems == []
 
 
-@pytest.mark.parametrize(("how", "typed", "price"), [("", "-10", "9.00"), ("Set to", "12,90", "12.90")])
+@pytest.mark.parametrize("way", [("", "-10", "9.00"), ("Set to", "12,90", "12.90")], ids=["percent", "set"])
 def test_the_price_of_twenty_products_costs_at_most_6_clicks(
-    open_window: Open, live_shop: Shop, owner: User, how: str, typed: str, price: str
+    open_window: Open, live_shop: Shop, owner: User, way: tuple[str, str, str]
 ) -> None:
+    how, typed, price = way
     with shop_scope(live_shop):
         for number in range(20):
             make_product(f"Mug {number}", prices=("10.00",))
