@@ -39,7 +39,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
     "STYLES": [_file("panel.css")],
-    "SCRIPTS": [_words, _file("session.js"), _file("panel.js")],
+    "SCRIPTS": [_words, _file("session.js"), _file("panel.js"), _file("palette.js")],
     "ACCOUNT": {"navigation": "apps.panel.menu.account_links"},
     "COMMAND": {"search_models": False, "show_history": False},
     "SIDEBAR": {

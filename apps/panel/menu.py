@@ -31,6 +31,7 @@ SECTIONS = {
     "Activity": gettext_lazy("Activity"),
 }
 _ORDER = list(SECTIONS)
+_SHORTEST_VERB = 3
 SWITCHER_SHOPS = 8
 
 
@@ -71,6 +72,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Addition(Entry):
+    """The form that adds a row, for somebody who may; ``noun`` is what the row is called, in small letters."""
+
+    noun: str = ""
+
+    def is_meant_by(self, term: str) -> bool:
+        """Whether each word that was typed names such a row, or says that something is to be made."""
+        return all(
+            word in self.noun or (len(word) >= _SHORTEST_VERB and any(verb.startswith(word) for verb in self.words))
+            for word in term.split()
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Page:
     menu: Menu
     url_name: str
@@ -98,6 +113,20 @@ def entries(request: HttpRequest) -> list[Entry]:
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
             found.append(Entry(menu.section, title, menu.icon, menu.order, link, menu.words))
+    return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+
+
+def additions(request: HttpRequest) -> list[Addition]:
+    """What this person may add here, in the order of the menu."""
+    verbs = tuple(_("add, new, create").split(", "))
+    found = []
+    for model, model_admin in admin.site._registry.items():
+        menu: Menu | None = getattr(model_admin, "menu", None)
+        if menu and model_admin.has_add_permission(request):
+            noun = str(model._meta.verbose_name)
+            title = _("Add %(verbose_name)s") % {"verbose_name": noun}
+            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+            found.append(Addition(menu.section, title, "add", menu.order, link, verbs, noun.lower()))
     return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 

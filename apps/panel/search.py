@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
 
-from apps.panel.menu import account_pages, entries
+from apps.panel.menu import account_pages, additions, entries
 from apps.panel.theme import SearchResult
 
 SHORTEST, LONGEST, PER_MODEL = 2, 200, 5
@@ -46,7 +46,7 @@ def also_find(finder: Finder) -> Finder:
 
 
 def find(request: HttpRequest, term: str) -> list[SearchResult]:
-    """Pages of the menu and rows of searchable models that match a term."""
+    """Pages of the menu, forms that add a row, and rows of searchable models that match a term."""
     term = term.strip()[:LONGEST].replace("\x00", "")
     if len(term) < SHORTEST:
         return []
@@ -63,7 +63,7 @@ def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
 
 
 def _pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
-    for entry in (*entries(request), *account_pages()):
+    for entry in (*entries(request), *additions(request), *account_pages()):
         if entry.is_meant_by(term):
             yield SearchResult(title=entry.title, description=entry.section_name, link=entry.link, icon=entry.icon)
 

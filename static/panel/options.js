@@ -52,6 +52,7 @@
       row.querySelector("[data-row-title]").textContent = title || translate("The only variant");
     });
     table.refresh();
+    table.sheet.dispatchEvent(new CustomEvent("options:changed"));
   };
 
   const sort = () => {
@@ -311,6 +312,7 @@
     if (chosen && offers.length) table.say(translate("Show this picture"), ...offers);
   });
 
+  window.productOptions = { active, valueIn: (row, group) => of(row).get(group) };
   start();
   groups.forEach(draw);
   more.hidden = !groups.some((group) => group.root.hidden);

@@ -107,6 +107,25 @@ window.translate = (text, values = {}) =>
     document.getElementById("searchbar")?.setAttribute("aria-label", translate("Search this list"));
   };
 
+  // The fields of a form go by their heading: a city of the shipping address is not one of the billing address.
+  const groups = () =>
+    document.querySelectorAll("fieldset.module").forEach((group) => {
+      const heading = group.querySelector("h2")?.textContent.trim();
+      if (heading) group.setAttribute("aria-label", heading);
+    });
+
+  // A page begins at the field that says so, a form that adds at its first. The browser and Django's own script do it
+  // when they come to it: while nothing is shown yet, or when somebody is at another field already.
+  const beginForm = () => {
+    if (document.activeElement !== document.body || document.querySelector(":target")) return;
+    const { dataset } = document.getElementById("django-admin-form-add-constants") ?? {};
+    const form = dataset?.modelName && document.getElementById(`${dataset.modelName}_form`);
+    const first = form && [...form.elements].find((field) => field.matches("input, select, textarea") && !field.disabled && field.checkVisibility());
+    const begin = document.querySelector("[autofocus]") ?? first;
+    begin?.focus();
+    if (begin && form) delete dataset.modelName;
+  };
+
   // A second click on a button that sends a form would send it again.
   const sendOnce = (event) => {
     const form = event.target;
@@ -170,8 +189,21 @@ window.translate = (text, values = {}) =>
     field?.focus();
   };
 
+  // Enter in a field that names a button presses it, whichever button stands first in the form; Ctrl S saves a form.
+  const pressByKey = (event) => {
+    if (event.isComposing || event.defaultPrevented) return;
+    const saves = event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    const named = event.key === "Enter" && event.target.dataset?.enter;
+    const button = saves ? document.querySelector("button[name=_save]") : named && document.getElementById(named);
+    if (!button) return;
+    event.preventDefault();
+    document.activeElement.blur(); // Some fields take what was typed when one leaves them.
+    button.click();
+  };
+
   ["click", "focusin", "keydown"].forEach((name) => document.addEventListener(name, closeDrops));
   document.addEventListener("toggle", openDrop, true);
+  document.addEventListener("keydown", pressByKey);
   document.addEventListener("submit", sendOnce);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy], [data-set-all], [data-print]");
@@ -190,7 +222,9 @@ window.translate = (text, values = {}) =>
 
   document.addEventListener("DOMContentLoaded", () => {
     focusWrong();
+    beginForm();
     landmarks();
+    groups();
     labelCells();
     enhance(document);
     new MutationObserver((changes) => {

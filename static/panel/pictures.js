@@ -34,6 +34,7 @@
     return one;
   };
   const finish = (tile, name) => {
+    tile.dataset.name = name;
     const row = document.createElement("span");
     row.className = "bo-row";
     const step = (by) => (event) => {

@@ -212,6 +212,7 @@
       select.value = [...select.options].some((option) => option.value === chosen) ? chosen : "";
     });
     refresh();
+    sheet.dispatchEvent(new CustomEvent("sheet:offered"));
   };
 
   // A column's button takes the cell that was used last in it, else its first one.
@@ -224,6 +225,7 @@
       if (from) fill(from, name);
     });
     filler.className = "bo-fill";
+    filler.tabIndex = -1; // Ctrl D does the same, and eight stops on the way to the cells are many.
     filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
     head.append(" ", filler);

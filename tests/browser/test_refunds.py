@@ -6,12 +6,14 @@ import pytest
 from playwright.sync_api import expect
 
 from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.orders.models import Transaction
 from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.orders.factories import make_order
-from tests.refunds.factories import movement_of
+from tests.refunds.factories import bogus_order, give_back, money_agrees, movement_of, work_off
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -70,4 +72,31 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
     look = window.barriers()
 
     assert (form, narrow, look) == ([], [], [])
+    assert window.problems == []
+
+
+def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    order = bogus_order(live_shop, behaviour="bogus:later")
+    refund = give_back(order, "20.00")
+    work_off(live_shop)
+    with shop_scope(live_shop):
+        waiting = Job.objects.filter(task="refunds.payment", state="waiting")
+    assert waiting.count() == 1  # It asks again by itself, later.
+    window = open_window(owner, live_shop)
+
+    page = window.go("orders_order_change", order.pk)
+    page.get_by_role("button", name="Ask bogus now").dblclick()
+    expect(page.get_by_text("bogus is being asked.")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+    assert waiting.count() == 2
+    work_off(live_shop)
+    page.reload()
+    expect(page.get_by_text("Given back").first).to_be_visible()
+    assert movement_of(refund).status == "success"
+    with shop_scope(live_shop):
+        assert Transaction.objects.filter(kind="refund").count() == 1
+    assert money_agrees()
     assert window.problems == []

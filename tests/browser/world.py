@@ -7,8 +7,9 @@ from django.utils import timezone
 from apps.content.models import ScriptTag
 from apps.events.models import Event
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder, FulfillmentService, PullAttempt
-from apps.ground.tenancy import shop_scope
+from apps.ground.tenancy import every_shop, shop_scope
 from apps.inventory.models import InventoryItem, Location
+from apps.jobs.domain import queue
 from apps.jobs.models import Job
 from apps.metafields.domain.setting import set_many
 from apps.metafields.models import Metafield
@@ -176,3 +177,11 @@ def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[objec
         ("jobs_job_changelist", ()),
         ("jobs_job_change", (job.pk,)),
     ]
+
+
+def work() -> None:
+    """What waits for a worker is done."""
+    with every_shop():
+        keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("key", flat=True))
+    for key in keys:
+        queue.run(key)

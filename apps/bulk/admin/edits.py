@@ -153,7 +153,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             return self._draft(request, edit, form)
         if edit.state == State.DRAFT:
             edits.plan(edit, form.operations(), **self.by(request))
-        return HttpResponseRedirect(self.url("change", edit.pk))
+        return HttpResponseRedirect(f"{self.url('change', edit.pk)}#preview")
 
     def start_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Let it be done."""

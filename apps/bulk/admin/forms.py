@@ -19,6 +19,7 @@ from apps.ground.money import MAX_AMOUNT, plain, rounded
 from apps.ground.tags import canonical, fault_of
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
+from apps.panel.amounts import Unclear, plain_amount
 from apps.panel.theme import ThemedTextInput
 from apps.panel.wording import sentence
 
@@ -56,6 +57,19 @@ _CONSENTS = [
 _TAGGING = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("Remove tags: {names}")}
 
 
+class _Change(forms.DecimalField):
+    """An amount or a percentage, with its sign, as people write numbers."""
+
+    def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
+        """The number; one that can be read in two ways is refused."""
+        if isinstance(value, str) and value.strip():
+            try:
+                value = plain_amount(value.replace("−", "-").removesuffix("%"), current_shop().currency)
+            except Unclear as refusal:
+                raise ValidationError(str(refusal), code="invalid") from refusal
+        return super().to_python(value)
+
+
 class EditForm(forms.Form):
     """The fields that the kind's rows have."""
 
@@ -76,7 +90,10 @@ class EditForm(forms.Form):
                 self.fields[name] = forms.ChoiceField(
                     label=_(NAMES[name]), required=False, choices=[STAYS, *choices], widget=forms.Select
                 )
-        next(iter(self.fields.values())).widget.attrs.setdefault("autofocus", True)
+        # What is changed most is typed at once; where there is something to look at already, one begins there.
+        first = f"{self.amounts[0]}_value" if self.amounts else next(iter(self.fields))
+        if not operations or data is not None:
+            self.fields[first].widget.attrs["autofocus"] = True
         for name in self.amounts:
             self.fields[f"{name}_value"].widget.attrs["aria-label"] = _("{field}: how much").format(
                 field=_(NAMES[name])
@@ -97,12 +114,12 @@ class EditForm(forms.Form):
             ("", _("to the decimals of {currency}").format(currency=self._currency))
         ]
         offered += [(each, str(ROUNDED[each])) for each in roundings(self._currency)]
-        self.fields[f"{name}_value"] = forms.DecimalField(
+        self.fields[f"{name}_value"] = _Change(
             required=False,
             label=_(NAMES[name]),
             max_digits=15,
             decimal_places=3,
-            widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": "e.g. -10"}),
+            widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": _("e.g. -10")}),
         )
         self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label=_("How"), choices=hows)
         self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounded"), choices=offered)

@@ -1,11 +1,17 @@
 """What became of rows, written down: for the preview with old and new values, for the report with reasons."""
 
 from collections.abc import Generator, Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import TypeAlias
+
+from django.utils import timezone
 
 from apps.exchange.domain.batches import Numbered
 from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.models import Import, ImportedRow
+from apps.ground.money import plain
+from apps.ground.tenancy import current_shop
 
 # Of each object of a file, and what became of it.
 Told: TypeAlias = Generator[tuple[RawRow, Outcome]]
@@ -40,12 +46,16 @@ def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> 
 
 def _told(outcome: Outcome) -> list[list[str]]:
     """Field, old value and new one, as people read them."""
-    told = [[name, *(_in_words(value) for value in values)] for name, values in outcome.changes.items()]
+    told = [[name.replace("_", " "), *map(_in_words, values)] for name, values in outcome.changes.items()]
     left = len(told) - MAX_CHANGES
     return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", f"{left} more"]]
 
 
 def _in_words(value: object) -> str:
     words = {None: "", "": "", True: "yes", False: "no"}
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, datetime):
+        return f"{timezone.localtime(value, current_shop().tzinfo):%Y-%m-%d %H:%M}"
     text = words[value] if value is None or isinstance(value, bool) else str(value)
     return text if len(text) <= MAX_TOLD else f"{text[:MAX_TOLD]}…"

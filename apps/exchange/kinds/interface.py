@@ -1,5 +1,6 @@
 """The form in which files hold objects: that of the REST interface, in one of its versions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ from apps.api.versions import newest
 from apps.exchange.domain.rows import RowRefused
 from apps.ground.rows import M
 from apps.ground.tenancy import current_shop
+
+_MEMBER = re.compile(r"(?P<one>[a-z_]+)s\.(?P<number>[0-9]+)\.", re.ASCII)
 
 
 def file_version() -> str:
@@ -34,8 +37,13 @@ def rows_refused() -> Iterator[None]:
     except ApiError as error:
         errors = error.errors
         if isinstance(errors, Mapping):
-            errors = "; ".join(f"{field} {', '.join([*messages])}" for field, messages in errors.items())
+            errors = "; ".join(f"{_place(field)} {', '.join([*messages])}" for field, messages in errors.items())
         raise RowRefused(str(errors)) from error
+
+
+def _place(field: str) -> str:
+    """Where in the row a value stands, as people count: ``variants.0.price`` is the price of variant 1."""
+    return _MEMBER.sub(lambda found: f"{found['one'].replace('_', ' ')} {int(found['number']) + 1}: ", field)
 
 
 def members_of(serializer: type[ResourceSerializer[M]], *others: str) -> frozenset[str]:

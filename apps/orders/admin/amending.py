@@ -85,6 +85,8 @@ class LinesForm(forms.Form):
         for field in self.fields.values():
             if not isinstance(field.widget, forms.HiddenInput | forms.CheckboxInput):
                 field.widget.attrs |= _INPUT
+        self.fields["find"].widget.attrs["data-enter"] = "find"
+        self.fields[self._begin(data)].widget.attrs["autofocus"] = True
 
     def _add_line(self, line: LineItem) -> None:
         least = line.current_quantity - removable(line)
@@ -115,6 +117,13 @@ class LinesForm(forms.Form):
         )
         matched = rows.filter(among(matching.order_by("pk").values("pk")[:MOST_FOUND])).order_by("product__title", "pk")
         return chosen + [row for row in matched if row.pk not in named]
+
+    def _begin(self, data: QueryDict | None) -> str:
+        """Where one goes on: at what was just found, else at the search, or where the page is opened at the lines."""
+        new = [name for name in self.fields if name.startswith("add-") and data is not None and name not in data]
+        units = [f"units-{line.pk}" for line in self.lines]
+        searching = data is not None and data.get("step") == "find"
+        return [*new, "find"][0] if searching else [*units, "find"][0]
 
     # --- what the page shows ---
 

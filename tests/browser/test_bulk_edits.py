@@ -1,0 +1,120 @@
+"""Many rows changed at once, as staff see it: looked at first, done while the page tells, reported, put back."""
+
+import csv
+import io
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from apps.catalog.models import Product, Variant
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.browser.world import work
+from tests.catalog.factories import make_product
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PHONE = {"width": 390, "height": 844}
+
+
+def prices(shop: Shop) -> dict[str, str]:
+    with shop_scope(shop):
+        rows = Variant.objects.values_list("product__title", "price")
+        return {title: f"{price:.2f}" for title, price in rows}
+
+
+def counted(page: Page, label: str) -> str:
+    """A number of the report."""
+    return page.get_by_role("definition").nth(page.get_by_role("term").all_inner_texts().index(label)).inner_text()
+
+
+def test_prices_are_looked_at_changed_reported_and_put_back(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    with shop_scope(live_shop):
+        for title, price in (("Mug", "20.00"), ("Bowl", "10.00"), ("Sticker", "1.00")):
+            make_product(title, prices=(price,))
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+
+    page.get_by_label("Select all objects on this page").check()
+    page.get_by_role("button", name="Edit the chosen…").click()
+    amount = page.get_by_label("Price: how much", exact=True)
+    expect(amount).to_be_focused()
+    page.get_by_label("Price: how", exact=True).select_option(label="Raise or lower by an amount")
+    amount.fill("-2,50")
+    amount.press("Enter")
+    look = page.get_by_role("region", name="Preview")
+    expect(look.get_by_role("row", name="Mug")).to_contain_text("20.00 → 17.50")
+    expect(look.get_by_role("row", name="Sticker")).to_contain_text("Price must be greater than or equal to 0")
+    expect(look).to_be_in_viewport()
+    assert prices(live_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
+    barriers = window.barriers()
+
+    page.get_by_role("button", name="Change 3 products").press("Enter")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("0 of 3")
+    work()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    assert prices(live_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
+    assert (counted(page, "Changed"), counted(page, "Refused")) == ("2", "1")
+    left = page.get_by_role("region", name="Rows that were left as they are").get_by_role("row", name="Sticker")
+    expect(left).to_contain_text("Price must be greater than or equal to 0")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    assert {row["name"]: row["result"] for row in rows} == {"Mug": "Changed", "Bowl": "Changed", "Sticker": "Refused"}
+    barriers += window.barriers()
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    barriers += window.barriers()
+
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(page.get_by_text("are being put back")).to_be_visible()
+    work()
+    expect(page.get_by_text("are being put back")).to_be_hidden()
+    assert prices(live_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
+    assert barriers == []
+    assert window.problems == []
+
+
+def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    with shop_scope(live_shop):
+        for number in range(3):
+            make_product(f"Draft {number}", status="draft")
+        make_product("For sale", status="active")
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+
+    page.goto(f"{page.url}?status__exact=draft")
+    page.get_by_role("button", name="Edit all 3 in this list…").press("Enter")
+    page.get_by_label("Vendor").fill("Clay & Co")
+    page.get_by_label("Vendor").press("Enter")
+    page.get_by_role("button", name="Change 3 products").press("Enter")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    work()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+    with shop_scope(live_shop):
+        edited = Product.objects.filter(vendor="Clay & Co").values_list("status", flat=True)
+        assert list(edited) == ["draft"] * 3
+    assert window.problems == []
+
+
+def test_a_form_that_says_nothing_asks_what_is_to_be_changed(open_window: Open, live_shop: Shop, owner: User) -> None:
+    with shop_scope(live_shop):
+        make_product("Mug")
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+
+    page.get_by_role("button", name="Edit all 1 in this list…").click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("Say first what is to be changed.")).to_be_visible()
+    page.get_by_label("Price: how much", exact=True).fill("1,234")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("Is this 1234 or 1.234?")).to_be_visible()
+
+    assert window.problems == []

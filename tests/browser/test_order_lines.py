@@ -1,0 +1,97 @@
+"""The lines of an order as staff change them: by keyboard, with the difference in view before anything is saved."""
+
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import LineItem
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.orders.factories import make_order, make_variant
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LINES = [
+    {"title": "Mug", "price": Decimal("10.00"), "quantity": 2},
+    {"title": "Bowl", "price": Decimal("25.00"), "quantity": 1},
+]
+
+
+def lines(shop: Shop) -> list[tuple[str, int]]:
+    with shop_scope(shop):
+        return list(LineItem.objects.order_by("pk").values_list("title", "current_quantity"))
+
+
+def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_difference(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    make_variant(live_shop, stock=5, sku="CUP-1", product_title="Cup")
+    order = make_order(live_shop, lines=LINES, email="ada@example.com", financial_status="paid")
+    window = open_window(owner, live_shop)
+    page = window.go("orders_order_change", order.pk)
+
+    page.get_by_role("link", name="Edit lines…").press("Enter")
+    expect(page.get_by_label("Units of Mug")).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("0")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Units of Bowl")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.type("5")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("SKU, barcode or beginning of the product's name")).to_be_focused()
+    page.keyboard.type("cup-1")
+    page.keyboard.press("Enter")
+    cup = page.get_by_label("Cup - Blue")
+    expect(cup).to_be_focused()
+    expect(page.get_by_label("Units of Mug")).to_have_value("0")
+    barriers = window.barriers()
+    page.set_viewport_size({"width": 390, "height": 844})
+    barriers += window.barriers()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("2")
+    page.keyboard.press("Enter")
+
+    difference = page.get_by_role("region", name="What changes")
+    for move in ("2 × Mug removed", "2 × Cup - Blue added", "5.00 USD off Bowl"):
+        expect(difference.get_by_role("listitem").filter(has_text=move)).to_be_visible()
+    expect(difference.get_by_role("row", name="Total")).to_contain_text("45.00 USD")
+    expect(difference.get_by_role("row", name="Total")).to_contain_text("40.00 USD")
+    expect(difference).to_contain_text("The buyer then gets 5.00 USD back.")
+    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1)]
+    barriers += window.barriers()
+    page.get_by_role("button", name="Save the changes").dblclick()
+    page.wait_for_url("**/change/")
+
+    expect(page.get_by_text(f"The lines of order {order.name} are changed.")).to_be_visible()
+    assert lines(live_shop) == [("Mug", 0), ("Bowl", 1), ("Cup", 2)]
+    assert barriers == []
+    assert window.problems == []
+
+
+def test_the_number_of_a_line_is_changed_and_thought_better_of(open_window: Open, live_shop: Shop, owner: User) -> None:
+    order = make_order(live_shop, lines=LINES)
+    window = open_window(owner, live_shop)
+    page = window.go("orders_order_lines", order.pk)
+
+    page.get_by_label("Units of Mug").fill("3")
+    page.get_by_label("Units of Mug").press("Enter")
+    expect(page.get_by_role("row", name="Total")).to_contain_text("55.00 USD")
+    page.get_by_role("button", name="Change them").click()
+    expect(page.get_by_label("Units of Mug")).to_have_value("3")
+    page.get_by_label("What", exact=True).fill("Engraving")
+    page.get_by_role("button", name="Look at the difference").click()
+    expect(page.get_by_text("Enter what one unit costs.")).to_be_visible()
+    page.get_by_label("Price of one").fill("4,50")
+    page.get_by_role("button", name="Look at the difference").click()
+    expect(page.get_by_role("row", name="Total")).to_contain_text("59.50 USD")
+    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1)]
+    page.get_by_role("button", name="Save the changes").click()
+    page.wait_for_url("**/change/")
+
+    assert lines(live_shop) == [("Mug", 2), ("Bowl", 1), ("Mug", 1), ("Engraving", 1)]
+    assert window.problems == []

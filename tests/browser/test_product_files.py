@@ -1,0 +1,89 @@
+"""A table of products as the reference platform writes it: its columns meant, looked at, taken in, reported."""
+
+import csv
+import io
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from apps.catalog.models import Product, Variant
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.browser.world import work
+from tests.catalog.factories import make_product
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
+
+TABLE = """\
+Handle,Title,Maker,Product Category,Published,Option1 Name,Option1 Value,Variant SKU,Variant Price,Status
+mug,Mug,Clay,Home,true,Size,1,M-1,12.50,active
+mug,,,,,,2,M-2,22.50,
+bowl,Bowl,Clay,Home,true,Title,Default Title,B-1,cheap,active
+plate,Plate,Clay,Home,true,Title,Default Title,P-1,9.90,active
+"""
+
+
+def upload(page: Page) -> None:
+    page.get_by_role("link", name="Import…").click()
+    file = {"name": "products.csv", "mimeType": "text/csv", "buffer": TABLE.encode()}
+    page.get_by_label("File", exact=True).set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Upload and check").click()
+    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+
+
+def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    with shop_scope(live_shop):
+        make_product("Mug", prices=("10.00", "20.00"), vendor="Old")
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+    upload(page)
+
+    # Nobody touches the page: it finds by itself what the worker did.
+    work()
+    expect(page.get_by_text("2 columns not known, and would be left out: Maker, Product Category")).to_be_visible()
+    page.get_by_role("link", name="What the columns mean…").click()
+    expect(page.get_by_role("link", name="The rows are products")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_label("Variant Price", exact=True)).to_have_value("Variant Price")
+    page.get_by_label("Maker", exact=True).select_option("Vendor")
+    barriers = window.barriers()
+    page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    work()
+
+    mug = page.get_by_role("region", name="The first rows").get_by_role("row", name="Mug")
+    expect(mug).to_contain_text("vendor: Old → Clay")
+    expect(mug).to_contain_text("1: price: 10 → 12.5")
+    refused = page.get_by_role("region", name="Rows that fail").get_by_role("row").nth(1)
+    expect(refused).to_contain_text("Variant 1: price is invalid")
+    with shop_scope(live_shop):
+        assert list(Product.objects.values_list("title", "vendor")) == [("Mug", "Old")]
+    barriers += window.barriers()
+    page.set_viewport_size({"width": 390, "height": 844})
+    barriers += window.barriers()
+    left_out = page.get_by_label("Leave out what stands in the columns that are not known")
+    if left_out.count():
+        left_out.check()
+    page.get_by_role("button", name="Import 3 rows").click()
+    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    work()
+
+    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
+    expect(page.get_by_role("region", name="Rows that fail")).to_contain_text("Variant 1: price is invalid")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Report as CSV").click()
+    told = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    assert [(row["line"], row["fate"]) for row in told] == [("2", "changed"), ("4", "failed"), ("5", "new")]
+    assert told[1]["reason"] == "variant 1: price is invalid"
+    with shop_scope(live_shop):
+        assert set(Product.objects.values_list("title", "vendor")) == {("Mug", "Clay"), ("Plate", "Clay")}
+        assert [f"{price:.2f}" for price in Variant.objects.order_by("pk").values_list("price", flat=True)] == [
+            "12.50",
+            "22.50",
+            "9.90",
+        ]
+    assert barriers == []
+    assert window.problems == []

@@ -1,0 +1,165 @@
+"""What everyday tasks cost: clicks and keys, each within the bound that the staff's guide names (docs/staff.md)."""
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.catalog.models import Product, Variant
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.browser.effort import Hands
+from tests.browser.world import work
+from tests.catalog.factories import PNG, make_product
+from tests.orders.factories import make_order
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("files")]
+
+COLOURS = ("Red", "Blue", "Green")
+CUSTOMERS = "first_name,last_name,email\n" + "".join(f"Ada,No {n},ada{n}@example.com\n" for n in range(200))
+ADDRESS = {"last_name": "Lovelace", "address1": "1 Main Street", "city": "Ottawa", "country_code": "CA"}
+
+
+def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs_at_most_15_clicks(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+    hands = Hands(page)
+
+    hands.click(page.get_by_role("link", name="Add product").first)
+    expect(page.get_by_label("Title", exact=False).first).to_be_focused()
+    hands.type("Shirt")
+    hands.click(page.get_by_label("Name of option 1", exact=True))
+    for text in ("Size", "S", "M"):
+        hands.type(text)
+        hands.press("Enter")
+    hands.click(page.get_by_role("button", name="Add another option"))
+    for text in ("Colour", *COLOURS):
+        hands.type(text)
+        hands.press("Enter")
+    hands.drop(page.get_by_role("region", name="Pictures"), *((f"{one}.png", "image/png", PNG) for one in COLOURS))
+    for colour in COLOURS:
+        hands.choose(page.get_by_label(f"Variants that show {colour}.png"), colour)
+    hands.click(page.get_by_label("Price, S / Red"))
+    hands.type("9,90")
+    hands.click(page.get_by_role("button", name="Fill Price down"))
+    hands.click(page.get_by_role("button", name="Save", exact=True))
+    page.wait_for_url("**/catalog/product/")
+
+    assert hands.clicks == 13  # The demand: at most 15.
+    with shop_scope(live_shop):
+        made = Variant.objects.order_by("position").values_list("title", "price", "image__position")
+        assert [(title, f"{price:.2f}", place) for title, price, place in made] == [
+            (f"{size} / {colour}", "9.90", place) for size in "SM" for place, colour in enumerate(COLOURS, 1)
+        ]
+    assert window.problems == []
+
+
+@pytest.mark.parametrize("way", [("", "-10", "9.00"), ("Set to", "12,90", "12.90")], ids=["percent", "set"])
+def test_the_price_of_twenty_products_costs_at_most_6_clicks(
+    open_window: Open, live_shop: Shop, owner: User, way: tuple[str, str, str]
+) -> None:
+    how, typed, price = way
+    with shop_scope(live_shop):
+        for number in range(20):
+            make_product(f"Mug {number}", prices=("10.00",))
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_changelist")
+    hands = Hands(page)
+
+    hands.click(page.get_by_label("Select all objects on this page"))
+    hands.click(page.get_by_role("button", name="Edit the chosen…"))
+    expect(page.get_by_label("Price: how much", exact=True)).to_be_focused()
+    hands.type(typed)
+    if how:
+        hands.choose(page.get_by_label("Price: how", exact=True), how)
+    hands.click(page.get_by_role("button", name="Preview"))
+    hands.click(page.get_by_role("button", name="Change 20 products"))
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    work()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+    assert hands.clicks == (6 if how else 4)  # The demand: at most 6.
+    with shop_scope(live_shop):
+        prices = Variant.objects.values_list("price", flat=True)
+        assert [f"{each:.2f}" for each in prices] == [price] * 20
+    assert window.problems == []
+
+
+def test_the_address_of_an_order_costs_at_most_4_clicks(open_window: Open, live_shop: Shop, owner: User) -> None:
+    order = make_order(live_shop, email="ada@example.com", shipping_address=ADDRESS)
+    window = open_window(owner, live_shop)
+    page = window.go("orders_order_changelist")
+    hands = Hands(page)
+
+    hands.click(page.get_by_role("link", name=order.name, exact=True))
+    hands.click(page.get_by_role("link", name="Edit address…"))
+    hands.click(page.get_by_role("group", name="Shipping address").get_by_label("Address", exact=True))
+    hands.press("Control+a")
+    hands.type("2 Side Street")
+    hands.click(page.get_by_role("button", name="Save", exact=True))
+    expect(page.get_by_text("2 Side Street").first).to_be_visible()
+
+    assert hands.clicks == 4  # The demand: at most 4.
+    with shop_scope(live_shop):
+        kept = Order.objects.get().shipping_address
+        assert kept
+        assert kept["address1"] == "2 Side Street"
+    assert window.problems == []
+
+
+def test_an_import_of_two_hundred_customers_costs_at_most_5_clicks(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("customers_customer_changelist")
+    hands = Hands(page)
+
+    hands.click(page.get_by_role("link", name="Import…"))
+    hands.choose_file(page.get_by_label("File", exact=True), "customers.csv", "text/csv", CUSTOMERS.encode())
+    hands.click(page.get_by_role("button", name="Upload and check"))
+    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    work()
+    hands.click(page.get_by_role("button", name="Import 200 rows"))
+    expect(page.get_by_text("This page goes on by itself.")).to_be_visible()
+    work()
+    expect(page.get_by_text("What happened")).to_be_visible()
+
+    assert hands.clicks == 5  # The demand: at most 5.
+    with shop_scope(live_shop):
+        assert Customer.objects.count() == 200
+    assert window.problems == []
+
+
+def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keystrokes(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    """Each press counts, those that search and those of the price as well; the letters of the title alone do not."""
+    window = open_window(owner, live_shop)
+    page = window.go()
+    hands = Hands(page)
+    title, price = "Blue shirt of wool", page.get_by_label("Price, The only variant")
+
+    hands.press("Control+k")
+    expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
+    hands.type("add p")
+    hands.press("Enter")
+    page.wait_for_url("**/catalog/product/add/")
+    expect(page.get_by_label("Title", exact=False).first).to_be_focused()
+    hands.type(title)
+    while not price.evaluate("field => field === document.activeElement"):
+        assert hands.keys < 25
+        hands.press("Tab")
+    hands.type("9,90")
+    hands.press("Control+s")
+    page.wait_for_url("**/catalog/product/")
+
+    assert hands.clicks == 0
+    assert hands.keys + hands.characters - len(title) == 24  # The demand: under 25.
+    with shop_scope(live_shop):
+        assert Product.objects.get().title == title
+        assert f"{Variant.objects.get().price:.2f}" == "9.90"
+    assert window.problems == []
