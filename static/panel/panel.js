@@ -92,6 +92,7 @@ window.translate = (text, values = {}) =>
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });
     document.querySelectorAll("#result_list tbody td").forEach((cell) => {
+      if (cell.dataset.label) cell.dataset.label = cell.dataset.label[0].toUpperCase() + cell.dataset.label.slice(1);
       const isPlain = !cell.firstElementChild || cell.firstElementChild.matches(".bo-badge:only-child");
       if (isPlain && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });

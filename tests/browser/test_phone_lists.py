@@ -10,7 +10,6 @@ from apps.bulk.models import BulkEdit
 from apps.content.domain import blogs
 from apps.content.models import Article, MobilePlatformApplication
 from apps.exchange.models import Export, Import
-from apps.fulfillment.models import FulfillmentOrder
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.orders.models import Order
@@ -65,7 +64,7 @@ def fill(shop: Shop, user: User) -> None:
         make_customer(
             first_name=LONG.strip(), last_name=LONG.strip(), email=f"{'b' * 60}@example.com", tags=LONG.strip()
         )
-        make_customer(first_name="Ada", last_name="Lovelace", email="ada@example.com")
+        make_customer(first_name="Grace", last_name="Hopper", email="grace@example.com")
         blog = blogs.create_blog({"title": LONG.strip()}, actor="system", at=now)
         for title in (LONG.strip(), "News"):
             Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
@@ -73,13 +72,10 @@ def fill(shop: Shop, user: User) -> None:
         make_store_file(f"{'c' * 200}.png")
         put(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
         Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
-        Import.objects.create(
-            shop=shop, kind="orders", name=f"{LONG.strip()}.csv", format="csv", actor="system", problem=LONG
-        )
-        operations = {"title": {"how": "set", "value": LONG}}
+        Import.objects.create(shop=shop, name=f"{LONG.strip()[:250]}.csv", format="csv", actor="system", problem=LONG)
+        operations = {"vendor": LONG.strip()}
         BulkEdit.objects.create(shop=shop, kind="products", operations=operations, actor="system", problem=LONG)
         Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
-        FulfillmentOrder.objects.filter(request_status="submitted").update(request_status="cancellation_requested")
 
 
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])

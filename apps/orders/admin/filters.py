@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import BooleanField, Func, QuerySet, Value
 from django.db.models.functions import Upper
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.orders.models import Order
 from apps.panel.screens.filters import Choices, Screen, SelectFilter
@@ -45,7 +45,7 @@ class ProcessedFilter(DaysFilter):
 class TotalFilter(AmountsFilter):
     """By what it comes to."""
 
-    title = gettext_lazy("total")
+    title = pgettext_lazy("filter", "total")
     parameter_name = "total"
     field = "total_price"
 
