@@ -10,6 +10,16 @@ import socket
 import pytest
 from django.conf import settings
 
+CHROMIUM_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
 REQUIRED = os.environ.get("REQUIRE_PARTS") == "1"
 
 

@@ -19,16 +19,6 @@ from tests import factories, parts
 
 CHROMIUM = parts.chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-)
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 # How much the page is wider than the window once it has come to rest: a script may lay things out after a resize, some
 # frames later. A page that stays too wide is waited for the longest.
@@ -114,7 +104,9 @@ def browser() -> Iterator[Browser]:
     if not pathlib.Path(CHROMIUM).exists():
         pytest.skip("no Chromium; set CHROMIUM to its path")
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=list(ARGUMENTS))
+        launched = playwright.chromium.launch(
+            executable_path=CHROMIUM, headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
+        )
         yield launched
         launched.close()
 

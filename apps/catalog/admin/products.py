@@ -174,6 +174,9 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     search_fields = ("title_key__contains", "handle__istartswith")
     search_help_text = gettext_lazy("Title, handle, SKU, barcode; a whole vendor, tag or metafield")
     ordering = ("-id",)
+    intro = gettext_lazy(
+        "What you sell. Its forms, such as sizes and colours, its pictures and stock stand on its page."
+    )
     empty_text = gettext_lazy("There are no products yet. Add the first: a title is enough to begin with.")
     change_form_template = "panel/catalog/product.html"
 

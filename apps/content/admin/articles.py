@@ -84,6 +84,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
 
     form = BlogForm
     menu = Menu("Online store", "library_books", 20)
+    intro = gettext_lazy("Each blog holds articles, and says whether customers may comment on them.")
     empty_text = gettext_lazy("There is no blog yet. Add one to write articles.")
     list_display = ("title", "handle", "commentable", "tags", "updated_at")
     search_fields = ("title__icontains",)
@@ -212,6 +213,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
 
     form = ArticleForm
     menu = Menu("Online store", "article", 21)
+    intro = gettext_lazy("What your blogs say. A date in the future schedules an article; earlier texts are kept.")
     empty_text = gettext_lazy("Nobody has written anything yet.")
     inlines = (MetafieldInline,)
     change_form_template = "panel/articles/change_form.html"

@@ -14,15 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.admin import merging as compare
-from apps.customers.admin.filters import SinceFilter
+from apps.customers.admin.filters import SinceFilter, TagFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import first_found, matches
 from apps.customers.domain import accounts, customers, erasing, merged, merging, personal_data
 from apps.customers.models import NEVER, Customer
+from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
-from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
@@ -78,7 +78,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     list_extra = ("telephone", "newsletter", "tagged", "proven")
     list_display_links = ("name",)
-    list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt", SinceFilter)
+    list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt", TagFilter, SinceFilter)
     search_fields = ("search_text",)
     search_help_text = gettext_lazy(
         "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
@@ -117,7 +117,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @display(description=gettext_lazy("Spent"), ordering="total_spent")
     def spent(self, customer: Customer) -> str:
         """What the customer spent, in the shop's currency."""
-        return text_of(customer.total_spent, current_shop().currency)
+        return languages.amount(customer.total_spent, current_shop().currency)
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:

@@ -11,12 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.customers.models import Customer
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.inlines import ShopOwnedTabularInline
-from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter
 from apps.panel.theme import display
 
 
@@ -64,22 +63,6 @@ class ViewFilter(SimpleListFilter):
             }
 
 
-class ProcessedFilter(DaysFilter):
-    """By the day on which the order was made."""
-
-    title = gettext_lazy("date")
-    parameter_name = "processed"
-    field = "processed_at"
-
-
-class TotalFilter(AmountsFilter):
-    """By what it comes to."""
-
-    title = gettext_lazy("total")
-    parameter_name = "total"
-    field = "total_price"
-
-
 class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     """A customer's orders, newest first."""
 
@@ -98,4 +81,4 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     @display(description=gettext_lazy("Total"))
     def total(self, order: Order) -> str:
         """What it comes to."""
-        return f"{text_of(order.total_price, order.currency)} {order.currency}"
+        return languages.money(order.total_price, order.currency)

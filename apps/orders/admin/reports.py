@@ -14,6 +14,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
+from apps.ground import languages
 from apps.ground.cells import Writer
 from apps.ground.money import ZERO, text_of
 from apps.ground.tenancy import current_shop
@@ -170,11 +171,11 @@ def _sales(days: Days) -> Table:
         orders=_orders(orders[0]),
         first=date_format(before.first, "j M Y"),
         last=date_format(before.last, "j M Y"),
-        money=f"{text_of(then, currency)} {currency}",
+        money=languages.money(then, currency),
         orders_before=_orders(orders[1]),
     )
     return Table(
-        title=_("{money}, {change}").format(money=f"{text_of(now, currency)} {currency}", change=_change(now, then)),
+        title=_("{money}, {change}").format(money=languages.money(now, currency), change=_change(now, then)),
         columns=(
             _("Day"),
             _("Orders"),

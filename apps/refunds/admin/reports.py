@@ -13,6 +13,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.ground import languages
 from apps.ground.cells import Writer
 from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
@@ -104,7 +105,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
         total = reporting.total(span)
         context |= {
             "total": total,
-            "money": f"{text_of(total.money, currency)} {currency}",
+            "money": languages.money(total.money, currency),
             "currency": currency,
             "tables": [_shown(name, rows, span, currency) for name, rows in found.items()],
             "bars": bars_of(bars),

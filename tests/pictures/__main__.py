@@ -1,0 +1,133 @@
+"""``python -m tests.pictures [NAME…]``: makes the pictures of the documentation anew, all or those that are named.
+
+It starts the product with a fresh demo store in a folder that goes with it, opens its pages in Chromium as the owner of
+the store, and writes ``docs/images/*.png``.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests import parts
+from tests.pictures.scenes import SCENES, Scene, Store
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "images"
+# How long the product may take to start with its demo store, and a page to be there, in seconds.
+START, PAGE = 3600, 120
+COLOURS = 128
+
+
+def main(names: list[str]) -> None:
+    """Make them."""
+    wanted = {name: scene for name, scene in SCENES.items() if not names or name in names}
+    expect.set_options(timeout=PAGE * 1000)
+    with started() as store, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=parts.chromium(), headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
+        )
+        login = logged_in(browser, store)
+        for name, scene in wanted.items():
+            path = FOLDER / f"{name}.png"
+            path.write_bytes(small(taken(browser, store, login, scene)))
+            sys.stdout.write(f"{path.relative_to(ROOT)}  {path.stat().st_size // 1000} kB\n")
+            sys.stdout.flush()
+
+
+@contextmanager
+def started() -> Iterator[Store]:
+    """The whole product on a port of its own, until it is no longer needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.endswith("_URL")},
+            "BACKOFFICE_DATA_DIR": folder,
+            "BACKOFFICE_STATIC_DIR": f"{folder}/collected",
+            "PORT": str(port),
+        }
+        process = subprocess.Popen([sys.executable, "-m", "backoffice.run"], cwd=ROOT, env=environment)
+        try:
+            wait(process, f"http://127.0.0.1:{port}/readyz")
+            demo = [sys.executable, "manage.py", "demo", "--json"]
+            told = json.loads(subprocess.check_output(demo, cwd=ROOT, env=environment).splitlines()[-1])
+            yield Store(told["base_url"], told["access_token"], told["staff"]["email"], told["staff"]["password"])
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def wait(process: "subprocess.Popen[bytes]", address: str) -> None:
+    """Until the address answers.
+
+    Raises:
+        RuntimeError: The product ended instead, or did not come within ``START`` seconds.
+    """
+    until = time.monotonic() + START
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(address, timeout=10):
+                return
+        except OSError:
+            time.sleep(1)
+    raise RuntimeError("The product did not start.")
+
+
+def logged_in(browser: Browser, store: Store) -> Any:
+    """What a window needs to be the owner's."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PAGE * 1000)
+    page.goto(f"{store.address}/accounts/login/")
+    page.get_by_label("E-mail").fill(store.email)
+    page.get_by_label("Password", exact=True).fill(store.password)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.wait_for_url("**/s/demo-store/admin/")
+    return context.storage_state()
+
+
+def taken(browser: Browser, store: Store, login: Any, scene: Scene) -> bytes:
+    """A picture of what the scene shows."""
+    context = browser.new_context(
+        storage_state=login,
+        viewport={"width": scene.width, "height": scene.height},
+        color_scheme="dark" if scene.dark else "light",
+        locale=scene.language,
+        reduced_motion="reduce",
+        device_scale_factor=1,
+    )
+    page: Page = context.new_page()
+    page.set_default_timeout(PAGE * 1000)
+    scene.show(page, store)
+    page.mouse.move(0, 0)
+    page.evaluate("document.fonts.ready")
+    page.wait_for_load_state("networkidle")
+    picture = page.screenshot(animations="disabled", caret="hide")
+    context.close()
+    return picture
+
+
+def small(picture: bytes) -> bytes:
+    """The same with few colours, a third of the size."""
+    image = Image.open(BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    written = BytesIO()
+    image.save(written, "PNG", optimize=True)
+    return written.getvalue()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

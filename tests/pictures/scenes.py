@@ -1,0 +1,161 @@
+"""What each picture of the documentation shows, and how one comes there."""
+
+import json
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+CUSTOMERS = b"""email,first_name,last_name,phone,tags,accepts_email_marketing
+mia.keller@example.com,Mia,Keller,+49 30 901820,"newsletter, wholesale",yes
+jonas.petit@example.com,Jonas,Petit,+33 1 42 68 53 00,wholesale,yes
+nobody at example.com,No,Address,,,no
+ines.costa@example.com,Ines,Costa,+351 21 030 0000,,no
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The running demo store: its address, a token of its app, and its owner's login."""
+
+    address: str
+    token: str
+    email: str
+    password: str
+
+    def panel(self, path: str = "") -> str:
+        """A page of its panel."""
+        return f"{self.address}/s/demo-store/admin/{path}"
+
+    def call(self, path: str, body: Any) -> None:
+        """Create something by the interface."""
+        request = urllib.request.Request(
+            f"{self.address}/admin/api/2026-07/{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "X-Platform-Access-Token": self.token},
+        )
+        with urllib.request.urlopen(request, timeout=60):
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """How one comes to what a picture shows, and the window in which it is looked at."""
+
+    show: Callable[[Page, Store], object]
+    width: int = 1280
+    height: int = 800
+    dark: bool = False
+    language: str = "en-US"
+
+
+def at(path: str) -> Callable[[Page, Store], object]:
+    """A page by its address."""
+    return lambda page, store: page.goto(store.panel(path))
+
+
+def order(page: Page, store: Store, name: str) -> None:
+    """The page of an order."""
+    page.goto(store.panel(f"orders/order/?q=%23{name}"))
+    page.get_by_role("link", name=f"#{name}", exact=True).click()
+    expect(page.get_by_role("heading", name=f"Order #{name}", level=1)).to_be_visible()
+
+
+def product(page: Page, store: Store) -> None:
+    """A product with two options, where its options and variants stand."""
+    page.goto(store.panel("catalog/product/?q=Work+shirt"))
+    page.get_by_role("link", name="Work shirt", exact=True).last.click()
+    expect(page.get_by_label("Name of option 1")).to_be_visible()
+    page.get_by_label("Name of option 1").evaluate("field => field.scrollIntoView({block: 'start'})")
+    page.mouse.wheel(0, -120)
+
+
+def bulk(page: Page, store: Store) -> None:
+    """Prices of many variants, looked at before they change."""
+    page.goto(store.panel("catalog/variant/?q=MU-00"))
+    page.get_by_role("button", name="Edit all").click()
+    page.get_by_label("Price: how much", exact=True).fill("-10")
+    page.get_by_label("Price: rounded", exact=True).select_option(label="up to .95")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("heading", name="The first").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="The first").evaluate("head => head.scrollIntoView({block: 'center'})")
+
+
+def file_in(page: Page, store: Store) -> None:
+    """A file of customers, checked and not yet taken in."""
+    page.goto(store.panel("exchange/import/upload/"))
+    page.locator("input[type=file]").set_input_files(
+        {"name": "customers.csv", "mimeType": "text/csv", "buffer": CUSTOMERS}
+    )
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("mia.keller@example.com").first).to_be_visible()
+
+
+def lines(page: Page, store: Store) -> None:
+    """What changes if an order gets one unit more."""
+    order(page, store, "1314")
+    page.get_by_role("link", name="Edit lines…").click()
+    page.get_by_role("spinbutton").first.fill("3")
+    page.get_by_role("button", name="Look at the difference").click()
+    expect(page.get_by_role("heading", name="What changes")).to_be_visible()
+
+
+def refund(page: Page, store: Store) -> None:
+    """All of an order given back, worked out."""
+    order(page, store, "1309")
+    page.get_by_role("link", name="Refund…").click()
+    page.get_by_role("link", name="Refund everything").click()
+    expect(page.get_by_text("0.00 USD", exact=True).first).to_be_visible()
+
+
+def theme(page: Page, store: Store) -> None:
+    """A file of a theme."""
+    page.goto(store.panel("content/theme/"))
+    page.get_by_role("link", name="Code").first.click()
+    page.get_by_role("link", name="sections/header.liquid").click()
+    expect(page.locator(".cm-content")).to_be_visible()
+
+
+def webhooks(page: Page, store: Store) -> None:
+    """What an app is told of."""
+    for topic in ("orders/create", "products/update", "customers/delete"):
+        address = f"https://warehouse.example.com/hooks/{topic.replace('/', '-')}"
+        store.call("webhooks.json", {"webhook": {"topic": topic, "address": address, "format": "json"}})
+    page.goto(store.panel("webhooks/subscription/"))
+
+
+def search(page: Page, store: Store) -> None:
+    """The search from anywhere."""
+    page.goto(store.panel())
+    page.keyboard.press("Control+k")
+    page.get_by_role("searchbox", name="Search").press_sequentially("luisa")
+    expect(page.locator(".bo-found a").first).to_be_visible()
+
+
+def filters(page: Page, store: Store) -> None:
+    """The filters of a list."""
+    page.goto(store.panel("orders/order/?channel=web"))
+    page.get_by_role("button", name="Filters").click()
+    expect(page.get_by_role("dialog", name="Filters")).to_be_visible()
+
+
+SCENES = {
+    "home": Scene(at("")),
+    "search": Scene(search),
+    "filters": Scene(filters),
+    "product": Scene(product, height=900),
+    "bulk": Scene(bulk, height=860),
+    "import": Scene(file_in, height=860),
+    "stock": Scene(at("inventory/inventoryitem/")),
+    "order": Scene(lambda page, store: order(page, store, "1307"), height=900),
+    "lines": Scene(lines),
+    "refund": Scene(refund, height=900),
+    "to-send": Scene(at("fulfillment/fulfillmentorder/")),
+    "theme": Scene(theme),
+    "webhooks": Scene(webhooks, height=640),
+    "phone": Scene(at("orders/order/"), width=390, height=844),
+    "dark": Scene(at("catalog/product/"), dark=True),
+    "german": Scene(at("customers/customer/"), language="de-DE"),
+}
