@@ -32,18 +32,25 @@ SPY = b"""
     .then((answer) => answer.text())
     .then((text) => { told.panel = text; }, () => { told.panel = "out of reach"; });
 """
+PARTS = 4
 OUTSIDE = ("/admin/shops/", "/accounts/profile/", "/accounts/password/change/", "/accounts/2fa/")
 ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 
 
-def test_pages_of_the_panel_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
-    """At a desk and, the window made smaller, on a phone; the next page is opened on the phone and made larger."""
+@pytest.mark.parametrize("part", range(PARTS))
+def test_pages_of_the_panel_are_open_to_everybody(
+    open_window: Open, live_shop: Shop, owner: User, axe: None, part: int
+) -> None:
+    """At a desk and, the window made smaller, on a phone; the next page is opened on the phone and made larger.
+
+    In parts, which may run at the same time.
+    """
     installation = furnish(live_shop)
     window = open_window(owner, live_shop, viewport=DESK)
 
     found: list[tuple[str, ...]] = []
     sizes = [DESK, PHONE]
-    for name, args in pages(live_shop, installation):
+    for name, args in pages(live_shop, installation)[part::PARTS]:
         page = window.go(name, *args)
         for size in sizes:
             page.set_viewport_size(size)

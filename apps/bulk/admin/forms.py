@@ -64,7 +64,7 @@ class _Change(forms.DecimalField):
         """The number; one that can be read in two ways is refused."""
         if isinstance(value, str) and value.strip():
             try:
-                value = plain_amount(value.replace("−", "-").removesuffix("%"), current_shop().currency)
+                value = plain_amount(value.replace("−", "-").removesuffix("%"), "")
             except Unclear as refusal:
                 raise ValidationError(str(refusal), code="invalid") from refusal
         return super().to_python(value)

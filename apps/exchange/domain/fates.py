@@ -46,7 +46,7 @@ def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> 
 
 def _told(outcome: Outcome) -> list[list[str]]:
     """Field, old value and new one, as people read them."""
-    told = [[name.replace("_", " "), *map(_in_words, values)] for name, values in outcome.changes.items()]
+    told = [[name, *map(_in_words, values)] for name, values in outcome.changes.items()]
     left = len(told) - MAX_CHANGES
     return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", f"{left} more"]]
 
