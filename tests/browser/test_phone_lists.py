@@ -85,7 +85,8 @@ def test_a_row_of_a_list_is_three_lines_at_the_most(
     fill(live_shop, owner)
     window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
 
-    empty, found = set(LISTS), []
+    empty = set(LISTS)
+    found: list[tuple[object, ...]] = []
     for name in LISTS:
         page = window.go(name)
         for lines, tall, hidden in page.evaluate(ROWS):

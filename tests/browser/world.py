@@ -121,6 +121,8 @@ def pages(shop: Shop, installation: Installation) -> list[tuple[str, tuple[objec
     assert event
     return [
         ("index", ()),
+        ("help", ()),
+        ("help_page", ("imports",)),
         ("shops_shop_change", (shop.pk,)),
         ("shops_shop_history", (shop.pk,)),
         ("shops_app_changelist", ()),

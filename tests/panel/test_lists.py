@@ -215,7 +215,7 @@ def test_the_menu_holds_what_may_be_opened_and_no_more(panel_with: PanelWith) ->
     page = panel_with("themes").get()
 
     titles = [item["title"] for group in page.context["sidebar_navigation"] for item in group["items"]]
-    assert titles == ["Home", "Themes", "Files", "Script tags"]
+    assert titles == ["Home", "Themes", "Files", "Script tags", "Help"]
 
 
 def test_a_failed_job_is_tried_again_and_a_waiting_one_cancelled(owner: Panel, shop: Shop) -> None:

@@ -8,7 +8,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.exchange.domain.imports import MAX_BYTES
 from apps.exchange.kinds.audit_log import AUDIT_LOG
@@ -42,7 +42,7 @@ def _day() -> forms.DateInput:
 class ExportForm(forms.Form):
     """What the file is to hold."""
 
-    kind = forms.ChoiceField(label=gettext_lazy("What"))
+    kind = forms.ChoiceField(label=pgettext_lazy("export", "What"))
     format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
     status = forms.ChoiceField(
         label=gettext_lazy("Orders"),

@@ -79,7 +79,7 @@ class _HasTag(Func):
     arity = 2
     output_field = BooleanField()
 
-    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
+    def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
         """For SQLite."""
         return self._of(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
 

@@ -39,7 +39,8 @@ class FilterPanel:
     @property
     def is_form(self) -> bool:
         """Whether what is chosen is sent together."""
-        return self._listed.model_admin.list_filter_submit or any(isinstance(spec, TypedFilter) for spec in self.specs)
+        submitted = bool(getattr(self._listed.model_admin, "list_filter_submit", False))
+        return submitted or any(isinstance(spec, TypedFilter) for spec in self.specs)
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -49,8 +50,8 @@ class FilterPanel:
     @property
     def kept(self) -> list[tuple[str, str]]:
         """What the form keeps of the list's address: all that it does not ask for."""
-        asked = [name for spec in self.specs for name in spec.expected_parameters()]
-        return parse_qsl(self._listed.get_query_string(dict.fromkeys([*asked, PAGE_VAR])).removeprefix("?"))
+        asked = [str(name) for spec in self.specs for name in spec.expected_parameters()]
+        return parse_qsl(self._listed.get_query_string(dict.fromkeys([*asked, str(PAGE_VAR)])).removeprefix("?"))
 
     def _field(self, spec: ListFilter) -> Field:
         choices, title = list(spec.choices(self._listed)), str(spec.title)

@@ -21,6 +21,7 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _REMEMBERED = "page_size"
+_LABEL_OF_BOX = re.compile(r'(?<=<td class="action-checkbox") data-label="[^"]*"')
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
@@ -128,11 +129,12 @@ class PanelChangeList(ThemedChangeList):
 
 
 def without_indentation(answer: SimpleTemplateResponse) -> None:
-    """Take the indentation of the templates out of a page, a third of what a list weighs.
+    """Take the indentation of the templates out of a page, a third of what a list weighs, and labels that none reads.
 
     What people type into a text area and what a script is made of, keep their lines.
     """
-    answer.content = _INDENTATION.sub(lambda found: found[1] or "\n", answer.content.decode())
+    text = _INDENTATION.sub(lambda found: found[1] or "\n", answer.content.decode())
+    answer.content = _LABEL_OF_BOX.sub("", text)
 
 
 def page_size(request: HttpRequest, default: int) -> int:
