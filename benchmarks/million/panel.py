@@ -61,10 +61,10 @@ def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, 
         path = panel_url(shop, f"admin:{name}_changelist")
         response: Any = client.get(path)
         yield f"panel {name}", path
-        if response.status_code == 200:
-            assert "cl" in response.context_data, name
-            for called, query in _choices(response.context_data["cl"], screen, name, rows):
-                yield f"panel {name}?{called}", f"{path}?{urlencode(query)}"
+        listed = response.context_data.get("cl") if response.status_code == 200 else None
+        assert listed or response.status_code != 200 or name in _TOGETHER, f"{name} does not say what it offers"
+        for called, query in _choices(listed, screen, name, rows) if listed else _together(name):
+            yield f"panel {name}?{called}", f"{path}?{urlencode(query)}"
         row = model._base_manager.filter(**_of(model, shop)).order_by("id").values_list("pk", flat=True).first()
         if row is not None:
             for page_name in ("change", "history", "delete"):
@@ -85,8 +85,8 @@ def _choices(page: "ChangeList", screen: Any, name: str, rows: int) -> Iterator[
     plain = [{"size": str(OF_THE_WEIGHT)}, {"size": "50"}, *sorts, *_links(page), {"p": "3"}]
     if page.search_fields:
         plain += [{"q": word} for word in WORDS]
-    plain += _TOGETHER.get(name, ())
     yield from ((_called(query), query) for query in plain)
+    yield from _together(name)
     typed = [found for spec in page.filter_specs for found in _typed(spec, rows)]
     yield from typed
     beside = [*sorts, *_views(page), *([{"q": word} for word in SEARCHED] if page.search_fields else ())]
@@ -95,6 +95,10 @@ def _choices(page: "ChangeList", screen: Any, name: str, rows: int) -> Iterator[
     for (called, query), (also, other) in itertools.combinations(typed, 2):
         if query.keys().isdisjoint(other):
             yield f"{called}&{also}", query | other
+
+
+def _together(name: str) -> Iterator[tuple[str, Query]]:
+    yield from ((_called(query), query) for query in _TOGETHER.get(name, ()))
 
 
 def _called(query: Mapping[str, str]) -> str:
@@ -157,7 +161,7 @@ def _day(second: float) -> str:
     return datetime.fromtimestamp(BEGIN + second, UTC).date().isoformat()
 
 
-# Filters that are often chosen together.
+# Filters that are often chosen together; and whatever is asked of pages that are no lists of Django's.
 _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "orders_order": (
         {"view": "open", "fulfillment_status__exact": "fulfilled"},
@@ -180,5 +184,12 @@ _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "catalog_product": (
         {"status__exact": "draft", "o": "1"},
         {"q": "mug", "status__exact": "draft"},
+    ),
+    "content_theme": (),
+    "inventory_inventoryitem": (
+        *({"q": word} for word in WORDS),
+        {"stock": "low"},
+        {"stock": "low", "q": "mug 99"},
+        {"p": "3"},
     ),
 }

@@ -87,7 +87,16 @@ class Walk:
             name = pattern.split("/", 4)[-1] if pattern.startswith(PREFIX) else pattern
             for query in self._queries(pattern, methods["get"].get("parameters", ())):
                 said = {key: self._said(key, value) for key, value in query.items()}
+                query |= self._needed(pattern)
                 yield f"{name}{'?' + urlencode(said, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
+
+    def _needed(self, pattern: str) -> dict[str, Any]:
+        """What a route is refused without."""
+        return (
+            {"location_ids": self.ids["locations"]}
+            if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json")
+            else {}
+        )
 
     def _said(self, name: str, value: object) -> object:
         if name == "ids":

@@ -9,13 +9,17 @@ from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import SimpleTemplateResponse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.ground import ranks
+from apps.ground.folding import folded_copies
 from apps.panel.requests import Context
-from apps.panel.screens import saved_views
+from apps.panel.screens import far_ends, saved_views
 from apps.panel.screens.chips import VIEW_FILTER, narrowing
 from apps.panel.screens.columns import COLUMNS_VAR, Columns
+from apps.panel.screens.paging import COUNTED
+from apps.panel.screens.typed_filters import DaysFilter, TypedFilter
 from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
@@ -47,19 +51,46 @@ class PanelChangeList(ThemedChangeList):
             self.keepable = ""
 
     def get_results(self, request: HttpRequest) -> None:
-        """The rows of the page."""
+        """The rows of the page, which are counted without their ranks: each has one."""
         self.list_per_page: int = page_size(request, self.model_admin.list_per_page)
+        rows, self.queryset = self.queryset, self._unranked
         super().get_results(request)
+        self.queryset = rows
+        first = (self.page_num - 1) * self.list_per_page
+        typed = self._typed()
+        if not self.multi_page:
+            self.result_list = rows.all()
+        elif not typed:
+            self.result_list = rows[first : first + self.list_per_page]
+        else:
+            narrowed = far_ends.Narrowed(
+                rows, self._unranked, self.root_queryset, typed[0].own_order, self.result_count
+            )
+            page = far_ends.page_of(narrowed, first, first + self.list_per_page)
+            self.result_list = page.rows
+            if not page.of_all:
+                said = _("{number} of the rows that fit are sorted here. Narrow the list further to sort all of them.")
+                self.order_note = said.format(number=number_format(COUNTED, force_grouping=True))
+
+    def _typed(self) -> list[TypedFilter[Any]]:
+        """The filters into which something was typed that narrows the list, those by days first."""
+        found = [spec for spec in self.filter_specs if isinstance(spec, TypedFilter) and spec.values]
+        return sorted(found, key=lambda spec: not isinstance(spec, DaysFilter))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
-        """Rows that are equal in the column that was asked for follow its direction by id: so one index serves both."""
-        *columns, last = super().get_ordering(request, queryset)
+        """By folded texts where a column has one, as indexes have them; equal rows follow the direction by id."""
+        asked = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
+        # Not by what the list is sorted by otherwise, whose directions no index has behind all columns.
+        *columns, last = asked if len(asked) > 1 else super().get_ordering(request, queryset)
+        days = next((spec for spec in self._typed() if isinstance(spec, DaysFilter)), None)
+        if days and len(asked) <= 1:
+            *columns, last = days.own_order
         if columns and str(last).lstrip("-") in {"id", "pk"}:
             nearest = columns[-1]
             descends = nearest.startswith("-") if isinstance(nearest, str) else getattr(nearest, "descending", False)
             last = "-pk" if descends else "pk"
         order = [*columns, last]
-        names = [name for name in order if isinstance(name, str)]
+        names = [_folded(self.model, name) for name in order if isinstance(name, str)]
         return list(ranks.by_rank(self.model, names)) if len(names) == len(order) else order
 
     def get_queryset(
@@ -67,7 +98,8 @@ class PanelChangeList(ThemedChangeList):
     ) -> QuerySet[Any, Any]:
         """The rows that fit, in their order."""
         self._arrange(request)
-        return ranks.joined(super().get_queryset(request, exclude_parameters))
+        self._unranked = super().get_queryset(request, exclude_parameters)
+        return ranks.joined(self._unranked)
 
     def _arrange(self, request: HttpRequest) -> None:
         """Show the columns that are wanted, and read by them what the address says of sorting."""
@@ -119,6 +151,11 @@ class PanelChangeList(ThemedChangeList):
             for name, value in narrowing.items()
             if name not in saved_views.OF_THE_MOMENT and name != COLUMNS_VAR
         }
+
+
+def _folded(model: type[Model], name: str) -> str:
+    copy = folded_copies(model).get(name.lstrip("-"))
+    return name if copy is None else name.replace(copy.of, str(copy.name))
 
 
 def without_indentation(answer: SimpleTemplateResponse) -> None:
