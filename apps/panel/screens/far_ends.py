@@ -31,14 +31,16 @@ class Narrowed(NamedTuple):
         unranked: The same without their ranks.
         all_rows: Those of the shop.
         own: The order in which an index of the filter has them.
-        count: How many fit, as far as they are counted.
+        number: How many fit, as far as they are counted.
+        size: How many rows a whole page has.
     """
 
     rows: Rows
     unranked: Rows
     all_rows: Rows
     own: Sequence[str]
-    count: int
+    number: int
+    size: int
 
 
 class Page(NamedTuple):
@@ -50,18 +52,20 @@ class Page(NamedTuple):
 
 def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
     """The rows from one place up to another, which is not among them."""
-    rows, order = narrowed.rows, list(narrowed.rows.query.order_by)
-    if not all(isinstance(name, str) for name in order):
+    rows = narrowed.rows
+    order = [name for name in rows.query.order_by if isinstance(name, str)]
+    if len(order) < len(rows.query.order_by):
         return Page(rows[first:end], True)
-    if narrowed.count < COUNTED:
+    if narrowed.number < COUNTED:
         hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in order]
-        return Page(_by_keys(rows, rows.order_by(*hidden), first, end), True)
-    if order[: len(narrowed.own)] == list(narrowed.own):
+        fitting = rows.filter(among(narrowed.unranked.order_by().values("pk"))) if _is_ranked(order) else rows
+        return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
+    if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
     found = list(_keys(rows.filter(among(_nearest(narrowed.all_rows, order))), 0, end))
     if len(found) == end:
         return Page(rows.filter(pk__in=found[first:]), True)
-    if len(found) >= end - first:
+    if len(found) >= narrowed.size:
         return Page(rows[first:end], True)
     some = rows.filter(among(narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]))
     return Page(_by_keys(rows, some, first, end), False)
@@ -70,10 +74,14 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
 def _nearest(all_rows: Rows, order: Sequence[str]) -> Rows:
     """The keys of the first rows in an order, out of one index."""
     rank = ranks.rank_model(all_rows.model)
-    if rank is None or not any("ranked__" in name for name in order):
+    if rank is None or not _is_ranked(order):
         return all_rows.order_by(*order).values("pk")[:COUNTED]
     names = (name.replace("ranked__", "").replace("of_id", "pk") for name in order)
     return rank._default_manager.filter(shop=current_shop()).order_by(*names).values("pk")[:COUNTED]
+
+
+def _is_ranked(order: Sequence[str]) -> bool:
+    return any("ranked__" in name for name in order)
 
 
 def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:

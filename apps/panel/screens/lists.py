@@ -27,6 +27,13 @@ _REMEMBERED = "page_size"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
+class _Found(list[Any]):
+    """Keys in the place of the rows that a list counts and parts into pages."""
+
+    def _clone(self) -> "_Found":
+        return self
+
+
 class PanelChangeList(ThemedChangeList):
     """A list whose address also says how many rows a page has; the last choice holds for all lists of the session.
 
@@ -53,24 +60,33 @@ class PanelChangeList(ThemedChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """The rows of the page, which are counted without their ranks: each has one."""
         self.list_per_page: int = page_size(request, self.model_admin.list_per_page)
-        rows, self.queryset = self.queryset, self._unranked
+        rows, self.queryset = self.queryset, self._found() if self.query else self._unranked
         super().get_results(request)
-        self.queryset = rows
+        found, self.queryset = self.queryset, rows
         first = (self.page_num - 1) * self.list_per_page
+        end = min(first + self.list_per_page, self.result_count)
         typed = self._typed()
-        if not self.multi_page:
-            self.result_list = rows.all()
-        elif not typed:
-            self.result_list = rows[first : first + self.list_per_page]
+        if isinstance(found, _Found):
+            page = self.apply_select_related(self.root_queryset.filter(pk__in=found[first:end]))
+            self.result_list = ranks.joined(page.order_by(*rows.query.order_by))
+        elif typed and self.multi_page:
+            self._from_far(rows, typed[0], first, end)
         else:
-            narrowed = far_ends.Narrowed(
-                rows, self._unranked, self.root_queryset, typed[0].own_order, self.result_count
-            )
-            page = far_ends.page_of(narrowed, first, first + self.list_per_page)
-            self.result_list = page.rows
-            if not page.of_all:
-                said = _("{number} of the rows that fit are sorted here. Narrow the list further to sort all of them.")
-                self.order_note = said.format(number=number_format(COUNTED, force_grouping=True))
+            self.result_list = rows[first:end] if self.multi_page else rows.all()
+
+    def _found(self) -> Any:
+        """What a search found, in the order of the list and as far as it counts: it is searched once."""
+        return _Found(self.queryset.select_related(None).values_list("pk", flat=True)[:COUNTED])
+
+    def _from_far(self, rows: QuerySet[Any], typed: TypedFilter[Any], first: int, end: int) -> None:
+        narrowed = far_ends.Narrowed(
+            rows, self._unranked, self.root_queryset, typed.own_order, self.result_count, self.list_per_page
+        )
+        page = far_ends.page_of(narrowed, first, end)
+        self.result_list = page.rows
+        if not page.of_all:
+            said = _("{number} of the rows that fit are sorted here. Narrow the list further to sort all of them.")
+            self.order_note = said.format(number=number_format(COUNTED, force_grouping=True))
 
     def _typed(self) -> list[TypedFilter[Any]]:
         """The filters into which something was typed that narrows the list, those by days first."""
@@ -82,9 +98,9 @@ class PanelChangeList(ThemedChangeList):
         asked = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
         # Not by what the list is sorted by otherwise, whose directions no index has behind all columns.
         *columns, last = asked if len(asked) > 1 else super().get_ordering(request, queryset)
-        days = next((spec for spec in self._typed() if isinstance(spec, DaysFilter)), None)
-        if days and len(asked) <= 1:
-            *columns, last = days.own_order
+        typed = self._typed()
+        if typed and isinstance(typed[0], DaysFilter) and len(asked) <= 1:
+            columns, last = list(typed[0].own_order[:-1]), typed[0].own_order[-1]
         if columns and str(last).lstrip("-") in {"id", "pk"}:
             nearest = columns[-1]
             descends = nearest.startswith("-") if isinstance(nearest, str) else getattr(nearest, "descending", False)
