@@ -28,11 +28,16 @@ def cached(key: str, find: Callable[[], T], seconds: int) -> T:
     if value is not _NONE:
         return cast("T", value)
     found = find()
+    keep(key, found, seconds)
+    return found
+
+
+def keep(key: str, value: object, seconds: int) -> None:
+    """Cache a value under a key for so long, whatever was there."""
     try:
-        cache.set(key, found, seconds)
+        cache.set(key, value, seconds)
     except Exception:
         logger.warning(AWAY, exc_info=True)
-    return found
 
 
 def is_first(key: str, seconds: int) -> bool:

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import databases
 from benchmarks.million import filling, ids, writes
 from benchmarks.million.asking import Cost, ask, patient
-from benchmarks.million.report import Row, print_rows
+from benchmarks.million.report import Row, print_pages, print_rows
 
 if TYPE_CHECKING:
     from django.test import Client
 
 RESULTS = Path(__file__).parents[1] / "results"
 SMALL = 1_000
+# Of so many, whatever has a bound has reached it.
+MIDDLE = 100_000
+SIZES = ("small", "middle", "big")
 
 
 def clients(shop_id: int, token: str) -> "tuple[Client, Client]":
@@ -50,7 +53,7 @@ def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
     description = json.loads(Path("docs/openapi.json").read_text())
     found: dict[str, Cost] = {}
     walked = rest.Walk(description, ids.of_rows(shop_id), rows)
-    for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, None))):
+    for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, rows))):
         for name, address in cases:
             if only not in name or name in found:
                 continue
@@ -72,25 +75,27 @@ def measure_writes(size: int) -> writes.Shares:
 
 
 def measure(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
-    """Fill and walk twice, then write a little."""
-    began = time.monotonic()
+    """Fill and walk three times, then write a little."""
     seconds: dict[str, float] = {}
     shop_id, token = filling.begin()
-    small, big = filling.Size(SMALL), filling.Size(size)
-    filling.grow(shop_id, None, small)
-    patient()
-    before = walk(shop_id, token, SMALL, only)
-    seconds["walk at a thousand"] = time.monotonic() - began
-    began = time.monotonic()
-    filling.grow(shop_id, small, big)
-    seconds["fill"] = time.monotonic() - began
-    progress(f"{size:,} rows after {seconds['fill']:.0f} s")
-    began = time.monotonic()
-    patient()
-    after = walk(shop_id, token, size, only)
-    seconds["walk"] = time.monotonic() - began
+    walks: dict[int, dict[str, Cost]] = {}
+    before: filling.Size | None = None
+    for number in sorted({min(SMALL, size), min(MIDDLE, size), size}):
+        began = time.monotonic()
+        filling.grow(shop_id, before, filling.Size(number))
+        before = filling.Size(number)
+        seconds[f"filled to {number:,} rows in"] = time.monotonic() - began
+        progress(f"{number:,} rows after {time.monotonic() - began:.0f} s")
+        began = time.monotonic()
+        patient()
+        walks[number] = walk(shop_id, token, number, only)
+        seconds[f"walked at {number:,} in"] = time.monotonic() - began
+    small, middle, big = (walks[min(number, size)] for number in (SMALL, MIDDLE, size))
     shares = {} if only else writes.measure(clients(shop_id, token)[0], ids.of_rows(shop_id))
-    return [Row(name, before[name], cost) for name, cost in after.items() if name in before], shares, seconds
+    rows = [Row(name, small[name], middle[name], cost) for name, cost in big.items() if name in small.keys() & middle]
+    for name in sorted(big.keys() ^ small.keys()):
+        progress(f"at one size only: {name}")
+    return rows, shares, seconds
 
 
 def progress(text: str) -> None:
@@ -126,10 +131,14 @@ def _run(options: argparse.Namespace) -> int:
 
     connection.close()
     RESULTS.mkdir(exist_ok=True)
-    raw: list[dict[str, Any]] = [{"name": row.name, "small": asdict(row.small), "big": asdict(row.big)} for row in rows]
+    raw: list[dict[str, Any]] = [
+        {"name": row.name, **{size: asdict(getattr(row, size)) for size in SIZES}} for row in rows
+    ]
     path = RESULTS / "million.json"
     path.write_text(json.dumps({"rows": options.rows, "seconds": seconds, "cases": raw}, indent=1))
-    over = bool(print_rows(rows)) | writes.print_shares(shares)
+    over = bool(print_rows(rows))
+    print_pages(rows)
+    over |= writes.print_shares(shares)
     print(f"\n{len(rows):,} cases; {', '.join(f'{name} {took:.0f} s' for name, took in seconds.items())}; {path}")
     return int(over)
 

@@ -1,8 +1,12 @@
 """Every list of the panel with every sort, filter and search; the palette, the home page, and a page of each kind."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
+
+from benchmarks.data import BEGIN
 
 if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
@@ -30,10 +34,21 @@ WORDS = (
     "state:enabled",
     "lu",
 )
+# Words that are searched for beside a filter.
+SEARCHED = ("grace", "mug 99", "nobodyatall")
+# By the name of a filter the words that are typed into it: of many rows, of some, of none.
+TYPED = {"vendor": ("smithy", "nobody"), "type": ("Kitchen", "nothing"), "tag": ("handmade", "nosuch")}
+# How many rows the list has of which the weight is told.
+OF_THE_WEIGHT = 25
+Query = dict[str, str]
 
 
-def addresses(client: "Client", shop: "Shop", everything: Any) -> Iterator[tuple[str, str]]:
-    """What each case is called, and its address; lists are opened once to learn what they offer."""
+def addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, str]]:
+    """What each case is called, and its address; lists are opened once to learn what they offer.
+
+    Raises:
+        AssertionError: A list was opened and does not say what it offers.
+    """
     from django.contrib import admin
 
     from apps.panel.addresses import panel_url
@@ -44,12 +59,12 @@ def addresses(client: "Client", shop: "Shop", everything: Any) -> Iterator[tuple
     for model, screen in admin.site._registry.items():
         name = f"{model._meta.app_label}_{model._meta.model_name}"
         path = panel_url(shop, f"admin:{name}_changelist")
-        response = client.get(path)
-        page = (response.context or {}).get("cl") if response.status_code == 200 else None
+        response: Any = client.get(path)
         yield f"panel {name}", path
-        if page is not None:
-            for query in _choices(page, screen, name):
-                yield f"panel {name}?{urlencode(query, safe=' #@:')}", f"{path}?{urlencode(query)}"
+        listed = response.context_data.get("cl") if response.status_code == 200 else None
+        assert listed or response.status_code != 200 or name in _TOGETHER, f"{name} does not say what it offers"
+        for called, query in _choices(listed, screen, name, rows) if listed else _together(name):
+            yield f"panel {name}?{called}", f"{path}?{urlencode(query)}"
         row = model._base_manager.filter(**_of(model, shop)).order_by("id").values_list("pk", flat=True).first()
         if row is not None:
             for page_name in ("change", "history", "delete"):
@@ -63,30 +78,90 @@ def _of(model: Any, shop: "Shop") -> dict[str, Any]:
     return {"pk": shop.pk} if model is type(shop) else {}
 
 
-def _choices(page: "ChangeList", screen: Any, name: str) -> Iterator[dict[str, str]]:
-    """The queries that a list's links, filters and search box make."""
+def _choices(page: "ChangeList", screen: Any, name: str, rows: int) -> Iterator[tuple[str, Query]]:
+    """The queries that a list's links, fields, filters and search box make, each with what it is called."""
+    sorts = list(_sorts(page))
+    # The session remembers the size; all other pages have fifty rows.
+    plain = [{"size": str(OF_THE_WEIGHT)}, {"size": "50"}, *sorts, *_links(page), {"p": "3"}]
+    if page.search_fields:
+        plain += [{"q": word} for word in WORDS]
+    yield from ((_called(query), query) for query in plain)
+    yield from _together(name)
+    typed = [found for spec in page.filter_specs for found in _typed(spec, rows)]
+    yield from typed
+    beside = [*sorts, *_views(page), *([{"q": word} for word in SEARCHED] if page.search_fields else ())]
+    for (called, query), other in itertools.product(typed, beside):
+        yield f"{called}&{_called(other)}", query | other
+    for (called, query), (also, other) in itertools.combinations(typed, 2):
+        if query.keys().isdisjoint(other):
+            yield f"{called}&{also}", query | other
+
+
+def _together(name: str) -> Iterator[tuple[str, Query]]:
+    yield from ((_called(query), query) for query in _TOGETHER.get(name, ()))
+
+
+def _called(query: Mapping[str, str]) -> str:
+    return urlencode(query, safe=" #@:")
+
+
+def _sorts(page: "ChangeList") -> Iterator[Query]:
     for number, column in enumerate(page.list_display):
         if page.get_ordering_field(column) and (page.sortable_by is None or column in page.sortable_by):
             yield {"o": str(number)}
             yield {"o": f"-{number}"}
+
+
+def _links(page: "ChangeList") -> Iterator[Query]:
+    """What one chooses by a click."""
+    from apps.panel.screens.typed_filters import TypedFilter
+
     for spec in page.filter_specs:
+        if isinstance(spec, TypedFilter):
+            continue
         if hasattr(spec, "lookup_choices") and hasattr(spec, "parameter_name"):
             yield from ({spec.parameter_name: str(value)} for value, _ in list(spec.lookup_choices)[:40])
             continue
         for choice in list(spec.choices(page))[:40]:
-            from urllib.parse import parse_qsl
-
             query = dict(parse_qsl(str(choice.get("query_string", "")).lstrip("?"), keep_blank_values=True))
             if query:
                 yield query
-    yield {"p": "3"}
-    if page.search_fields:
-        yield from ({"q": word} for word in WORDS)
-    for query in _TOGETHER.get(name, ()):
-        yield query
 
 
-# Filters that are often chosen together.
+def _views(page: "ChangeList") -> Iterator[Query]:
+    """The views that the list has by itself."""
+    for spec in page.filter_specs:
+        if getattr(spec, "parameter_name", "") == "view":
+            yield from ({"view": str(value)} for value, _ in getattr(spec, "lookup_choices", ()))
+
+
+def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
+    """What is typed into a filter: what few rows have, what many, what those at one end, and what none has."""
+    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, WordFilter
+
+    name = getattr(spec, "parameter_name", "")
+    if isinstance(spec, DaysFilter):
+        first, last = (_day(second) for second in (0, rows))
+        middle = _day(rows // 2)
+        yield f"{name}=first day", {f"{name}_from": first, f"{name}_to": first}
+        yield f"{name}=to the first day", {f"{name}_to": first}
+        yield f"{name}=middle day", {f"{name}_from": middle, f"{name}_to": middle}
+        yield f"{name}=from the middle day", {f"{name}_from": middle}
+        yield f"{name}=last day", {f"{name}_from": last, f"{name}_to": last}
+        yield f"{name}=before all", {f"{name}_to": _day(-timedelta(days=9).total_seconds())}
+    elif isinstance(spec, AmountsFilter):
+        for since, until in (("", "80"), ("100", "100"), ("100", ""), ("979", ""), ("", "500"), ("90000", "")):
+            yield f"{name}={since}-{until}", {f"{name}_from": since, f"{name}_to": until}
+    elif isinstance(spec, WordFilter):
+        for word in TYPED[name]:
+            yield f"{name}={word}", {name: word}
+
+
+def _day(second: float) -> str:
+    return datetime.fromtimestamp(BEGIN + second, UTC).date().isoformat()
+
+
+# Filters that are often chosen together; and whatever is asked of pages that are no lists of Django's.
 _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "orders_order": (
         {"view": "open", "fulfillment_status__exact": "fulfilled"},
@@ -109,5 +184,12 @@ _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "catalog_product": (
         {"status__exact": "draft", "o": "1"},
         {"q": "mug", "status__exact": "draft"},
+    ),
+    "content_theme": (),
+    "inventory_inventoryitem": (
+        *({"q": word} for word in WORDS),
+        {"stock": "low"},
+        {"stock": "low", "q": "mug 99"},
+        {"p": "3"},
     ),
 }

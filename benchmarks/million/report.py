@@ -1,6 +1,7 @@
-"""What is over its limit, as a table."""
+"""What is over its limit, and what each screen of the panel costs in all, as tables."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.million.asking import Cost
@@ -9,25 +10,54 @@ MOST_MS, MOST_MS_OF_A_COUNT = 50, 100
 MOST_GROWTH = 3
 # Below this, growth says more about the clock than about the query.
 GROWTH_FROM_MS = 10
+# A number is exact, so it grows with what it counts; reading an index alone takes so long for each million of rows.
+MS_FOR_A_MILLION_COUNTED = 100
+# A page of the panel: processor time of the database and of the process, and the bytes of a list of 25 rows.
+MOST_MS_OF_A_PAGE, MOST_BYTES_OF_A_LIST = 500, 60_000
+_SCREEN = re.compile(r"panel (?P<screen>\w+)(?P<rest>.*)")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case: its cost at a thousand rows and at many."""
+    """One case: its cost at a thousand rows, at some between, and at many.
+
+    What has a bound (a list counts 10,000 rows and no more, a search looks at as many, a walk has an end) grows up to
+    it, which is reached between; what still grows behind that has none.
+    """
 
     name: str
     small: Cost
+    middle: Cost
     big: Cost
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the answer is an exact number."""
+        return "count.json" in self.name
 
     @property
     def limit(self) -> int:
         """The most milliseconds that the database may take."""
-        return MOST_MS_OF_A_COUNT if "count.json" in self.name else MOST_MS
+        return MOST_MS_OF_A_COUNT if self.is_count else MOST_MS
 
     @property
     def growth(self) -> float:
-        """How many times as long the big one takes."""
+        """How many times as long the big one takes as the small one."""
         return self.big.ms / max(self.small.ms, 0.01)
+
+    @property
+    def later_growth(self) -> float:
+        """How many times as long the big one takes as the one between."""
+        return self.big.ms / max(self.middle.ms, 0.01)
+
+    @property
+    def reaches_a_bound(self) -> bool:
+        """Whether it grows from a thousand rows and no longer from the size between, or as what it counts."""
+        if self.growth <= MOST_GROWTH or self.big.ms <= GROWTH_FROM_MS:
+            return False
+        if self.is_count:
+            return self.big.ms <= GROWTH_FROM_MS + MS_FOR_A_MILLION_COUNTED * self.big.counted / 1_000_000
+        return self.later_growth <= MOST_GROWTH
 
     @property
     def verdict(self) -> str:
@@ -36,23 +66,82 @@ class Row:
             return "refused"
         if self.big.ms > self.limit:
             return f"over {self.limit} ms"
-        if self.growth > MOST_GROWTH and self.big.ms > GROWTH_FROM_MS:
+        if self.growth > MOST_GROWTH and self.big.ms > GROWTH_FROM_MS and not self.reaches_a_bound:
             return "grows"
         if self.big.statements > self.small.statements + 3:
             return "more statements"
+        if self._is_page and self.big.in_all_ms > MOST_MS_OF_A_PAGE:
+            return f"over {MOST_MS_OF_A_PAGE} ms in all"
+        if "?size=25" in self.name and self.big.size > MOST_BYTES_OF_A_LIST:
+            return f"over {MOST_BYTES_OF_A_LIST // 1000} KB"
         return ""
+
+    @property
+    def _is_page(self) -> bool:
+        return self.name.startswith(("panel", "palette"))
 
 
 def print_rows(rows: Sequence[Row]) -> list[Row]:
     """Print what is over as Markdown, the slowest first; returns that."""
     over = sorted((row for row in rows if row.verdict), key=lambda row: -row.big.ms)
-    print("| case | at 1,000 | statements | at the end | statements | growth | |\n|---|---|---|---|---|---|---|")
+    print("| case | at 1,000 | statements | between | at the end | statements | growth | |")
+    print("|---|---|---|---|---|---|---|---|")
     for row in over:
         print(
-            f"| {row.name.replace('|', '/')} | {row.small.ms:.1f} ms | {row.small.statements} | {row.big.ms:.1f} ms"
-            f" | {row.big.statements} | {row.growth:.1f} | {row.verdict} |"
+            f"| {row.name.replace('|', '/')} | {row.small.ms:.1f} ms | {row.small.statements} | {row.middle.ms:.1f} ms"
+            f" | {row.big.ms:.1f} ms | {row.big.statements} | {row.growth:.1f} | {row.verdict} |"
         )
     quiet = sorted(row.big.ms for row in rows if not row.verdict)
     if quiet:
         print(f"\nWithin the limits: {len(quiet):,} of {len(rows):,}; their median {quiet[len(quiet) // 2]:.1f} ms.")
+    _print_bounded([row for row in rows if not row.verdict and row.reaches_a_bound])
     return over
+
+
+def _print_bounded(rows: Sequence[Row]) -> None:
+    """Of these, what grew up to a bound: its number, and the slowest."""
+    for kind, found in (
+        ("counts, which grow with what they count", [row for row in rows if row.is_count]),
+        ("others, which grow up to a bound that they have", [row for row in rows if not row.is_count]),
+    ):
+        if found:
+            most = max(found, key=lambda row: row.big.ms)
+            print(
+                f"Of these, {len(found)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
+                f" ({most.small.ms:.1f} ms at 1,000, {most.middle.ms:.1f} ms between)."
+            )
+
+
+def print_pages(rows: Sequence[Row]) -> None:
+    """Print what the pages of each screen of the panel take in all, and what they weigh."""
+    screens: dict[str, list[tuple[str, Cost]]] = {}
+    for row in rows:
+        if found := _SCREEN.fullmatch(row.name):
+            screens.setdefault(found["screen"], []).append((found["rest"], row.big))
+    print("\n| screen | list of 25 | | its slowest sort, filter or search | | change page | |")
+    print("|---|---|---|---|---|---|---|")
+    for screen, pages in screens.items():
+        named = dict(pages)
+        slowest = max((cost.in_all_ms for rest, cost in pages if rest.startswith("?")), default=None)
+        asked = sum(rest.startswith("?") for rest, _ in pages)
+        print(
+            f"| {screen} | {_told(named.get('?size=25'))}"
+            f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {asked or ''} | {_told(named.get(' change'))} |"
+        )
+    _print_slowest("pages of the panel", (row for row in rows if row.name.startswith("panel")))
+    _print_slowest("searches from anywhere", (row for row in rows if row.name.startswith("palette")))
+
+
+def _told(cost: Cost | None) -> str:
+    if cost is None or cost.status != 200:
+        return " | "
+    return f"{cost.in_all_ms:.0f} ms | {cost.size / 1000:.0f} KB"
+
+
+def _print_slowest(kind: str, rows: Iterable[Row]) -> None:
+    found = sorted(rows, key=lambda row: row.big.in_all_ms)
+    if found:
+        print(
+            f"\n{len(found):,} {kind}: {found[len(found) // 2].big.in_all_ms:.0f} ms of processor time in all at the"
+            f" median, {found[-1].big.in_all_ms:.0f} ms the slowest ({found[-1].name})."
+        )

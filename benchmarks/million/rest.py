@@ -65,6 +65,15 @@ class Walk:
         self.ids = ids
         self.rows = rows
         self.unreached: list[str] = []
+        # What the name of a case says instead of what differs with the number of rows.
+        self.called: dict[object, str] = {
+            moment(rows): "the end",
+            moment(rows - 20): "20 s before the end",
+            moment(rows // 2): "the middle",
+            moment(rows // 2 + 5): "5 s after the middle",
+            rows - 100: "100 before the end",
+            rows // 2: "the middle",
+        }
 
     def addresses(self) -> Iterator[tuple[str, str]]:
         """What each case is called, and its address."""
@@ -77,8 +86,22 @@ class Walk:
                 continue
             name = pattern.split("/", 4)[-1] if pattern.startswith(PREFIX) else pattern
             for query in self._queries(pattern, methods["get"].get("parameters", ())):
-                said = {key: "250 of them" if key == "ids" else value for key, value in query.items()}
+                said = {key: self._said(key, value) for key, value in query.items()}
+                query |= self._needed(pattern)
                 yield f"{name}{'?' + urlencode(said, safe=':>*<,-@ ') if query else ''}", self._address(path, query)
+
+    def _needed(self, pattern: str) -> dict[str, Any]:
+        """What a route is refused without."""
+        return (
+            {"location_ids": self.ids["locations"]}
+            if "/locations/" not in pattern and pattern.endswith("/inventory_levels.json")
+            else {}
+        )
+
+    def _said(self, name: str, value: object) -> object:
+        if name == "ids":
+            return "250 of them"
+        return self.called.get(value, value) if name.endswith(("_min", "_max", "since_id")) else value
 
     def _address(self, path: str, query: Mapping[str, Any]) -> str:
         return f"{path}?{urlencode(query)}" if query else path

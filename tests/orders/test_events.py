@@ -129,8 +129,31 @@ def test_counted_events_are_not_counted_again_and_new_ones_are(api: ApiClient, f
     assert made >= 1
     assert count(api, filter="Product") == of_products + 1
     assert count(api, filter="Order") == 0
+    assert count(api, verb="confirmed") == count(api, filter="Nothing") == 0
     assert count(api, since_id=api.get("events.json", limit=250).json()["events"][-1]["id"]) == 0
     assert count(foreign_api) == foreign
+
+
+@pytest.mark.usefixtures("old_events")
+def test_what_came_since_is_counted_once_where_there_is_much_of_it(
+    api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.events.domain.counting.RENEWED_FROM", 3)
+    before = count(api, filter="Product")
+    with shop_scope(shop):
+        for event in Event.objects.filter(subject_type="catalog.product"):
+            Event.objects.create(
+                **{name: getattr(event, name) for name in ("shop", "topic", "subject_type", "subject_id", "actor")},
+                group=uuid4(),
+                created_at=event.created_at,
+            )
+        newest = Event.objects.latest("id").pk
+    assert count(api, filter="Product") == 2 * before
+
+    with CaptureQueriesContext(connection) as asked:
+        assert count(api, filter="Product") == 2 * before
+
+    assert any(f'"id" > {newest}' in query["sql"] and "COUNT" in query["sql"] for query in asked)
 
 
 def test_events_of_a_database_that_was_put_back_are_counted_anew(

@@ -182,6 +182,8 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     list_filter = ("inventory_policy", "taxable")
     search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
     ordering = ("product_id", "position", "id")
+    # What a variant is called and how many there are of it, no index knows.
+    sortable_by = ("product_title", "price_shown")
     empty_text = gettext_lazy("There are no variants: each product brings at least one.")
     fieldsets = (
         (None, {"fields": (COLUMNS, ("price", "compare_at_price"), ("sku", "barcode"), "image")}),
@@ -233,15 +235,17 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """With the product, after which the only variant is called."""
-        return super().get_queryset(request).select_related("product")
+        """With the product, after which the only variant is called, and what is stocked."""
+        # The products' indexes begin with the shop.
+        variants = super().get_queryset(request).filter(product__shop=self.shop(request))
+        return variants.select_related(*self.list_select_related)
 
-    @display(description=gettext_lazy("Title"), ordering="title", empty_value="–")
+    @display(description=gettext_lazy("Title"), empty_value="–")
     def own_title(self, variant: Variant) -> str | None:
         """What tells it from the others of its product; nothing where there are none."""
         return None if variant.is_default else variant.title
 
-    @display(description=gettext_lazy("Product"), ordering="product__title")
+    @display(description=gettext_lazy("Product"), ordering="product__title_key")
     def product_title(self, variant: Variant) -> str:
         """Whose it is."""
         return variant.product.title

@@ -15,6 +15,7 @@ from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
 from apps.events.domain.recording import Happening, is_heard, record_aspects
 from apps.ground.batches import Batch
+from apps.ground.lookups import among
 from apps.ground.rows import fresh_version
 from apps.ground.sql import Call
 from apps.ground.statements import Statement, any_of, bind_ids
@@ -37,6 +38,8 @@ _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
     "WHERE shop_id = %s AND inventory_item_id = %s"
 )
+# Of products with a frequent word in their titles the items of so many are found.
+FOLLOWED = 1_000
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
@@ -93,5 +96,6 @@ def names_of_items(item_ids: Sequence[int]) -> dict[int, str]:
 
 
 def matching_items(term: str) -> list[Q]:
-    """The items of products whose title has a word, or of variants with a barcode."""
-    return [Q(variant__product__title_key__contains=term), Q(variant__barcode=term)]
+    """The items of products whose title has a word, the newest of these, or of variants with a barcode."""
+    titled = Product.objects.filter(title_key__contains=term).order_by("-pk").values("pk")[:FOLLOWED]
+    return [among(titled, "variant__product"), Q(variant__barcode=term)]

@@ -79,6 +79,7 @@ class Product(ShopOwned):
             models.Index(fields=("shop", "vendor_key", "id"), name="catalog_product_by_vendor"),
             models.Index(fields=("shop", "product_type_key", "id"), name="catalog_product_by_type"),
             models.Index(fields=("shop", "status", "id"), name="catalog_product_by_status"),
+            models.Index(fields=("shop", "id"), condition=Q(published_scope="global"), name="catalog_product_global"),
         )
 
     def __str__(self) -> str:

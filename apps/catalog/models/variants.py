@@ -93,6 +93,12 @@ class Variant(ShopOwned):
             models.Index(fields=("shop", "product", "position", "id"), name="catalog_variant_by_place"),
             models.Index(fields=("shop", "id"), name="catalog_variant_by_id"),
             models.Index(fields=("shop", "barcode"), name="catalog_variant_by_barcode"),
+            models.Index(fields=("shop", "price", "id"), name="catalog_variant_by_price"),
+            # Few differ from what a variant is at first.
+            models.Index(
+                fields=("shop", "id"), condition=Q(inventory_policy="continue"), name="catalog_variant_continued"
+            ),
+            models.Index(fields=("shop", "id"), condition=Q(taxable=False), name="catalog_variant_untaxed"),
         )
 
     def __str__(self) -> str:

@@ -20,6 +20,9 @@ from apps.panel.screens.searching import bound_of, united
 from apps.panel.theme import display
 from apps.staff.domain.actors import names_of
 
+# Of items that a word finds, the movements of so many are found.
+FOLLOWED = 1_000
+
 
 class _Names(TypedDict):
     thing_name: str
@@ -85,7 +88,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
             return queryset, False
         most = bound_of(request)
         rows = InventoryItem.rows()
-        items = united(rows, [rows.filter(each) for each in conditions(search_term)], most=most)
+        items = united(rows, [rows.filter(each) for each in conditions(search_term)], most=min(most, FOLLOWED))
         parts = [
             queryset.filter(reference__istartswith=search_term),
             queryset.filter(among(items.order_by().values("pk"), "item")),

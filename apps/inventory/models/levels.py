@@ -102,6 +102,10 @@ class StockMovement(ShopOwned):
         indexes = (
             models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),
             models.Index(fields=("shop", "-id"), name="inventory_movement_by_shop"),
+            # Most of what moves is sold.
+            models.Index(
+                fields=("shop", "reason", "-id"), condition=~Q(reason="sale"), name="inventory_movement_by_reason"
+            ),
         )
 
     def __str__(self) -> str:

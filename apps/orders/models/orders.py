@@ -273,6 +273,15 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
             models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
             models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
+            # Of open orders there are few, and the panel's list begins with them.
+            models.Index(
+                fields=("shop", "processed_at", "id"),
+                condition=Q(status="open"),
+                name="orders_order_open_by_date",
+            ),
+            models.Index(
+                fields=("shop", "total_price", "id"), condition=Q(status="open"), name="orders_order_open_by_total"
+            ),
             models.Index(fields=("shop", "customer", "id"), name="orders_order_by_customer"),
             models.Index(fields=("customer", "processed_at", "id"), name="orders_order_of_customer_last"),
             models.Index(fields=("shop", "name"), name="orders_order_by_name"),

@@ -9,20 +9,31 @@ from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import SimpleTemplateResponse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from apps.ground import ranks
+from apps.ground.folding import folded_copies
 from apps.panel.requests import Context
-from apps.panel.screens import saved_views
+from apps.panel.screens import far_ends, saved_views
 from apps.panel.screens.chips import VIEW_FILTER, narrowing
 from apps.panel.screens.columns import COLUMNS_VAR, Columns
 from apps.panel.screens.filter_panel import FilterPanel
+from apps.panel.screens.paging import COUNTED
+from apps.panel.screens.typed_filters import DaysFilter, TypedFilter
 from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _REMEMBERED = "page_size"
 _LABEL_OF_BOX = re.compile(r'(?<=<td class="action-checkbox") data-label="[^"]*"')
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
+
+
+class _Found(list[Any]):
+    """Keys in the place of the rows that a list counts and parts into pages."""
+
+    def _clone(self) -> "_Found":
+        return self
 
 
 class PanelChangeList(ThemedChangeList):
@@ -49,19 +60,55 @@ class PanelChangeList(ThemedChangeList):
             self.keepable = ""
 
     def get_results(self, request: HttpRequest) -> None:
-        """The rows of the page."""
+        """The rows of the page, which are counted without their ranks: each has one."""
         self.list_per_page: int = page_size(request, self.model_admin.list_per_page)
+        rows, self.queryset = self.queryset, self._found() if self.query else self._unranked
         super().get_results(request)
+        found, self.queryset = self.queryset, rows
+        first = (self.page_num - 1) * self.list_per_page
+        end = min(first + self.list_per_page, self.result_count)
+        typed = self._typed()
+        if isinstance(found, _Found):
+            page = self.apply_select_related(self.root_queryset.filter(pk__in=found[first:end]))
+            self.result_list = ranks.joined(page.order_by(*rows.query.order_by))
+        elif typed and self.multi_page:
+            self._from_far(rows, typed[0], first, end)
+        else:
+            self.result_list = rows[first:end] if self.multi_page else rows.all()
+
+    def _found(self) -> Any:
+        """What a search found, in the order of the list and as far as it counts: it is searched once."""
+        return _Found(self.queryset.select_related(None).values_list("pk", flat=True)[:COUNTED])
+
+    def _from_far(self, rows: QuerySet[Any], typed: TypedFilter[Any], first: int, end: int) -> None:
+        narrowed = far_ends.Narrowed(
+            rows, self._unranked, self.root_queryset, typed.own_order, self.result_count, self.list_per_page
+        )
+        page = far_ends.page_of(narrowed, first, end)
+        self.result_list = page.rows
+        if not page.of_all:
+            said = _("{number} of the rows that fit are sorted here. Narrow the list further to sort all of them.")
+            self.order_note = said.format(number=number_format(COUNTED, force_grouping=True))
+
+    def _typed(self) -> list[TypedFilter[Any]]:
+        """The filters into which something was typed that narrows the list, those by days first."""
+        found = [spec for spec in self.filter_specs if isinstance(spec, TypedFilter) and spec.values]
+        return sorted(found, key=lambda spec: not isinstance(spec, DaysFilter))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
-        """Rows that are equal in the column that was asked for follow its direction by id: so one index serves both."""
-        *columns, last = super().get_ordering(request, queryset)
+        """By folded texts where a column has one, as indexes have them; equal rows follow the direction by id."""
+        asked = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
+        # Not by what the list is sorted by otherwise, whose directions no index has behind all columns.
+        *columns, last = asked if len(asked) > 1 else super().get_ordering(request, queryset)
+        typed = self._typed()
+        if typed and isinstance(typed[0], DaysFilter) and len(asked) <= 1:
+            columns, last = list(typed[0].own_order[:-1]), typed[0].own_order[-1]
         if columns and str(last).lstrip("-") in {"id", "pk"}:
             nearest = columns[-1]
             descends = nearest.startswith("-") if isinstance(nearest, str) else getattr(nearest, "descending", False)
             last = "-pk" if descends else "pk"
         order = [*columns, last]
-        names = [name for name in order if isinstance(name, str)]
+        names = [_folded(self.model, name) for name in order if isinstance(name, str)]
         return list(ranks.by_rank(self.model, names)) if len(names) == len(order) else order
 
     def get_queryset(
@@ -69,7 +116,8 @@ class PanelChangeList(ThemedChangeList):
     ) -> QuerySet[Any, Any]:
         """The rows that fit, in their order."""
         self._arrange(request)
-        return ranks.joined(super().get_queryset(request, exclude_parameters))
+        self._unranked = super().get_queryset(request, exclude_parameters)
+        return ranks.joined(self._unranked)
 
     def _arrange(self, request: HttpRequest) -> None:
         """Show the columns that are wanted, and read by them what the address says of sorting."""
@@ -126,6 +174,11 @@ class PanelChangeList(ThemedChangeList):
             for name, value in narrowing.items()
             if name not in saved_views.OF_THE_MOMENT and name != COLUMNS_VAR
         }
+
+
+def _folded(model: type[Model], name: str) -> str:
+    copy = folded_copies(model).get(name.lstrip("-"))
+    return name if copy is None else name.replace(copy.of, str(copy.name))
 
 
 def without_indentation(answer: SimpleTemplateResponse) -> None:

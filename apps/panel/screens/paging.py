@@ -19,6 +19,8 @@ class BoundedPaginator(Paginator[M]):
     @cached_property
     def count(self) -> int:
         """The number of rows, or ``COUNTED`` where there are more."""
+        if isinstance(self.object_list, list):
+            return len(self.object_list)
         rows = cast("QuerySet[M]", self.object_list)
         return rows.order_by()[:COUNTED].count()
 

@@ -1,0 +1,20 @@
+from django.db import migrations, models
+
+from apps.ground.indexes import AddIndexBeside
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("inventory", "0006_index_of_low_stock")]
+
+    operations = [
+        AddIndexBeside(
+            model_name="stockmovement",
+            index=models.Index(
+                condition=models.Q(("reason", "sale"), _negated=True),
+                fields=["shop", "reason", "-id"],
+                name="inventory_movement_by_reason",
+            ),
+        ),
+    ]

@@ -1,0 +1,99 @@
+"""Pages of a list that is narrowed by what was typed: no database is left to walk a million rows for one page.
+
+A database that is asked for the first fifty rows in some order expects those that fit to be spread evenly, and walks
+the list in that order until it has them. Where they stand at its far end, as the orders of one old day do in a list
+that begins with the newest, it walks all of it. How many fit is known before: a list counts them, as far as it counts.
+
+*Few* fit: their keys are read by the filter's own index, and sorted. *Many* fit: as many rows as a list counts are
+looked through in the order; only where too few of them fit, as many as it counts in the filter's own order are sorted
+instead of all.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import F, OrderBy, QuerySet
+from django.db.models.functions import Coalesce
+
+from apps.ground import ranks
+from apps.ground.lookups import among
+from apps.ground.tenancy import current_shop
+from apps.panel.screens.paging import COUNTED
+
+Rows = QuerySet[Any, Any]
+
+
+class Narrowed(NamedTuple):
+    """A list that something narrows.
+
+    Attributes:
+        rows: Those that fit, in the order of the list.
+        unranked: The same without their ranks.
+        all_rows: Those of the shop.
+        own: The order in which an index of the filter has them.
+        number: How many fit, as far as they are counted.
+        size: How many rows a whole page has.
+    """
+
+    rows: Rows
+    unranked: Rows
+    all_rows: Rows
+    own: Sequence[str]
+    number: int
+    size: int
+
+
+class Page(NamedTuple):
+    """Some of the rows, and whether they are the first of all that fit; else of ``COUNTED`` of them."""
+
+    rows: Rows
+    of_all: bool
+
+
+def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
+    """The rows from one place up to another, which is not among them."""
+    rows = narrowed.rows
+    order = [name for name in rows.query.order_by if isinstance(name, str)]
+    if len(order) < len(rows.query.order_by):
+        return Page(rows[first:end], True)
+    if narrowed.number < COUNTED:
+        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in order]
+        fitting = rows.filter(among(narrowed.unranked.order_by().values("pk"))) if _is_ranked(order) else rows
+        return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
+    if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
+        return Page(rows[first:end], True)
+    found = list(_keys(rows.filter(among(_nearest(narrowed.all_rows, order))), 0, end))
+    if len(found) == end:
+        return Page(rows.filter(pk__in=found[first:]), True)
+    if len(found) >= narrowed.size:
+        return Page(rows[first:end], True)
+    some = rows.filter(among(narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]))
+    return Page(_by_keys(rows, some, first, end), False)
+
+
+def _nearest(all_rows: Rows, order: Sequence[str]) -> Rows:
+    """The keys of the first rows in an order, out of one index."""
+    rank = ranks.rank_model(all_rows.model)
+    if rank is None or not _is_ranked(order):
+        return all_rows.order_by(*order).values("pk")[:COUNTED]
+    names = (name.replace("ranked__", "").replace("of_id", "pk") for name in order)
+    return rank._default_manager.filter(shop=current_shop()).order_by(*names).values("pk")[:COUNTED]
+
+
+def _is_ranked(order: Sequence[str]) -> bool:
+    return any("ranked__" in name for name in order)
+
+
+def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
+    """Of the sorted rows those of a page: their keys are found before anything is read beside them."""
+    return rows.filter(among(_keys(sorted_rows, first, end)))
+
+
+def _keys(rows: Rows, first: int, end: int) -> Rows:
+    return rows.select_related(None).values_list("pk", flat=True)[first:end]
+
+
+def _hidden(name: str) -> Coalesce:
+    """A column that no index knows, so that those of the filter are used."""
+    column = F(name.lstrip("-"))
+    return Coalesce(column, column)
