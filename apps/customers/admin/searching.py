@@ -15,7 +15,7 @@ from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# So many of the newest customers are looked at one by one; so many of them that fit are enough for the search from anywhere.
+# So many of the newest customers are looked at one by one; so many of those that fit are enough to show.
 MET, ENOUGH = 2_000, 5
 
 
