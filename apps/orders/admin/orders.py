@@ -176,7 +176,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         most = bound_of(request)
         parts = list(searching.parts_of(queryset, term, most))
         if not term.startswith("#"):
-            found = Customer.rows().filter(matches(term, self.shop(request))).order_by()
+            found: QuerySet[Customer] = Customer.rows().filter(matches(term, self.shop(request))).order_by()
             if is_from_anywhere(request):
                 found = first_found(found, most)
             else:

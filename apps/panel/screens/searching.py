@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from django.db import connection
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.text import smart_split, unescape_string_literal
@@ -65,13 +66,18 @@ def found(
 
 def united(rows: QuerySet[M], parts: Sequence[QuerySet[M]], *, most: int, newest: bool = True) -> QuerySet[M]:
     """The rows that are among the first of any of some parts."""
+    return rows.filter(among(first_keys(parts, most=most, newest=newest)))
+
+
+def first_keys(parts: Sequence[QuerySet[M]], *, most: int, newest: bool = True) -> QuerySet[M, Any]:
+    """The keys of the first rows of each of some parts, which are of the shop."""
     order = ("-pk",) if newest else ()
-    keys = rows.model._default_manager.all()
-    # SQLite takes a limit in a subquery and not in a part of a union.
-    first, *others = (
-        keys.filter(among(part.order_by(*order).values("pk")[:most])).order_by().values("pk") for part in parts
-    )
-    return rows.filter(among(first.union(*others, all=True) if others else first))
+    first, *others = (part.order_by(*order).values("pk")[:most] for part in parts)
+    if not connection.features.supports_slicing_ordering_in_compound:
+        # SQLite takes a limit in a subquery and not in a part of a union.
+        keys = parts[0].model._base_manager.all()
+        first, *others = (keys.filter(among(each)).order_by().values("pk") for each in (first, *others))
+    return first.union(*others, all=True) if others else first
 
 
 def note_on(text: str, lookups: Sequence[str]) -> str:
