@@ -18,7 +18,7 @@ from apps.catalog.domain.options import COLUMNS
 from apps.catalog.domain.price_tags import Fixed, fixed, tag_in
 from apps.catalog.models import ProductImage, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.panel.menu import Menu
 from apps.panel.money import MoneyField
@@ -124,7 +124,7 @@ class PricedVariantForm(VariantForm):
                     self.initial[name] = Decimal(kept[key])
                 converted = None if amount is None else each.price(amount)
                 if name in self.fields and converted is not None:
-                    shown = text_of(converted, code)
+                    shown = languages.amount(converted, code)
                     text = _("Blank for {amount}, converted.").format(amount=shown)
                     self.fields[name].help_text = text if key == "price" else ""
 
@@ -217,7 +217,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
             each.currency: tag_in(each, variant.price, variant.compare_at_price, variant.fixed_prices)
             for each in presentments_of(current_shop())
         }
-        return ", ".join(f"{text_of(tag[0], code)} {code}" for code, tag in tags.items() if tag)
+        return ", ".join(languages.money(tag[0], code) for code, tag in tags.items() if tag)
 
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
@@ -258,7 +258,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
         """With the currency's decimals."""
-        return text_of(variant.price, current_shop().currency)
+        return languages.amount(variant.price, current_shop().currency)
 
     @display(description=gettext_lazy("Barcode"), empty_value="–")
     def scanned(self, variant: Variant) -> str | None:
@@ -269,13 +269,13 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def compared(self, variant: Variant) -> str | None:
         """The price that is crossed out."""
         price = variant.compare_at_price
-        return None if price is None else text_of(price, current_shop().currency)
+        return None if price is None else languages.amount(price, current_shop().currency)
 
     @display(description=gettext_lazy("Cost"), empty_value="–")
     def cost(self, variant: Variant) -> str | None:
         """What one costs the shop."""
         cost = variant.inventory_item.cost
-        return None if cost is None else text_of(cost, current_shop().currency)
+        return None if cost is None else languages.amount(cost, current_shop().currency)
 
     @display(description=gettext_lazy("Vendor"))
     def vendor(self, variant: Variant) -> str:

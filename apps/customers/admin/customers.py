@@ -20,8 +20,8 @@ from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import matches
 from apps.customers.domain import accounts, customers, erasing, merged, merging, personal_data
 from apps.customers.models import NEVER, Customer
+from apps.ground import languages
 from apps.ground.errors import DomainError
-from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
@@ -116,7 +116,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     @display(description=gettext_lazy("Spent"), ordering="total_spent")
     def spent(self, customer: Customer) -> str:
         """What the customer spent, in the shop's currency."""
-        return text_of(customer.total_spent, current_shop().currency)
+        return languages.amount(customer.total_spent, current_shop().currency)
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:

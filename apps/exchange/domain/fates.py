@@ -3,12 +3,16 @@
 from collections.abc import Generator, Sequence
 from typing import TypeAlias
 
+from django.utils.translation import gettext_noop
+
 from apps.exchange.domain.batches import Numbered
 from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.models import Import, ImportedRow
+from apps.ground.retelling import tells
 
 # Of each object of a file, and what became of it.
 Told: TypeAlias = Generator[tuple[RawRow, Outcome]]
+_MORE = tells(gettext_noop("{count} more"))
 # Characters of a value in the preview, and values of a row; a product may have thousands of variants.
 MAX_TOLD, MAX_CHANGES = 120, 60
 
@@ -42,7 +46,7 @@ def _told(outcome: Outcome) -> list[list[str]]:
     """Field, old value and new one, as people read them."""
     told = [[name, *(_in_words(value) for value in values)] for name, values in outcome.changes.items()]
     left = len(told) - MAX_CHANGES
-    return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", f"{left} more"]]
+    return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", _MORE.format(count=left)]]
 
 
 def _in_words(value: object) -> str:

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
+from apps.ground import languages
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
-from apps.ground.money import text_of
 from apps.ground.retelling import retold
 from apps.orders.domain import items
 from apps.orders.domain.amending import Outcome
@@ -123,7 +123,7 @@ class LinesForm(forms.Form):
         """The lines."""
         for line in self.lines:
             name = f"discount-{line.pk}"
-            price = f"{text_of(line.price, self.order.currency)} {self.order.currency}"
+            price = languages.money(line.price, self.order.currency)
             least = line.current_quantity - removable(line)
             yield Row(line, price, least, self[f"units-{line.pk}"], self[name] if name in self.fields else None)
 
@@ -200,7 +200,7 @@ def shown(order: Order, outcome: Outcome) -> Attrs:
     """What an edit does, in words: its moves, the sums that change, and what is outstanding or owed then."""
 
     def money(amount: Decimal) -> str:
-        return f"{text_of(amount, order.currency)} {order.currency}"
+        return languages.money(amount, order.currency)
 
     return {
         "moves": [retold(move) for move in outcome.moves],

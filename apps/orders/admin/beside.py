@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.models import ProductImage
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.orders.models import LineItem, Order
 from apps.panel.access import may
@@ -52,9 +52,6 @@ def buyer(request: HttpRequest, order: Order) -> Context | None:
     currency = current_shop().currency
     return {
         "count": customer.orders_count,
-        "spent": f"{text_of(customer.total_spent, currency)} {currency}",
-        "others": [
-            {"row": row, "total": f"{text_of(row.total_price, row.currency)} {row.currency}"}
-            for row in others[:_LATEST]
-        ],
+        "spent": languages.money(customer.total_spent, currency),
+        "others": [{"row": row, "total": languages.money(row.total_price, row.currency)} for row in others[:_LATEST]],
     }

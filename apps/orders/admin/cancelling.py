@@ -9,8 +9,9 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.ground import languages
 from apps.ground.attrs import Given
-from apps.ground.money import ZERO, text_of
+from apps.ground.money import ZERO
 from apps.orders.domain import hooks
 from apps.orders.domain.loading import transactions_of
 from apps.orders.models import Order, Transaction
@@ -60,24 +61,20 @@ class CancelForm(forms.Form):
                 self.add_error("amount", error)
             else:
                 if amount > self.left[currency]:
-                    most = text_of(self.left[currency], currency)
-                    self.add_error(
-                        "amount", _("There is at most {amount} to give back.").format(amount=f"{most} {currency}")
-                    )
+                    most = languages.money(self.left[currency], currency)
+                    self.add_error("amount", _("There is at most {amount} to give back.").format(amount=most))
         return data
 
     @property
     def most(self) -> str:
         """What can be given back, in words."""
-        return get_text_list(
-            [f"{text_of(amount, currency)} {currency}" for currency, amount in self.left.items()], _("and")
-        )
+        return get_text_list([languages.money(amount, currency) for currency, amount in self.left.items()], _("and"))
 
     @property
     def money(self) -> str:
         """What is given back, in words; empty for nothing."""
         amount = self.cleaned_data.get("amount")
-        return f"{text_of(amount, self.cleaned_data['currency'])} {self.cleaned_data['currency']}" if amount else ""
+        return languages.money(amount, self.cleaned_data["currency"]) if amount else ""
 
     @property
     def refund(self) -> Given | None:

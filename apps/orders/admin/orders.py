@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.customers.admin.searching import matches
 from apps.customers.models import Customer
+from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
-from apps.ground.money import text_of
 from apps.ground.ranks import ordered
 from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
@@ -97,7 +97,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     @display(description=gettext_lazy("Total"), ordering="total_price")
     def total(self, order: Order) -> str:
         """What it comes to."""
-        return f"{text_of(order.total_price, order.currency)} {order.currency}"
+        return languages.money(order.total_price, order.currency)
 
     @display(
         description=gettext_lazy("Payment"),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.customers.models import Customer
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
 from apps.panel.screens.filters import Choices, Screen
@@ -98,4 +98,4 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
     @display(description=gettext_lazy("Total"))
     def total(self, order: Order) -> str:
         """What it comes to."""
-        return f"{text_of(order.total_price, order.currency)} {order.currency}"
+        return languages.money(order.total_price, order.currency)

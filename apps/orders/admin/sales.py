@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import ngettext, pgettext_lazy
 
-from apps.ground.money import ZERO, text_of
+from apps.ground import languages
+from apps.ground.money import ZERO
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 from apps.panel import home
@@ -61,7 +62,7 @@ def days(count: int) -> list[Day]:
     totals = [found.get(day, (ZERO, 0)) for day in shown]
     bars = bars_of([(total, "") for total, _ in totals])
     return [
-        Day(day, total, text_of(total, currency), orders, bar.height)
+        Day(day, total, languages.amount(total, currency), orders, bar.height)
         for day, (total, orders), bar in zip(shown, totals, bars, strict=True)
     ]
 
@@ -90,7 +91,7 @@ def _chart(request: HttpRequest) -> Context:
         "count": chosen,
         "bars": bars_of([(day.total, _label(day, currency)) for day in shown]),
         "currency": currency,
-        "total": text_of(total, currency),
+        "total": languages.amount(total, currency),
         "orders": sum(day.orders for day in shown),
     }
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.orders.admin.additions import MAX_EVENTS, Told
 from apps.orders.domain.bill import Writer, as_seen, in_shop_currency, sums_of
 from apps.orders.domain.loading import lines_of, shipping_of, transactions_of
@@ -47,9 +47,7 @@ def tell(order: Order) -> Context:
         ],
         "shipping": [{"row": row, "price": money(net(row))} for row in shipping],
         "sums": _sums(order, money),
-        "transactions": [
-            {"row": row, "amount": f"{text_of(row.amount, row.currency)} {row.currency}"} for row in transactions
-        ],
+        "transactions": [{"row": row, "amount": languages.money(row.amount, row.currency)} for row in transactions],
         "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
         "owes": order.outstanding > 0 and order.cancelled_at is None,
         "outstanding": money(order.outstanding),

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.ground.money import text_of
+from apps.ground import languages
 from apps.ground.tenancy import current_shop
 from apps.panel.money import MoneyField
 from apps.panel.screens.filters import Screen
@@ -169,7 +169,7 @@ class AmountsFilter(_RangeFilter[Any]):
 
     def told(self, value: Any) -> str:
         """With the decimals of the shop's currency."""
-        return text_of(value, current_shop().currency)
+        return languages.amount(value, current_shop().currency)
 
 
 class WordFilter(TypedFilter[str]):

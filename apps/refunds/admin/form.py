@@ -13,8 +13,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.ground import languages
 from apps.ground.attrs import Errors
-from apps.ground.money import ZERO, rounded, text_of
+from apps.ground.money import ZERO, rounded
 from apps.inventory.models import Location
 from apps.panel.money import MoneyField
 from apps.refunds.admin import duties
@@ -47,7 +48,7 @@ class AmountField(MoneyField):
 
     def __init__(self, currency: str, most: Decimal) -> None:
         """At most so much, in a currency."""
-        words = _("There is at most {amount}.").format(amount=f"{text_of(most, currency)} {currency}")
+        words = _("There is at most {amount}.").format(amount=languages.money(most, currency))
         widget = forms.TextInput(attrs={"class": "bo-input", "inputmode": "decimal", "autocomplete": "off"})
         super().__init__(
             currency=currency, required=False, max_value=most, error_messages={"max_value": words}, widget=widget
@@ -168,7 +169,9 @@ class RefundForm(forms.Form):
         currency = self.books.order.currency
         for left in self.left:
             key = key_of(left)
-            yield UnitsRow(left, self[f"units-{key}"], self[f"restock-{key}"], text_of(left.line.price, currency))
+            yield UnitsRow(
+                left, self[f"units-{key}"], self[f"restock-{key}"], languages.amount(left.line.price, currency)
+            )
 
     @property
     def duty_rows(self) -> Iterator[DutyRow]:
@@ -185,7 +188,7 @@ class RefundForm(forms.Form):
                 each,
                 self[f"payment-{payment.pk}"],
                 self[f"by_hand-{payment.pk}"],
-                f"{text_of(each.left, payment.currency)} {payment.currency}",
+                languages.money(each.left, payment.currency),
                 gateway_named(payment.gateway) is not None and payment.gateway != MANUAL,
             )
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.ground.money import ZERO, text_of
+from apps.ground import languages
+from apps.ground.money import ZERO
 from apps.orders.domain.bill import in_shop_currency
 from apps.orders.models import Order, Transaction
 from apps.refunds.admin.words import amounts, difference
@@ -117,7 +118,7 @@ def _movement(order: Order, row: Transaction) -> Movement:
     left = row.parent is not None and row.parent.refunded < row.parent.amount
     return Movement(
         row=row,
-        amount=f"{text_of(row.amount, row.currency)} {row.currency}",
+        amount=languages.money(row.amount, row.currency),
         badge=_BADGES[Status(row.status)],
         outcome=_(_OUTCOMES[Status(row.status)]),
         may_repeat=failed and left and order.outstanding < 0,

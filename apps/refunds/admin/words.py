@@ -6,7 +6,8 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.ground.money import ZERO, text_of
+from apps.ground import languages
+from apps.ground.money import ZERO
 from apps.orders.models import Transaction
 from apps.refunds.domain.gateways import MANUAL
 from apps.refunds.domain.previewing import Preview
@@ -48,9 +49,7 @@ def summed(parts: Iterable[tuple[Decimal, str]]) -> str:
     sums: dict[str, Decimal] = {}
     for amount, currency in parts:
         sums[currency] = sums.get(currency, ZERO) + amount
-    return f" {_('and')} ".join(
-        f"{text_of(amount, currency)} {currency}" for currency, amount in sums.items() if amount
-    )
+    return f" {_('and')} ".join(languages.money(amount, currency) for currency, amount in sums.items() if amount)
 
 
 def amounts(rows: Iterable[Transaction]) -> str:
@@ -62,13 +61,13 @@ def money_moves(rows: Sequence[Transaction]) -> list[str]:
     """Which money goes where."""
     said = []
     for row in rows:
-        payment, amount = row.parent, f"{text_of(row.amount, row.currency)} {row.currency}"
+        payment, amount = row.parent, languages.money(row.amount, row.currency)
         assert payment is not None
         if row.gateway == MANUAL:
             text = _("{amount} of the payment of {paid} is noted as given back by hand; no money moves by itself")
         else:
             text = _("{amount} goes back through {gateway}, to the payment of {paid}")
-        paid = f"{text_of(payment.amount, payment.currency)} {payment.currency}"
+        paid = languages.money(payment.amount, payment.currency)
         said.append(text.format(amount=amount, gateway=row.gateway, paid=paid))
     return said
 

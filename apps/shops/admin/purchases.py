@@ -7,8 +7,8 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.ground import languages
 from apps.ground.errors import DomainError
-from apps.ground.money import text_of
 from apps.panel.access import may
 from apps.panel.money import MoneyField
 from apps.panel.requests import Context
@@ -53,4 +53,4 @@ def listed(request: HttpRequest, installation: Installation) -> Context:
 
 
 def _line(row: AppPurchase) -> Line:
-    return Line(row, f"{text_of(row.price, row.currency)} {row.currency}", _TONES.get(row.status, ""))
+    return Line(row, languages.money(row.price, row.currency), _TONES.get(row.status, ""))
