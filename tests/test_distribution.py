@@ -23,7 +23,7 @@ FIGURES = {
     "foreign keys checked at the end": """SELECT count(*) FROM pg_constraint
         WHERE contype = 'f' AND condeferrable AND connamespace = 'public'::regnamespace""",
     "triggers": "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal",
-    "indexes over trigrams": """SELECT count(*) FROM pg_class c JOIN pg_am m ON m.oid = c.relam
+    "GIN indexes": """SELECT count(*) FROM pg_class c JOIN pg_am m ON m.oid = c.relam
         WHERE c.relkind = 'i' AND m.amname = 'gin' AND c.relnamespace = 'public'::regnamespace""",
     "indexes with an operator class": """SELECT count(DISTINCT i.indexrelid)
         FROM pg_index i CROSS JOIN unnest(i.indclass::oid[]) AS used JOIN pg_opclass o ON o.oid = used

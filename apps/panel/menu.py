@@ -117,6 +117,7 @@ def navigation(request: HttpRequest) -> list[Context]:
         if groups[-1]["title"] != entry.section_name:
             groups.append({"title": entry.section_name, "items": []})
         groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
+    groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
     # A page may stand below another's address: the nearest is where the person is.
     items = [item for group in groups for item in group["items"]]
     here = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)

@@ -10,13 +10,14 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import get_token
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path, reverse
+from django.urls import URLPattern, URLResolver, path, re_path, reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.panel import home, search, tour
 from apps.panel.addresses import outside_url
+from apps.panel.help import help_page, help_picture
 from apps.panel.once import FIELD, form_key
 from apps.panel.requests import Context, shop_of
 from apps.panel.screens import saved_views
@@ -63,6 +64,9 @@ class StaffSite(ThemedSite):
             path("views/", self.admin_view(saved_views.save), name="save_view"),
             path("columns/", self.admin_view(saved_views.choose_columns), name="choose_columns"),
             path("tour/", self.admin_view(tour.end), name="end_tour"),
+            path("help/", self.admin_view(self.help), name="help"),
+            path("help/<slug:name>/", self.admin_view(self.help), name="help_page"),
+            re_path(r"\Ahelp/images/(?P<name>[\w-]+\.png)\Z", self.admin_view(help_picture), name="help_picture"),
             path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
         ]
@@ -109,6 +113,10 @@ class StaffSite(ThemedSite):
             },
             headers={"HX-Trigger": "search"},
         )
+
+    def help(self, request: HttpRequest, name: str = "staff") -> HttpResponse:
+        """The guide for staff."""
+        return help_page(request, self.each_context(request), name)
 
     def session(self, request: HttpRequest) -> HttpResponse:
         """Whose session this is, for pages about to send what somebody typed; a page for who just logged in."""

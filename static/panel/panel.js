@@ -92,7 +92,8 @@ window.translate = (text, values = {}) =>
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });
     document.querySelectorAll("#result_list tbody td").forEach((cell) => {
-      if (!cell.firstElementChild && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
+      const isPlain = !cell.firstElementChild || cell.firstElementChild.matches(".bo-badge:only-child");
+      if (isPlain && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });
   };
 
@@ -170,7 +171,29 @@ window.translate = (text, values = {}) =>
     field?.focus();
   };
 
+  // Opened, the filters have the keyboard; closed, the button that opened them has it again.
+  const followFilters = (event) => {
+    const filters = document.getElementById("changelist-filter");
+    const opener = document.querySelector("[x-on\\:click='filterOpen = true']");
+    if (!filters || !opener || (event.type === "keydown" && event.key !== "Escape")) return;
+    const wasOpen = filters.checkVisibility();
+    setTimeout(() => {
+      if (wasOpen === filters.checkVisibility()) return;
+      (wasOpen ? opener : filters.querySelector("select, input:not([type=hidden]), li a"))?.focus();
+    });
+  };
+  // What is not chosen does not stand in the address, where an empty value may be one to look for.
+  const sendChosen = (event) => {
+    if (event.target.id !== "filter-form") return;
+    for (const field of event.target.querySelectorAll("select, input:not([type=hidden])")) {
+      const chosen = field.tagName === "SELECT" ? field.selectedIndex > 0 : field.value.trim();
+      if (!chosen) event.formData.delete(field.name);
+    }
+  };
+
   ["click", "focusin", "keydown"].forEach((name) => document.addEventListener(name, closeDrops));
+  ["click", "keydown"].forEach((name) => document.addEventListener(name, followFilters, true));
+  document.addEventListener("formdata", sendChosen);
   document.addEventListener("toggle", openDrop, true);
   document.addEventListener("submit", sendOnce);
   document.addEventListener("click", (event) => {

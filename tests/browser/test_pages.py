@@ -11,6 +11,7 @@ from apps.content.models import ScriptCopy, Theme
 from apps.fulfillment.domain.tracking import Tracking
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
+from apps.panel.addresses import panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
@@ -51,6 +52,33 @@ def test_pages_of_the_panel_are_open_to_everybody(open_window: Open, live_shop: 
             found += [(name, f"{size['width']} px", problem) for problem in window.unreachable()]
             found += [(name, f"{size['width']} px", *problem) for problem in window.barriers()]
         sizes.reverse()
+
+    assert found == []
+    assert window.problems == []
+
+
+FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_location", "webhooks_delivery")
+
+
+def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:
+    """The panel of filters: in one form or as links, as it opens and with what cannot be read in it."""
+    window = open_window(owner, live_shop, viewport=DESK)
+
+    found: list[tuple[str, ...]] = []
+    for name in FILTERED:
+        for query in ("", "?total_from=a+lot&processed_to=never&created_from=never"):
+            page = window.open(panel_url(live_shop, f"admin:{name}_changelist") + query)
+            for size in (DESK, PHONE):
+                page.set_viewport_size(size)
+                page.get_by_role("button", name="Filters").press("Enter")
+                filters = page.get_by_role("dialog", name="Filters")
+                expect(filters).to_be_visible()
+                expect(filters.locator(":focus")).to_have_count(1)
+                found += [(name, query, problem) for problem in window.unreachable()]
+                found += [(name, query, *problem) for problem in window.barriers()]
+                page.keyboard.press("Escape")
+                expect(filters).to_be_hidden()
+                expect(page.get_by_role("button", name="Filters")).to_be_focused()
 
     assert found == []
     assert window.problems == []

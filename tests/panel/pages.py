@@ -288,6 +288,9 @@ OPEN = {
     "choose_columns",
     "end_tour",
     "session",
+    "help",
+    "help_page",
+    "help_picture",
     "change_view",
 }
 # Django redirects <id>/ to <id>/change/ and anything else to 404; neither has a name.

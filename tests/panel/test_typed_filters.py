@@ -5,10 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from apps.catalog.models import Product
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
+from apps.orders.admin.filters import ChannelFilter, TagFilter
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
@@ -84,15 +86,69 @@ def test_what_cannot_be_read_is_said_and_fits_nothing(orders: Panel, query: dict
     assert len(chips(answer)) == 1
 
 
-def test_a_form_keeps_what_else_narrows_the_list(orders: Panel) -> None:
-    page = orders.get(LISTS["orders"], view="open", financial_status__exact="paid", total_from="1", p="2").content
-    start = page.index(b'id="filter-processed-title"')
-    form = page[start : page.index(b"</form>", start)].decode()
+def test_one_form_asks_for_all_and_keeps_what_else_the_address_says(orders: Panel) -> None:
+    asked = {"view": "open", "q": "#1", "financial_status__exact": "paid", "total_from": "1", "p": "2"}
+    page = orders.get(LISTS["orders"], **asked).content.decode()
+    start = page.index('id="filter-form"')
+    form = page[start : page.index("</form>", start)]
 
-    for name, value in (("view", "open"), ("financial_status__exact", "paid"), ("total_from", "1")):
+    for name, value in (("view", "open"), ("q", "#1")):
         assert f'type="hidden" name="{name}" value="{value}"' in form
+    assert '<option value="paid" selected>' in form
+    for name in ("financial_status__exact", "sending", "processed_from", "total_from", "channel", "tag"):
+        assert form.count(f'name="{name}"') == 1
     assert 'name="p"' not in form
-    assert form.count('name="processed_from"') == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "fitting", "chip"),
+    [
+        ({"channel": "WEB"}, ["#1", "#2"], "Channel: WEB"),
+        ({"channel": "we"}, [], "Channel: we"),
+        ({"channel": "web", "tag": "vip"}, ["#1"], "Channel: web"),
+        ({"tag": "Vip"}, ["#1", "#3"], "Tag: Vip"),
+        ({"tag": "vi"}, [], "Tag: vi"),
+        ({"tag": "vip, gift"}, [], "Tag: vip, gift"),
+        ({"tag": "50%"}, ["#3"], "Tag: 50%"),
+        ({"tag": "ÜBER"}, ["#3"], "Tag: ÜBER"),
+        ({"sending": "unfulfilled"}, ["#2", "#3"], "Fulfillment status: Unfulfilled"),
+        ({"sending": "fulfilled"}, ["#1"], "Fulfillment status: Fulfilled"),
+        ({"sending": "nonsense"}, ["#1", "#2", "#3"], "Fulfillment status: nonsense"),
+    ],
+)
+def test_channels_tags_and_how_far_orders_are_sent(
+    shop: Shop, orders: Panel, query: dict[str, str], fitting: list[str], chip: str
+) -> None:
+    with shop_scope(shop):
+        Order.rows().filter(name="#1").update(source_name="web", tags="gift, VIP", fulfillment_status="fulfilled")
+        Order.rows().filter(name="#2").update(source_name="Web", tags="vips")
+        Order.rows().filter(name="#3").update(source_name="pos", tags="50%, vip, ÜBER")
+
+    answer = orders.get(LISTS["orders"], **query)
+
+    assert names(answer) == fitting
+    assert chips(answer)[0] == chip
+
+
+@pytest.mark.postgres
+def test_channels_and_tags_have_their_indexes(shop: Shop) -> None:
+    with shop_scope(shop):
+        money = {"currency": "USD", "presentment_currency": "USD"}
+        Order.objects.bulk_create(
+            Order(shop=shop, number=n, name=f"#{n}", tags=f"t-{n}, all", source_name=f"from {n}", **money)
+            for n in range(3_000)
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE orders_order")
+        newest = Order.rows().order_by("-pk")
+        parameters: dict[str, Any] = {"request": None, "model": Order, "model_admin": None}
+        by_channel = ChannelFilter(params={}, **parameters).fitting(newest, ["From 7"])
+        by_tag = TagFilter(params={}, **parameters).fitting(newest, ["T-7"])
+
+        assert "orders_order_by_channel" in by_channel[:25].explain()
+        assert "orders_order_by_tag" in by_tag[:25].explain()
+        # What all have is found at once by going through the newest.
+        assert "orders_order_by_tag" not in TagFilter(params={}, **parameters).fitting(newest, ["all"])[:25].explain()
 
 
 @pytest.mark.parametrize(
@@ -131,3 +187,19 @@ def test_customers_by_the_day_they_became_known(shop: Shop, panel_with: Any) -> 
 
     assert known(created_to="2019-12-31") == [early.pk]
     assert known(created_from="2020-01-01") == [late.pk]
+
+
+def test_customers_by_one_of_their_tags(shop: Shop, panel_with: Any) -> None:
+    panel = panel_with("customers")
+    with shop_scope(shop):
+        make_customer(email="a@example.com", tags="gift, VIP")
+        make_customer(email="b@example.com", tags="vips")
+        vip = make_customer(email="c@example.com", tags="vip")
+        gift = Customer.objects.get(email="a@example.com")
+
+    def tagged(tag: str) -> set[int]:
+        return {row.pk for row in panel.get("customers_customer_changelist", tag=tag).context["cl"].result_list}
+
+    assert tagged("vip") == {vip.pk, gift.pk}
+    assert tagged("gift") == {gift.pk}
+    assert tagged('" OR state:enabled') == set()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.admin.members import MembersPage
 from apps.catalog.admin.thumbnails import thumbnail
@@ -113,7 +113,7 @@ class CollectionAdmin(MembersPage):
         """The picture."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
-    @display(description=gettext_lazy("Order"), ordering="sort_order")
+    @display(description=pgettext_lazy("sorting", "Order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
         """In words."""
         return collection.get_sort_order_display()

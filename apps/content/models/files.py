@@ -63,6 +63,7 @@ class StoreFile(ShopOwned):
 
     class Meta:
         verbose_name = gettext_lazy("file")
+        verbose_name_plural = gettext_lazy("files")
         constraints = (models.UniqueConstraint(fields=("shop", "name"), name="content_storefile_name_once_per_shop"),)
 
     def __str__(self) -> str:

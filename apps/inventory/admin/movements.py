@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.lookups import among
@@ -106,7 +106,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         """The item's name."""
         return movement.thing_name
 
-    @display(description=gettext_lazy("Change"))
+    @display(description=pgettext_lazy("amount", "Change"))
     def change(self, movement: StockMovement) -> str:
         """With its sign."""
         return f"{movement.delta:+d}"

@@ -21,8 +21,9 @@ from apps.orders.admin.additions import added, events_of
 from apps.orders.admin.amending import LinesForm, around, shown
 from apps.orders.admin.beside import buyer, linked, pictures
 from apps.orders.admin.cancelling import REFUND, CancelForm
+from apps.orders.admin.filters import ChannelFilter, ProcessedFilter, SendingFilter, TagFilter, TotalFilter
 from apps.orders.admin.forms import FIELDSETS, OrderForm
-from apps.orders.admin.parts import CustomersOrders, ProcessedFilter, TotalFilter, ViewFilter, in_view
+from apps.orders.admin.parts import CustomersOrders, ViewFilter, in_view
 from apps.orders.admin.story import tell, timeline
 from apps.orders.domain import editing, payments, transitions
 from apps.orders.domain.amending import edit_lines, preview
@@ -78,7 +79,16 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     list_extra = ("mail", "telephone", "town", "channel")
     list_display_links = ("name",)
-    list_filter = (ViewFilter, "financial_status", "fulfillment_status", ProcessedFilter, TotalFilter, "test")
+    list_filter = (
+        ViewFilter,
+        "financial_status",
+        SendingFilter,
+        ProcessedFilter,
+        TotalFilter,
+        ChannelFilter,
+        TagFilter,
+        "test",
+    )
     list_select_related = ("customer",)
     search_fields = ("name",)
     search_help_text = searching.LOOKED_FOR

@@ -16,7 +16,6 @@ from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.inlines import ShopOwnedTabularInline
-from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter
 from apps.panel.theme import display
 
 
@@ -62,22 +61,6 @@ class ViewFilter(SimpleListFilter):
                 "query_string": changelist.get_query_string({self.parameter_name: value}),
                 "display": title,
             }
-
-
-class ProcessedFilter(DaysFilter):
-    """By the day on which the order was made."""
-
-    title = gettext_lazy("date")
-    parameter_name = "processed"
-    field = "processed_at"
-
-
-class TotalFilter(AmountsFilter):
-    """By what it comes to."""
-
-    title = gettext_lazy("total")
-    parameter_name = "total"
-    field = "total_price"
 
 
 class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -281,6 +282,9 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "processed_at", "id"), name="orders_order_by_processing"),
             models.Index(fields=("shop", "total_price", "id"), name="orders_order_by_total"),
             models.Index(fields=("shop", "app", "id"), name="orders_order_by_app"),
+            models.Index(
+                "shop", Upper("source_name"), "id", condition=~Q(source_name=""), name="orders_order_by_channel"
+            ),
         )
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from apps.panel.requests import Context
 from apps.panel.screens import saved_views
 from apps.panel.screens.chips import VIEW_FILTER, narrowing
 from apps.panel.screens.columns import COLUMNS_VAR, Columns
+from apps.panel.screens.filter_panel import FilterPanel
 from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
@@ -87,6 +88,11 @@ class PanelChangeList(ThemedChangeList):
         if wanted.get(ORDER_VAR):
             wanted[ORDER_VAR] = self.columns.sorted_anywhere(str(wanted[ORDER_VAR]))
         return super().get_query_string(wanted, remove)
+
+    @property
+    def filter_panel(self) -> FilterPanel:
+        """Its filters, as people set them."""
+        return FilterPanel(self)
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:

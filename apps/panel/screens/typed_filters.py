@@ -1,17 +1,16 @@
 """Filters that one types into: a day from and to, an amount from and to, a word.
 
-Each is a form of its own, so that it works by keyboard and beside filters that are links. What cannot be read is said
-under the field, and nothing fits it: rows that were not asked for must not look as if they did.
+They stand in the form of the list's filters (``filter_panel``). What cannot be read is said under the field, and
+nothing fits it: rows that were not asked for must not look as if they did.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any, Generic, TypeVar
-from urllib.parse import parse_qsl
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -97,11 +96,9 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         return self.fitting(queryset, [self.values.get(name) for name in self.expected_parameters()])
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """The form: what it keeps of the address, its fields, and what they say now in words."""
+        """One, with its fields and what they say now in words."""
         names = self.expected_parameters()
-        others = changelist.get_query_string(dict.fromkeys([*names, PAGE_VAR])).removeprefix("?")
         yield {
-            "kept": parse_qsl(others),
             "fields": [
                 {"name": name, "label": label, "typed": self.typed[name], "problem": self.problems.get(name, "")}
                 for name, (_ending, label) in zip(names, self.parts, strict=True)

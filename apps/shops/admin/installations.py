@@ -292,7 +292,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
 
 def _installed(request: HttpRequest) -> home.Figure:
-    return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), "installed")
+    return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed"))
 
 
 home.add_card(

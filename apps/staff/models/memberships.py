@@ -30,6 +30,7 @@ class Membership(ShopOwned):
             ),
         )
         verbose_name = gettext_lazy("staff member")
+        verbose_name_plural = gettext_lazy("staff members")
 
     def __str__(self) -> str:
         return f"{self.user} at {self.shop}"

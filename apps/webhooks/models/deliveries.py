@@ -4,7 +4,7 @@ import uuid6
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
 from apps.ground.rows import ShopOwned, Timestamped
@@ -154,7 +154,7 @@ class Delivery(ShopOwned):
     error = models.CharField(max_length=50, blank=True)
 
     class Meta:
-        verbose_name = gettext_lazy("delivery")
+        verbose_name = pgettext_lazy("webhook", "delivery")
         verbose_name_plural = gettext_lazy("deliveries")
         constraints = (
             models.UniqueConstraint(

@@ -1,0 +1,30 @@
+from django.db import migrations, models
+from django.db.models.functions import Upper
+
+from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [
+        ("orders", "0010_names"),
+    ]
+
+    operations = [
+        AddIndexBeside(
+            model_name="order",
+            index=models.Index(
+                models.F("shop"),
+                Upper("source_name"),
+                models.F("id"),
+                condition=models.Q(("source_name", ""), _negated=True),
+                name="orders_order_by_channel",
+            ),
+        ),
+        AddPartsIndexBeside(
+            "order",
+            "orders_order_by_tag",
+            "USING gin (string_to_array(upper(tags), ', ')) WHERE tags <> ''",
+        ),
+    ]

@@ -1,0 +1,116 @@
+"""On a phone a row of a list is three lines at the most, whatever it holds, and its state is among them."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from apps.bulk.models import BulkEdit
+from apps.content.domain import blogs
+from apps.content.models import Article, MobilePlatformApplication
+from apps.exchange.models import Export, Import
+from apps.fulfillment.models import FulfillmentOrder
+from apps.ground.tenancy import shop_scope
+from apps.jobs.models import Job
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.browser.world import furnish
+from tests.catalog.factories import make_custom, make_product, make_smart
+from tests.content.factories import make_store_file
+from tests.customers.factories import make_customer
+from tests.inventory.factories import make_item, make_location, put
+from tests.orders.factories import make_order
+from tests.panel.pages import TABLE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LONG = "Schokoladenfabrikation " * 11
+# These are no tables.
+OTHERWISE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
+LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in OTHERWISE]
+# Of each row how many lines it shows, how tall it is, and the states of which a part is out of sight.
+ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")].map((row) => {
+    const box = row.getBoundingClientRect(), tops = new Set(), hidden = [];
+    for (const cell of row.children) {
+        const place = cell.getBoundingClientRect();
+        if (!cell.checkVisibility() || cell.matches(".action-checkbox, :has(.bo-thumb)")) continue;
+        if (place.bottom <= box.bottom) tops.add(Math.round(place.top / 4));
+        else if (cell.querySelector(".bo-badge:not(.bo-flag)")) hidden.push(cell.textContent.trim());
+    }
+    return [tops.size, Math.round(box.height), hidden];
+})"""
+LINES, TALL = 3, 84
+
+
+def fill(shop: Shop, user: User) -> None:
+    """Something in every list, and in each something with names as long as they may be."""
+    now = timezone.now()
+    furnish(shop)
+    line = {"title": LONG, "sku": "S" * 255, "price": Decimal("12249.80"), "quantity": 2}
+    address = {"first_name": LONG[:100], "last_name": LONG[:100], "city": LONG[:100], "country": "Germany"}
+    order = make_order(
+        shop, lines=[line], tags="gift, " + LONG.strip(), email=f"{'a' * 60}@example.com", shipping_address=address,
+        customer={"first_name": LONG, "last_name": LONG},
+    )  # fmt: skip
+    with shop_scope(shop):
+        Order.rows().filter(pk=order.pk).update(financial_status="partially_refunded")
+        make_product(LONG.strip(), vendor=LONG.strip(), product_type=LONG.strip(), tags=LONG.strip(), status="archived")
+        make_product("Mug", vendor="Harbor Works", product_type="Lamps")
+        for title in (LONG.strip(), "Kitchen"):
+            make_custom(title)
+            make_smart(title)
+        make_customer(
+            first_name=LONG.strip(), last_name=LONG.strip(), email=f"{'b' * 60}@example.com", tags=LONG.strip()
+        )
+        make_customer(first_name="Ada", last_name="Lovelace", email="ada@example.com")
+        blog = blogs.create_blog({"title": LONG.strip()}, actor="system", at=now)
+        for title in (LONG.strip(), "News"):
+            Article.objects.create(shop=shop, blog=blog, title=title, author=title, tags=title, handle=title[:20])
+        MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="A1B2C3D4E5.example.app")
+        make_store_file(f"{'c' * 200}.png")
+        put(make_item(shop, sku="D" * 255), make_location(shop, name=LONG.strip()), 1_000_000)
+        Export.objects.create(shop=shop, kind="orders", format="csv", user=user, expires_at=now + timedelta(days=2))
+        Import.objects.create(
+            shop=shop, kind="orders", name=f"{LONG.strip()}.csv", format="csv", actor="system", problem=LONG
+        )
+        operations = {"title": {"how": "set", "value": LONG}}
+        BulkEdit.objects.create(shop=shop, kind="products", operations=operations, actor="system", problem=LONG)
+        Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
+        FulfillmentOrder.objects.filter(request_status="submitted").update(request_status="cancellation_requested")
+
+
+@pytest.mark.parametrize("language", ["en-US", "de-DE"])
+def test_a_row_of_a_list_is_three_lines_at_the_most(
+    open_window: Open, live_shop: Shop, owner: User, language: str
+) -> None:
+    fill(live_shop, owner)
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
+
+    empty, found = set(LISTS), []
+    for name in LISTS:
+        page = window.go(name)
+        for lines, tall, hidden in page.evaluate(ROWS):
+            empty.discard(name)
+            found += [(name, lines, tall, hidden)] if lines > LINES or tall > TALL or hidden else []
+        found += [(name, f"{wide} too wide")] if (wide := window.sideways()) > 0 else []
+
+    assert found == []
+    assert empty == set()
+    assert window.problems == []
+
+
+def test_whoever_chooses_columns_sees_all_of_them(open_window: Open, live_shop: Shop, owner: User) -> None:
+    fill(live_shop, owner)
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+    chosen = "name.address.account.orders_count.spent.last_order.since.telephone.newsletter.proven"
+
+    page = window.open(f"/s/acme/admin/customers/customer/?columns={chosen}")
+
+    cells = """row => [...row.children].filter(cell => cell.checkVisibility())
+        .every(cell => cell.getBoundingClientRect().bottom <= row.getBoundingClientRect().bottom)"""
+    rows = page.locator("#result_list tbody tr.data-row")
+    assert rows.count() >= 2
+    assert all(row.evaluate(cells) for row in rows.all())

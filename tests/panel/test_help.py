@@ -1,0 +1,73 @@
+"""The guide in the panel: everybody's, with its pictures, and with links that lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from apps.panel.help import PAGES
+from apps.shops.models import Shop
+from tests.panel.conftest import PanelWith
+
+pytestmark = pytest.mark.any_database
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with: PanelWith, name: str) -> None:
+    panel = panel_with()
+
+    answer = panel.get("help_page", name)
+    page = answer.content.decode()
+
+    assert answer.status_code == 200
+    guide = page[page.index("bo-guide") :]
+    assert "![" not in guide
+    assert "](" not in guide
+    sections = dict(answer.context["guide"].sections)
+    assert sections
+    for anchor in sections:
+        assert f'id="{anchor}"' in guide
+    for address in re.findall(r'src="([^"]+\.png)"', guide):
+        picture = panel.http.get(address)
+        assert picture.status_code == 200, address
+        assert b"".join(picture.streaming_content).startswith(b"\x89PNG"), address  # type: ignore[attr-defined]
+    for address in re.findall(r'<a href="(/[^"#]+)', guide):
+        assert panel.http.get(address).status_code == 200, address
+
+
+def test_the_menu_leads_to_the_guide(panel_with: PanelWith) -> None:
+    panel = panel_with()
+
+    assert panel.url("help") in panel.get("index").content.decode()
+    assert panel.get("help").context["guide"].title == "For staff"
+
+
+@pytest.mark.parametrize("name", ["operators", "staff.md", "..", "nothing"])
+def test_no_other_file_is_shown(panel_with: PanelWith, shop: Shop, name: str) -> None:
+    panel = panel_with()
+
+    assert panel.http.get(f"{panel.url('help')}{name}/").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["nothing.png", "flame-list.svg", "../staff.md", "%2e%2e%2fstaff.md"])
+def test_no_other_picture_is_shown(panel_with: PanelWith, name: str) -> None:
+    panel = panel_with()
+
+    assert panel.http.get(f"{panel.url('help')}images/{name}").status_code == 404
+
+
+def test_nobody_without_a_login_reads_it(panel_with: PanelWith) -> None:
+    panel = panel_with()
+
+    assert Client().get(panel.url("help")).status_code == 302
+
+
+def test_every_picture_is_shown_somewhere_and_weighs_little() -> None:
+    folder = Path(settings.BASE_DIR, "docs")
+    texts = " ".join(path.read_text() for path in (*folder.glob("*.md"), folder.parent / "README.md"))
+
+    for picture in (folder / "images").glob("*.png"):
+        assert f"images/{picture.name})" in texts, picture.name
+        assert picture.stat().st_size < 150_000, picture.name
