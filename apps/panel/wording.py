@@ -20,7 +20,25 @@ from apps.ground.retelling import retold
 from apps.ground.tenancy import current_shop
 
 # What forms call a field that the interface calls otherwise.
-_CALLED = {"email": gettext_lazy("E-mail")}
+_CALLED = {
+    "accepts_marketing": gettext_lazy("E-mail marketing"),
+    "address1": gettext_lazy("Address"),
+    "address2": gettext_lazy("Apartment, floor"),
+    "alt": gettext_lazy("Alternative text"),
+    "body_html": gettext_lazy("Description"),
+    "buyer": gettext_lazy("Buyer"),
+    "email": gettext_lazy("E-mail"),
+    "email_marketing_consent": gettext_lazy("E-mail marketing"),
+    "line_items": gettext_lazy("Lines"),
+    "lines": gettext_lazy("Lines"),
+    "requires_shipping": gettext_lazy("Has to be sent"),
+    "sku": gettext_lazy("SKU"),
+    "sms_marketing_consent": gettext_lazy("SMS marketing"),
+    "total_price": gettext_lazy("Total"),
+    "total_spent": gettext_lazy("Spent"),
+    "tracked": gettext_lazy("Counted"),
+    "zip": gettext_lazy("Postal code"),
+}
 # Fields of amounts in the shop's currency.
 _AMOUNTS = frozenset({"price", "compare_at_price", "cost", "total_spent"})
 _ABOUT_FIELD = re.compile(r"(?P<field>(?P<root>[a-z]\w*)(?:\.\w+)*) (?P<message>.+)", re.DOTALL)
@@ -45,8 +63,14 @@ def about(field: str, message: str) -> str:
 
 
 def name_of(field: str) -> str:
-    """What staff call a field of the interface."""
-    return str(_CALLED.get(field) or capfirst(_(field.replace("_", " "))))
+    """What staff call a field of the interface; one of a list within another, ``addresses.0.city``, with its place."""
+    said = ""
+    for part in field.split("."):
+        if part.isdecimal() and said:
+            said += f" {int(part) + 1}"
+        else:
+            said += ", " * bool(said) + str(_CALLED.get(part) or capfirst(_(part.replace("_", " "))))
+    return said
 
 
 def reason(text: str, fields: Container[str]) -> str:

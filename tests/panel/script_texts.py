@@ -73,7 +73,8 @@ def _template(source: str, at: int) -> tuple[str, list[str], int]:
 
 # Words that stand apart, or one that begins with a capital letter or ends a sentence.
 _SPOKEN = re.compile(
-    r"(?<![\w.#\[$-])[A-Za-z][a-z]+(?:['’][a-z]+)?[,;:]? (?:[a-z]+\b|␣)|␣[;,]? [a-z]+\b|\A[A-Z][a-z]+[.:…]?\Z|[a-z][.…]\Z"
+    r"(?<![\w.#\[$-])[A-Za-z][a-z]+(?:['’][a-z]+)?[,;:]? (?:[a-z]+\b|␣)"
+    r"|␣[;,]? [a-z]+\b|\A[A-Z][a-z]+[.:…]?\Z|[a-z][.…]\Z"
 )
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
