@@ -93,7 +93,7 @@ def test_rows_of_an_import_are_told(shop: Shop) -> None:
 
     assert [change[1:] for change in told.changes[:2]] == [("12,00", "13,50"), ("No. 1.50", "No. 2.50")]
     assert told.changes[0][0].startswith("Red: ")
-    assert english.changes[2:] == [("Has to be sent", "yes", "no"), ("variant Blue / L", "", "new")]
+    assert english.changes[2:] == [("Has to be sent", "yes", "no"), ("Variant Blue / L", "", "new")]
 
 
 def test_rows_of_a_bulk_edit_are_told() -> None:
