@@ -12,6 +12,7 @@ import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
+import { translate } from "./visual/words.js";
 
 const LANGUAGES = { css, html, javascript, json, liquid: () => liquid({ base: html() }) };
 
@@ -65,7 +66,7 @@ const leave = (view) => {
 };
 
 const enhance = (area) => {
-  const label = area.getAttribute("aria-label") ?? area.labels?.[0]?.textContent.trim() ?? "Code";
+  const label = area.getAttribute("aria-label") ?? area.labels?.[0]?.textContent.trim() ?? translate("Code");
   const view = new EditorView({
     doc: area.value,
     extensions: [
@@ -100,7 +101,7 @@ const compare = (box) => {
       common(box.dataset.diff),
       EditorState.readOnly.of(true),
       EditorView.editable.of(false),
-      EditorView.contentAttributes.of({ "aria-label": "Differences", tabindex: "0" }),
+      EditorView.contentAttributes.of({ "aria-label": translate("Differences"), tabindex: "0" }),
       unifiedMergeView({ original: before.value, mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } }),
     ],
   });

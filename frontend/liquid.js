@@ -2,10 +2,11 @@
 // theme. Only the syntax is looked at, with the tags that themes have beyond the language's own. It runs here and not on
 // the server, so that no text of any size can hold a request. Built into static/panel/liquid.js by `npm run build`.
 import { Liquid, Tag } from "liquidjs";
+import { translate } from "./visual/words.js";
 
 const engine = new Liquid();
 
-const unclosed = (token) => new Error(`tag ${token.getText()} not closed`);
+const unclosed = (token) => new Error(translate("tag {tag} not closed", { tag: token.getText() }));
 
 // A tag of one line.
 class Line extends Tag {
@@ -48,10 +49,10 @@ const flawIn = (text) => {
     engine.parse(text);
     return "";
   } catch (error) {
-    if (error instanceof RangeError || error.originalError instanceof RangeError) return "tags are nested too deeply";
+    if (error instanceof RangeError || error.originalError instanceof RangeError) return translate("tags are nested too deeply");
     const reason = (error.originalError?.message ?? error.message).split("\n")[0].replace(/, line:\d+, col:\d+$/, "");
     const line = error.token?.getPosition?.()[0];
-    return line ? `line ${line}: ${reason}` : reason;
+    return line ? translate("line {line}: {reason}", { line, reason }) : reason;
   }
 };
 

@@ -62,7 +62,7 @@ class Visual {
     const group = document.createElement("div");
     group.className = "bo-visual-switch";
     group.setAttribute("role", "group");
-    group.setAttribute("aria-label", `How to edit: ${this.label}`);
+    group.setAttribute("aria-label", translate("How to edit: {label}", { label: this.label }));
     for (const [name, title] of [["visual", translate("Visual")], ["source", translate("HTML source")]]) {
       const button = document.createElement("button");
       button.type = "button";

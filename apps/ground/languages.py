@@ -4,6 +4,7 @@ English is the source and needs no catalogue; every catalogue below ``locale/`` 
 and commands speak English unless they say ``speaking``.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -17,6 +18,8 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from apps.ground.money import text_of
 
 ENGLISH = "en"
+# How texts that are stored name an amount.
+_STORED = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
 
 
 @lru_cache(maxsize=512)
@@ -54,6 +57,19 @@ def amount(value: Decimal, currency: str) -> str:
 def money(value: Decimal, currency: str) -> str:
     """An amount with its currency."""
     return f"{amount(value, currency)} {currency}"
+
+
+def retold_amount(text: str) -> str:
+    """An amount as texts store it (``48.00``, ``48.00 USD``), as people read it; what is none stays as it is."""
+    found = _STORED.fullmatch(text)
+    if found is None or _is_english():
+        return text
+    return number_format(found[1], force_grouping=True) + (found[2] or "")
+
+
+def lowered(text: str) -> str:
+    """A name, such as that of a status, within a sentence: English writes it small, German writes nouns as they are."""
+    return text.lower() if _is_english() else text
 
 
 def count(number: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext, gettext_noop
 
+from apps.ground.languages import retold_amount
 from apps.ground.retelling import tells
 
 BLANK = gettext_noop("can't be blank")
@@ -27,9 +28,9 @@ BAD_REQUEST = "Bad Request"
 LIMIT_EXCEEDED = "Call limit exceeded"
 PARAMETER_MISSING = "Required parameter missing or invalid"
 
-_AT_LEAST = tells(gettext_noop("must be greater than or equal to {limit}"))
-_AT_MOST = tells(gettext_noop("must be less than or equal to {limit}"))
-_BETWEEN = tells(gettext_noop("must be between {low} and {high}"))
+_AT_LEAST = tells(gettext_noop("must be greater than or equal to {limit}"), limit=retold_amount)
+_AT_MOST = tells(gettext_noop("must be less than or equal to {limit}"), limit=retold_amount)
+_BETWEEN = tells(gettext_noop("must be between {low} and {high}"), low=retold_amount, high=retold_amount)
 _ONE_OF = tells(gettext_noop("must be one of {words}"))
 _AT_MOST_IDS = tells(gettext_noop("must be at most {limit} ids"))
 _TOO_MANY = tells(gettext_noop("has too many {things} (maximum is {limit})"), things=gettext)

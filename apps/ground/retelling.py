@@ -28,6 +28,7 @@ class _Told:
 
 
 _told: list[_Told] = []
+_names: list[_Told] = []
 
 
 def tells(words: str, **parts: Retell) -> str:
@@ -41,12 +42,22 @@ def tells(words: str, **parts: Retell) -> str:
     Returns:
         The words, for the code that makes the texts.
     """
-    pieces = re.split(r"\{(\w+)\}", words)
-    pattern = "".join(f"(?P<{piece}>.*)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
-    _told.append(_Told(words, re.compile(pattern, re.DOTALL), parts))
+    _told.append(_made_of(words, parts))
     # What begins with words of its own is surer than what begins with a field.
     _told.sort(key=lambda told: -told.words.index("{"))
     return words
+
+
+def names(words: str, **parts: Retell) -> str:
+    """Register how things are called that have no name of their own; the same as ``tells``, for ``renamed``."""
+    _names.append(_made_of(words, parts))
+    return words
+
+
+def _made_of(words: str, parts: dict[str, Retell]) -> _Told:
+    pieces = re.split(r"\{(\w+)\}", words)
+    pattern = "".join(f"(?P<{piece}>.*)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
+    return _Told(words, re.compile(pattern, re.DOTALL), parts)
 
 
 def retold(text: str) -> str:
@@ -55,3 +66,19 @@ def retold(text: str) -> str:
     if whole != text:
         return whole
     return next((again for told in _told if (again := told.again(text)) is not None), text)
+
+
+def renamed(text: str) -> str:
+    """What a thing is called, in the language that is read; names that people gave stay as they are."""
+    return next((again for told in _names if (again := told.again(text)) is not None), text)
+
+
+def number(text: str) -> str:
+    """The part of a name that is a number, as it is.
+
+    Raises:
+        KeyError: It is none.
+    """
+    if not text.isdecimal():
+        raise KeyError(text)
+    return text

@@ -120,6 +120,8 @@ SAID_BY_THE_THEME = (
     gettext_noop("Run"),
     gettext_noop("Save and add another"),
     gettext_noop("Save and continue editing"),
+    gettext_noop("Select action"),
+    gettext_noop("Select action to run"),
     gettext_noop("Select all rows"),
     gettext_noop("Select value"),
     gettext_noop("This item will be deleted."),

@@ -17,7 +17,7 @@ const upload = async (area, file) => {
     throw new Error(translate("The server did not answer. Nothing was stored."));
   }
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(said.error ?? `It was refused (${answer.status}).`);
+  if (!answer.ok) throw new Error(said.error ?? translate("It was refused ({status}).", { status: answer.status }));
   return said.file;
 };
 
@@ -44,7 +44,7 @@ export const dropped = (area) => (view, event) => {
       try {
         const stored = await upload(area, file);
         insertPicture(stored.address, "")(view.state, view.dispatch);
-        note(area, `${stored.name} is stored among the shop's files.`);
+        note(area, translate("{name} is stored among the shop's files.", { name: stored.name }));
       } catch (problem) {
         note(area, `${file.name}: ${problem.message}`);
         return;

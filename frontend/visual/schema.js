@@ -33,7 +33,7 @@ const picture = ({ pairs }) => {
     // Not an address; its text is shown.
   }
   if (url?.pathname.startsWith("/storefront/")) return ["img", { src: url.pathname + url.search, alt }];
-  return ["span", { class: "bo-visual-mote", title: src }, `Picture: ${alt || src.split("/").pop().split("?")[0] || "without an address"}`];
+  return ["span", { class: "bo-visual-mote", title: src }, translate("Picture: {name}", { name: alt || src.split("/").pop().split("?")[0] || translate("without an address") })];
 };
 
 const excerpt = (source) => {

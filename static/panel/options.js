@@ -100,7 +100,7 @@
     }
     save();
     const count = table.staying().length;
-    table.say(`${value}: ${count} variant${count === 1 ? "" : "s"} now.`);
+    table.say(count === 1 ? translate("{value}: 1 variant now.", { value }) : translate("{value}: {count} variants now.", { value, count }));
     return true;
   };
 

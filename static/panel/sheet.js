@@ -80,7 +80,7 @@
       before.push([input, valueOf(input)]);
       write(input, value);
     });
-    undoable(`${before.length} cell${before.length === 1 ? "" : "s"} filled.`, before);
+    undoable(before.length === 1 ? translate("1 cell filled.") : translate("{count} cells filled.", { count: before.length }), before);
   };
 
   const blockOf = (text) =>
@@ -171,8 +171,11 @@
     const leaving = rows().filter((row) => going(row) && !row.hidden);
     const names = leaving.map((row) => row.querySelector("[data-row-title]").textContent.trim());
     const count = staying().length;
-    counted.textContent = `${count} variant${count === 1 ? "" : "s"}` +
-      (names.length ? `; ${names.length} go when you save, with their stock: ${names.slice(0, 8).join(", ")}${names.length > 8 ? "…" : ""}` : "");
+    const now = count === 1 ? translate("1 variant") : translate("{count} variants", { count });
+    const named = `${names.slice(0, 8).join(", ")}${names.length > 8 ? "…" : ""}`;
+    counted.textContent = names.length
+      ? translate("{now}; {count} go when you save, with their stock: {names}", { now, count: names.length, names: named })
+      : now;
   };
 
   const add = () => {

@@ -139,7 +139,7 @@ def test_an_import_is_checked_confirmed_and_reported(panel_with: PanelWith, shop
     assert checked.context["counts"] == [("New", 1), ("Changed", 0), ("Skipped", 0), ("Failed", 1)]
     assert b"Import 2 rows" in checked.content
     assert done.context["counts"] == checked.context["counts"]
-    assert b"email is invalid" in done.content
+    assert b"E-mail is invalid." in done.content
     assert b"2,customers,failed,,email is invalid" in streamed(report)
     with shop_scope(shop):
         assert Customer.objects.count() == 1

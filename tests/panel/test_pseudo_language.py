@@ -7,15 +7,22 @@ import html
 import re
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from zoneinfo import available_timezones
 
 import pytest
 from babel import Locale
+from django.conf import settings
+from django.db import transaction
 from django.utils import translation
 
+from apps.staff.models import User
+from tests.conftest import Response
 from tests.each import Each
 from tests.panel.conftest import Panel
+from tests.panel.forms import untouched
 from tests.panel.pages import TABLE
+from tests.panel.script_texts import unmarked
 from tests.panel.things import Things
 
 _ENGLISH = Locale("en")
@@ -36,7 +43,16 @@ DATA = {
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
     "Shop location", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news", "status",
     "system", "templates", "news-",
+    # Within a text, between elements of it.
+    "Copy this now.",
 }  # fmt: skip
+# What is built of the scripts below frontend/.
+BUILT = {"editor.js", "liquid.js", "visual.js"}
+# Keys, elements, classes and fonts.
+NO_TEXTS = frozenset({
+    "Backspace", "Enter", "Escape", "Files", "bo bo-visual", "bo bo-visual-dialog", "input, button, a, label",
+    "select, input", "textarea, label", 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
+})  # fmt: skip
 _BESIDE = " :#–→×·|+0123456789"
 STANDARDS = {
     *_ENGLISH.territories.values(),
@@ -46,18 +62,22 @@ STANDARDS = {
 # Codes, addresses, names of files, what the interface calls a column, amounts and moments.
 _CODE = re.compile(
     r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
-    r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_\w+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
-    r"|\w+/\w+ \(test\)"
+    r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
+    r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
     r"|\"\w+\": .*|inventory.location|, [\d:]+ – Backoffice|Mug · \d"
 )
 
 
+def told(page: str) -> Iterator[str]:
+    """The texts and the attributes that people read or hear."""
+    page = _DROPPED.sub("", page)
+    attributes = [said for tag in _TAG.findall(page) for said in _TOLD.findall(tag)]
+    yield from map(html.unescape, (*_TAG.split(page), *attributes))
+
+
 def english(page: str) -> Iterator[str]:
     """The texts and the attributes with words that were not translated."""
-    page = _DROPPED.sub("", page)
-    told = [said for tag in _TAG.findall(page) for said in _TOLD.findall(tag)]
-    for text in (*_TAG.split(page), *told):
-        text = html.unescape(text)
+    for text in told(page):
         while _SAID.search(text):
             text = _SAID.sub("", text)
         # A text with elements in it stands in several of its parts.
@@ -70,6 +90,20 @@ def is_ours(text: str) -> bool:
     """Whether it says more than data and standards."""
     parts = (part.strip(_BESIDE) for part in text.split(" | "))
     return any(_WORD.search(part) and part not in DATA | STANDARDS and not _CODE.fullmatch(part) for part in parts)
+
+
+# An amount with a decimal point and its currency, one that is all of a text, and one with groups of thousands.
+_POINTED = re.compile(r"\d\.\d\d\s[A-Z]{3}\b|\A\s*[-−+]?\d+\.\d\d\s*\Z|\d,\d{3}\.\d\d")
+
+
+def pointed(page: str) -> set[str]:
+    """The texts with an amount as English writes it."""
+    return {" ".join(text.split()) for text in told(page) if _POINTED.search(text)}
+
+
+def read(answer: Response) -> str:
+    """A page's HTML; nothing of a file."""
+    return answer.content.decode() if "html" in answer.headers.get("Content-Type", "") else ""
 
 
 @pytest.fixture
@@ -103,6 +137,66 @@ def test_pages_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
         for name, row in TABLE.items():
             if row.lets and row.status == HTTPStatus.OK:
                 with each(name):
-                    answer = owner.get(name, *things[row.about])
-                    page = answer.content.decode() if "html" in answer.headers["Content-Type"] else ""
+                    page = read(owner.get(name, *things[row.about]))
                     assert {text for text in english(page) if is_ours(text)} == set()
+
+
+@pytest.mark.usefixtures("brackets")
+def test_answers_to_forms_say_nothing_in_english(owner: Panel, things_of: Things) -> None:
+    things = things_of(owner.shop)
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            if not row.lets or row.status not in {HTTPStatus.OK, HTTPStatus.METHOD_NOT_ALLOWED}:
+                continue
+            shown = read(owner.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
+            as_shown = untouched(shown) if re.search(r'<form[^>]*method="post"', shown) else {}
+            # Nothing at all is mostly refused, what the page itself says mostly taken.
+            for sent in ({}, as_shown):
+                with each(name, len(sent)), transaction.atomic():
+                    sent.pop("form_key", None)
+                    answer = owner.forge(name, *things[row.about], **sent)
+                    if answer.status_code == HTTPStatus.FOUND:
+                        answer = owner.http.get(answer.headers["Location"])
+                    transaction.set_rollback(True)
+                    assert {text for text in english(read(answer)) if is_ours(text)} == set()
+
+
+def test_german_pages_write_amounts_as_german_does(owner: Panel, things_of: Things) -> None:
+    things = things_of(owner.shop)
+    User.objects.filter(pk=owner.user.pk).update(language="de")
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            if row.lets and row.status == HTTPStatus.OK:
+                with each(name):
+                    assert pointed(read(owner.get(name, *things[row.about]))) == set()
+
+
+def test_amounts_that_english_writes_are_found() -> None:
+    page = '<p title="1,234.50">9.90</p><p>1.234,50 EUR, 10. 12. 2026</p>3.00 EUR<input value="5.00 EUR">'
+
+    assert pointed(page) == {"1,234.50", "9.90", "3.00 EUR"}
+
+
+def test_texts_of_scripts_are_translated() -> None:
+    base = Path(settings.BASE_DIR)
+    scripts = [*(base / "static/panel").glob("*.js"), *(base / "frontend").rglob("*.js")]
+    built = {base / "static/panel" / name for name in BUILT}
+    own = [path for path in scripts if path not in built and not path.name.startswith("words.")]
+
+    said = {f"{path.relative_to(base)}: {text}" for path in own for text in unmarked(path.read_text(), NO_TEXTS)}
+
+    assert len(own) > 20
+    assert said == set()
+
+
+def test_texts_of_scripts_that_are_not_translated_are_found() -> None:
+    script = r"""
+        // Said to nobody.
+        note(`${count} cells filled`, "Enter", 'bo-row bo-wide', translate("Copied"), translate(`No ${name}`));
+        const pattern = /"not a text"/g, size = width / 2 / height;
+        show(`a-${one ? `Held by ${who}` : "Free."}`, "#menu a[href]", "[data-row] input", "application/json");
+    """
+
+    assert unmarked(script, frozenset({"Enter"})) == ["␣ cells filled", "Held by ␣", "Free."]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.bulk.admin.forms import EditForm, in_words
+from apps.bulk.admin.telling import told
 from apps.bulk.domain import edits
 from apps.bulk.domain.kinds import all_kinds, named
 from apps.bulk.models import BulkEdit, EditedRow
@@ -123,8 +124,8 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             operations=in_words(edit.operations),
             done=sum(counted.values()),
             counts=[(fate.label, counted[fate]) for fate in Fate if fate in counted],
-            left=rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:SHOWN],
-            changed=rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW],
+            left=told(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:SHOWN]),
+            changed=told(rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW]),
             live=edit.state in {State.RUNNING, State.UNDOING},
             may_stop=may_change and edit.state == State.RUNNING,
             may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counted,
@@ -140,7 +141,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             form=form,
             noun=_noun(edit),
             operations=in_words(edit.operations) if planned else [],
-            preview=EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id") if planned else [],
+            preview=told(EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id")) if planned else [],
         )
 
     def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -184,9 +185,10 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
         add_never_cache_headers(response)
+        blank = _("(blank)")
         writer = Writer(response, ("id", "name", "result", "reason", "changes"))
         for row in EditedRow.objects.filter(edit=edit, dry=False).order_by("row_id").iterator():
-            changes = "; ".join(f"{name}: {old or '(blank)'} → {new or '(blank)'}" for name, old, new in row.changes)
+            changes = "; ".join(f"{_(name)}: {old or blank} → {new or blank}" for name, old, new in row.changes)
             values = {"id": row.row_id, "name": row.label, "result": row.get_fate_display()}
             writer.write({**values, "reason": row.reason, "changes": changes})
         return response

@@ -14,6 +14,7 @@ from apps.bulk.domain.kinds import Kind
 from apps.bulk.domain.operations import AMOUNT, AMOUNTS, CLEAR, COPY, NAMES, PERCENT, SET, roundings
 from apps.catalog.models import Product
 from apps.customers.models import ConsentState
+from apps.ground import languages
 from apps.ground.attrs import Attrs, Given
 from apps.ground.money import MAX_AMOUNT, plain, rounded
 from apps.ground.tags import canonical, fault_of
@@ -119,7 +120,7 @@ class EditForm(forms.Form):
             label=_(NAMES[name]),
             max_digits=15,
             decimal_places=3,
-            widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": _("e.g. -10")}),
+            widget=ThemedTextInput(attrs={"inputmode": "text", "size": "8", "placeholder": gettext_lazy("e.g. -10")}),
         )
         self.fields[f"{name}_how"] = forms.ChoiceField(required=False, label=_("How"), choices=hows)
         self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounded"), choices=offered)
@@ -218,6 +219,6 @@ def _amount_in_words(name: str, operation: Mapping[str, str]) -> str:
         return str(COPIES[name])
     value = Decimal(operation["value"])
     sign = "+" if value > 0 and how != SET else "−" if value < 0 else ""
-    amount = f"{sign}{plain(abs(value))}{' %' if how == PERCENT else ''}"
+    amount = f"{sign}{languages.retold_amount(plain(abs(value)))}{' %' if how == PERCENT else ''}"
     rounding = operation.get("round", "")
     return _("{amount}, rounded {how}").format(amount=amount, how=ROUNDED[rounding]) if rounding else amount

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext_noop
 
+from apps.ground import languages
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, nearest, rounded, text_of, up_to_ending
@@ -16,7 +17,7 @@ from apps.ground.phrases import at_least
 from apps.ground.retelling import tells
 from apps.ground.tags import canonical, fault_of
 
-_TOO_LARGE = tells(gettext_noop("must be less than {limit}"))
+_TOO_LARGE = tells(gettext_noop("must be less than {limit}"), limit=languages.retold_amount)
 
 AMOUNTS = {"price": gettext_noop("Price"), "compare_at_price": gettext_noop("Compare-at price")}
 NAMES = {

@@ -1,11 +1,13 @@
 """Bulk edits: which rows, what is done to each, and what became of it."""
 
 from django.db import models
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_stubs_ext import StrOrPromise
 
+from apps.ground.retelling import names, number
 from apps.ground.rows import ShopOwned
 
+_NAMED = names(gettext_noop("{kind}, bulk edit {number}"), kind=gettext, number=number)
 # What people call the kinds of rows, by name; filled where kinds are registered.
 LABELS: dict[str, StrOrPromise] = {}
 
@@ -43,7 +45,7 @@ class BulkEdit(ShopOwned):
         indexes = (models.Index(fields=("shop", "-id"), name="bulk_bulkedit_by_shop"),)
 
     def __str__(self) -> str:
-        return f"{self.kind_label}, bulk edit {self.pk}"
+        return gettext(_NAMED).format(kind=self.kind_label, number=self.pk)
 
     @property
     def kind_label(self) -> str:

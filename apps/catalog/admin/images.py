@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.catalog.domain import pictures, products
 from apps.catalog.domain.images import MAX_IMAGES, add_image
@@ -73,7 +74,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         except BaseException:
             pictures.discard(taken)
             raise
-        return f"{len(taken)} image{'' if len(taken) == 1 else 's'} added."
+        return ngettext("{count} image added.", "{count} images added.", len(taken)).format(count=len(taken))
 
     def _change_images(self, request: HttpRequest, product: Product) -> str:
         """Order, describe and remove as the form says; images that came meanwhile stay, at the end."""

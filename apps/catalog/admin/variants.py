@@ -19,7 +19,6 @@ from apps.catalog.domain.price_tags import Fixed, fixed, tag_in
 from apps.catalog.models import ProductImage, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.ground import languages
-from apps.ground.money import text_of
 from apps.ground.tenancy import current_shop
 from apps.panel.menu import Menu
 from apps.panel.money import MoneyField
@@ -125,7 +124,7 @@ class PricedVariantForm(VariantForm):
                     self.initial[name] = Decimal(kept[key])
                 converted = None if amount is None else each.price(amount)
                 if name in self.fields and converted is not None:
-                    shown = text_of(converted, code)
+                    shown = languages.amount(converted, code)
                     text = _("Blank for {amount}, converted.").format(amount=shown)
                     self.fields[name].help_text = text if key == "price" else ""
 

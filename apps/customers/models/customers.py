@@ -10,12 +10,14 @@ from decimal import Decimal
 from django.contrib.auth import hashers
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.models.consents import ConsentState, OptInLevel
 from apps.ground.phrases import TAKEN
+from apps.ground.retelling import names, number
 from apps.ground.rows import ShopOwned, VersionField, shop_of_many
 
+_NAMED = names(gettext_noop("Customer {number}"), number=number)
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 # What is said of a customer; the other columns follow from this and from what happens.
@@ -168,7 +170,7 @@ class Customer(ShopOwned):
     @property
     def event_label(self) -> str:
         """How the audit trail names the customer: without personal data, since its rows are never changed."""
-        return f"Customer {self.pk}"
+        return _NAMED.format(number=self.pk)
 
     def check_password(self, password: str) -> bool:
         """Whether this is the account's password; a customer without an account has none."""

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from apps.events.domain import topics
 from apps.events.domain.wording import label_of, sentence
 from apps.events.models import Event
+from apps.ground.retelling import renamed
 from apps.panel import home
 from apps.panel.access import require
 from apps.panel.menu import Menu
@@ -127,7 +128,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
 
         @display(description=_("About"))
         def about(event: Event) -> str:
-            return event.subject_label or f"#{event.subject_id}"
+            return renamed(event.subject_label) or f"#{event.subject_id}"
 
         @display(description=_("Changed"))
         def changed(event: Event) -> str:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.exchange.admin.forms import UploadForm
+from apps.exchange.admin.telling import told
 from apps.exchange.domain import imports
 from apps.exchange.domain.columns import suggested
 from apps.exchange.domain.kinds import Kind, importers, named
@@ -129,9 +130,11 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             original=kept,
             dry=dry,
             counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
-            failures=rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES],
-            preview=rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW],
-            notes=rows.filter(fate__in=(FATES.NEW, FATES.CHANGED)).exclude(reason="").order_by("line")[:SHOWN_FATES],
+            failures=told(rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES]),
+            preview=told(rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW]),
+            notes=told(
+                rows.filter(fate__in=(FATES.NEW, FATES.CHANGED)).exclude(reason="").order_by("line")[:SHOWN_FATES]
+            ),
             may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED and not kept.problem,
             may_map=may(request, IMPORT) and kept.state == Import.State.CHECKED and kept.format == Format.CSV,
         )

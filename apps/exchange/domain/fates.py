@@ -6,15 +6,18 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.exchange.domain.batches import Numbered
 from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.money import plain
+from apps.ground.retelling import tells
 from apps.ground.tenancy import current_shop
 
 # Of each object of a file, and what became of it.
 Told: TypeAlias = Generator[tuple[RawRow, Outcome]]
+_MORE = tells(gettext_noop("{count} more"))
 # Characters of a value in the preview, and values of a row; a product may have thousands of variants.
 MAX_TOLD, MAX_CHANGES = 120, 60
 
@@ -48,7 +51,7 @@ def _told(outcome: Outcome) -> list[list[str]]:
     """Field, old value and new one, as people read them."""
     told = [[name, *map(_in_words, values)] for name, values in outcome.changes.items()]
     left = len(told) - MAX_CHANGES
-    return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", f"{left} more"]]
+    return told if left <= 0 else [*told[:MAX_CHANGES], ["…", "", _MORE.format(count=left)]]
 
 
 def _in_words(value: object) -> str:

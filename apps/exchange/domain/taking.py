@@ -6,7 +6,7 @@ from datetime import datetime
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from apps.exchange.domain.batches import Numbered
 from apps.exchange.domain.kinds import importers
@@ -15,7 +15,7 @@ from apps.ground.constraints import breach_of
 from apps.ground.errors import DomainError
 from apps.ground.retelling import tells
 
-_FORBIDDEN = tells(gettext_noop("You have no permission to import {kind}"))
+_FORBIDDEN = tells(gettext_noop("You have no permission to import {kind}"), kind=gettext)
 
 
 def allowed_to(actor: str) -> frozenset[str]:

@@ -1,16 +1,28 @@
 """Files that go out and come in."""
 
+import re
 import secrets
 from datetime import datetime
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_stubs_ext import StrOrPromise
 
+from apps.ground.retelling import names, number
 from apps.ground.rows import ShopOwned
 
+
+def _moment(text: str) -> str:
+    """When a file was made, as its name says it; ``KeyError`` for anything else."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", text):
+        raise KeyError(text)
+    return text
+
+
+_MADE = names(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_moment)
+_NAMED = names(gettext_noop("Import {number}"), number=number)
 # What people call the kinds of objects, by name; filled where kinds are registered.
 LABELS: dict[str, StrOrPromise] = {}
 # The folders of the files, each with one for every shop.
@@ -71,7 +83,7 @@ class Export(ShopOwned):
         ordering = ("-id",)
 
     def __str__(self) -> str:
-        return f"{self.kind_label} of {self.created_at:%Y-%m-%d %H:%M}"
+        return gettext(_MADE).format(kind=self.kind_label, moment=f"{self.created_at:%Y-%m-%d %H:%M}")
 
     @property
     def kind_label(self) -> str:
@@ -135,7 +147,7 @@ class Import(ShopOwned):
     @property
     def event_label(self) -> str:
         """How the audit trail names the file: people name files after people, and its rows are never changed."""
-        return f"Import {self.pk}"
+        return _NAMED.format(number=self.pk)
 
     @property
     def place(self) -> str:

@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from apps.fulfillment.admin.access import CHANGE
-from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.finding import row_or_404
 from apps.fulfillment.admin.forms import message, moment
 from apps.fulfillment.admin.sending import TrackingForm, web_address
 from apps.fulfillment.domain import carriers, fulfilling, tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentLine, FulfillmentOrder
 from apps.ground.errors import DomainError
+from apps.ground.languages import lowered
 from apps.orders.models import Order
 from apps.panel.access import require
 from apps.panel.once import posted

@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Variant
 from apps.fulfillment.admin.access import CHANGE_SERVICE, VIEW_SERVICE
-from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.domain import notifying, pulling, services
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService, Pull, PullAttempt
 from apps.fulfillment.models.orders import UNFINISHED
 from apps.ground.errors import DomainError
+from apps.ground.languages import lowered
 from apps.inventory.domain.stock import primary_location
 from apps.inventory.models import InventoryLevel, Location
 from apps.panel.access import may, require

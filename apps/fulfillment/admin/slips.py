@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
 from apps.fulfillment.admin.blocks import Block, filled
-from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.finding import row_or_404
 from apps.fulfillment.admin.parcels import ENDED, parcel_page
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
+from apps.ground.languages import lowered
 from apps.inventory.models import Location
 from apps.orders.admin.story import written_address
 from apps.orders.models import LineItem, Order

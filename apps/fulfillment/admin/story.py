@@ -13,9 +13,9 @@ from django.utils.translation import gettext_noop, ngettext
 from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.fulfillment.admin.access import VIEW
-from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.domain.transitions import HOLD_ADDED, HOLD_RELEASED
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
+from apps.ground.languages import lowered
 from apps.ground.lookups import among
 from apps.orders.admin.additions import MAX_EVENTS, Told
 from apps.orders.models import Order

@@ -19,7 +19,6 @@ from django_stubs_ext import WithAnnotations
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
 from apps.fulfillment.admin.blocks import LABELS, REQUEST_LABELS, can_send, filled, urgency_of
-from apps.fulfillment.admin.cases import lowered
 from apps.fulfillment.admin.doings import DOINGS
 from apps.fulfillment.admin.filters import (
     LocationFilter,
@@ -38,6 +37,7 @@ from apps.fulfillment.domain.units import place
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE
 from apps.ground.errors import DomainError
+from apps.ground.languages import lowered
 from apps.ground.lookups import among
 from apps.orders.models import Order
 from apps.panel import home

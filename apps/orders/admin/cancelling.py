@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.ground import languages
 from apps.ground.attrs import Given
-from apps.ground.money import ZERO, text_of
+from apps.ground.money import ZERO
 from apps.orders.domain import hooks
 from apps.orders.domain.loading import transactions_of
 from apps.orders.models import Order, Transaction
@@ -61,10 +61,8 @@ class CancelForm(forms.Form):
                 self.add_error("amount", error)
             else:
                 if amount > self.left[currency]:
-                    most = text_of(self.left[currency], currency)
-                    self.add_error(
-                        "amount", _("There is at most {amount} to give back.").format(amount=f"{most} {currency}")
-                    )
+                    most = languages.money(self.left[currency], currency)
+                    self.add_error("amount", _("There is at most {amount} to give back.").format(amount=most))
         return data
 
     @property

@@ -164,8 +164,8 @@ def _sales(days: Days) -> Table:
     orders = [sum(sold.orders for sold in side) for side in zip(*((a, b) for _, a, b in pairs), strict=True)]
     others = sum(sold.others for _, sold, _ in pairs)
 
-    def values(sold: Sold, earlier: Sold) -> tuple[object, ...]:
-        return sold.orders, text_of(sold.money, currency), earlier.orders, text_of(earlier.money, currency)
+    def values(sold: Sold, earlier: Sold, write: Callable[[Decimal, str], str]) -> tuple[object, ...]:
+        return sold.orders, write(sold.money, currency), earlier.orders, write(earlier.money, currency)
 
     note = _("{orders}; before, from {first} to {last}: {money} in {orders_before}.").format(
         orders=_orders(orders[0]),
@@ -185,16 +185,16 @@ def _sales(days: Days) -> Table:
         ),
         header=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
         rows=[
-            (date_format(day, "j M Y"), *values(sold, earlier))
+            (date_format(day, "j M Y"), *values(sold, earlier, languages.amount))
             for day, sold, earlier in reversed(pairs)
             if sold.orders or earlier.orders
         ],
-        lines=[(day.isoformat(), *values(sold, earlier)) for day, sold, earlier in pairs],
+        lines=[(day.isoformat(), *values(sold, earlier, text_of)) for day, sold, earlier in pairs],
         note=note,
         footer=_not_added(others),
         pairs=pairs_of(
             [
-                (earlier.money, sold.money, f"{date_format(day, 'j M')}: {text_of(sold.money, currency)} {currency}")
+                (earlier.money, sold.money, f"{date_format(day, 'j M')}: {languages.money(sold.money, currency)}")
                 for day, sold, earlier in pairs
             ]
         ),
@@ -250,18 +250,18 @@ def _products(days: Days) -> Table:
     currency = current_shop().currency
     found = reporting.best_sellers(days)
 
-    def lines(sellers: Iterable[Seller]) -> list[tuple[object, ...]]:
-        return [(each.name, each.orders, each.units, text_of(each.money, currency)) for each in sellers]
+    def lines(sellers: Iterable[Seller], write: Callable[[Decimal, str], str]) -> list[tuple[object, ...]]:
+        return [(each.name, each.orders, each.units, write(each.money, currency)) for each in sellers]
 
     shown = found[:MOST_SHOWN]
     return Table(
         title=_("Best sellers"),
         columns=(_("Product"), _("Orders"), _("Units"), _("Money ({currency})").format(currency=currency)),
         header=("Product", "Orders", "Units", f"Money ({currency})"),
-        rows=lines(shown),
-        lines=lines(found),
+        rows=lines(shown, languages.amount),
+        lines=lines(found, text_of),
         note=_("What their units were bought for, with discounts and taxes, without shipping and duties."),
-        bars=bars_of([(each.money, f"{each.name}: {text_of(each.money, currency)} {currency}") for each in shown]),
+        bars=bars_of([(each.money, f"{each.name}: {languages.money(each.money, currency)}") for each in shown]),
         more=len(found) - len(shown),
     )
 

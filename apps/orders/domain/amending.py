@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.events.domain.recording import record_event
+from apps.ground import languages
 from apps.ground.money import text_of
 from apps.ground.retelling import retold, tells
 from apps.orders.domain import edits, hooks, payments, pricing, stocking
@@ -50,7 +51,7 @@ def _each(told: str) -> str:
 
 _REMOVED = tells(gettext_noop("{count} × {name} removed"))
 _ADDED = tells(gettext_noop("{count} × {name} added"))
-_DISCOUNTED = tells(gettext_noop("{money} off {name}"))
+_DISCOUNTED = tells(gettext_noop("{money} off {name}"), money=languages.retold_amount)
 _EDITED_MORE = tells(gettext_noop("Edited: {moves}; and {count} more"), moves=_each)
 _EDITED = tells(gettext_noop("Edited: {moves}"), moves=_each)
 _COLUMNS = (*pricing.SUMS, "tax_lines", "discount_applications")

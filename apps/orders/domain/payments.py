@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 
 from apps.catalog.domain.sales import count_units
 from apps.events.domain.recording import record_event
+from apps.ground import languages
 from apps.ground.attrs import Attrs, Given
 from apps.ground.errors import DomainError
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, quantum_of, rounded, text_of
@@ -35,6 +36,7 @@ _STATUSES = {each.name.capitalize(): each.label for each in Status}
 _SAID = tells(
     gettext_noop("{kind} of {amount} ({status})"),
     kind=lambda word: str(_KINDS[word]),
+    amount=languages.retold_amount,
     status=lambda word: str(_STATUSES[word]),
 )
 

@@ -4,9 +4,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.ground import languages
 from apps.ground.money import text_of
+from apps.ground.retelling import names
 from apps.ground.rows import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
@@ -83,11 +85,15 @@ class Transaction(ShopOwned):
         )
 
     def __str__(self) -> str:
-        kind, amount = self.get_kind_display(), f"{text_of(self.amount, self.currency)} {self.currency}"
+        kind, amount = self.get_kind_display(), languages.money(self.amount, self.currency)
         return _("{kind} of {amount}").format(kind=kind, amount=amount)
 
     @property
     def event_label(self) -> str:
         """How the audit trail names it: in English, whoever notes it."""
         kind = self.Kind(self.kind).name.capitalize()
-        return f"{kind} of {text_of(self.amount, self.currency)} {self.currency}"
+        return _NAMED.format(kind=kind, amount=f"{text_of(self.amount, self.currency)} {self.currency}")
+
+
+_KINDS = {each.name.capitalize(): each.label for each in Transaction.Kind}
+_NAMED = names(gettext_noop("{kind} of {amount}"), kind=lambda word: str(_KINDS[word]), amount=languages.retold_amount)

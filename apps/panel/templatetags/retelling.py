@@ -2,7 +2,10 @@
 
 from django import template
 
-from apps.ground.retelling import retold
+from apps.ground.languages import lowered
+from apps.ground.retelling import renamed, retold
 
 register = template.Library()
 register.filter("retold", lambda text: retold(str(text)), is_safe=False)
+register.filter("lowered", lambda text: lowered(str(text)), is_safe=False)
+register.filter("renamed", lambda text: renamed(str(text)), is_safe=False)

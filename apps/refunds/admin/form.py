@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.ground import languages
 from apps.ground.attrs import Errors
-from apps.ground.money import ZERO, rounded, text_of
+from apps.ground.money import ZERO, rounded
 from apps.inventory.models import Location
 from apps.panel.money import MoneyField
 from apps.refunds.admin import duties
@@ -169,7 +169,9 @@ class RefundForm(forms.Form):
         currency = self.books.order.currency
         for left in self.left:
             key = key_of(left)
-            yield UnitsRow(left, self[f"units-{key}"], self[f"restock-{key}"], text_of(left.line.price, currency))
+            yield UnitsRow(
+                left, self[f"units-{key}"], self[f"restock-{key}"], languages.amount(left.line.price, currency)
+            )
 
     @property
     def duty_rows(self) -> Iterator[DutyRow]:

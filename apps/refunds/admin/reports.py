@@ -99,9 +99,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     if form.is_valid():
         span, currency = Span(**form.cleaned_data), current_shop().currency
         found = {name: rows(span) for name, (_title, _first, rows) in _TABLES.items()}
-        bars = [
-            (row.money, f"{_name(row, span)}: {text_of(row.money, currency)} {currency}") for row in found["periods"]
-        ]
+        bars = [(row.money, f"{_name(row, span)}: {languages.money(row.money, currency)}") for row in found["periods"]]
         total = reporting.total(span)
         context |= {
             "total": total,
@@ -159,5 +157,5 @@ def _shown(name: str, rows: Sequence[Row], span: Span, currency: str) -> Shown:
     title, first, _rows = _TABLES[name]
     # Of many periods the latest come first; all of them are shown, as they are bounded.
     ordered = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MOST_SHOWN])
-    written = [(_name(row, span), row.refunds, row.units, text_of(row.money, currency)) for row in ordered]
+    written = [(_name(row, span), row.refunds, row.units, languages.amount(row.money, currency)) for row in ordered]
     return Shown(name, _(title), _(first), written, len(rows) - MOST_SHOWN if name != "periods" else 0)

@@ -1,14 +1,18 @@
 """The transactions of a refund: which payments money goes back to, and how much of it."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from apps.ground import languages
 from apps.ground.attrs import Errors
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, text_of
 from apps.ground.phrases import BLANK, INVALID, at_most
+from apps.ground.retelling import tells
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import calculation
@@ -17,6 +21,23 @@ from apps.refunds.domain.gateways import MANUAL, gateway_named
 from apps.refunds.domain.requests import NOT_OURS, Books, Payback, RefundRefused, Wanted
 
 Status = Transaction.Status
+_THROUGH = gettext_noop("{amount} through {gateway}")
+_PART = re.compile(r"(?P<amount>\S+ [A-Z]{3}) through (?P<gateway>.+)", re.DOTALL)
+
+
+def _each(told: str) -> str:
+    """Amounts that were joined, in the language that is read."""
+    parts = re.split(r" and (?=\S+ [A-Z]{3} through )", told)
+    found = [match for part in parts if (match := _PART.fullmatch(part))]
+    if len(found) < len(parts):
+        raise KeyError(told)
+    return f" {_('and')} ".join(
+        _(_THROUGH).format(amount=languages.retold_amount(part["amount"]), gateway=part["gateway"]) for part in found
+    )
+
+
+_REFUNDED = tells(gettext_noop("Refunded {amounts}"), amounts=_each)
+_WITHOUT_MONEY = gettext_noop("Refunded without money")
 
 
 def draft_all(
@@ -72,8 +93,11 @@ def draft_all(
 
 def in_words(rows: Sequence[Transaction]) -> str:
     """What a refund gives back, for the order's timeline."""
-    amounts = " and ".join(f"{text_of(row.amount, row.currency)} {row.currency} through {row.gateway}" for row in rows)
-    return f"Refunded {amounts}" if amounts else "Refunded without money"
+    amounts = " and ".join(
+        _THROUGH.format(amount=f"{text_of(row.amount, row.currency)} {row.currency}", gateway=row.gateway)
+        for row in rows
+    )
+    return _REFUNDED.format(amounts=amounts) if amounts else _WITHOUT_MONEY
 
 
 def _unknown(gateway: str) -> str:

@@ -12,8 +12,11 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
+from apps.ground import languages
 from apps.ground.money import text_of
+from apps.ground.retelling import tells
 from apps.jobs.domain.queue import GiveUp, enqueue
 from apps.jobs.models import Job
 from apps.orders.domain import payments, tenders
@@ -23,6 +26,12 @@ from apps.refunds.domain.gateways import Answer, Call, Gateway, gateway_named
 from apps.refunds.models import RefundPayment
 
 Status = Transaction.Status
+_STATUSES = {each.value: each.label for each in Status}
+_SETTLED = tells(
+    gettext_noop("Refund of {amount} through {gateway}: {status}"),
+    amount=languages.retold_amount,
+    status=lambda word: str(_STATUSES[word]),
+)
 # After which a gateway that knows only later is asked again.
 ASK_AGAIN = timedelta(minutes=10)
 
@@ -100,14 +109,17 @@ def conclude(key: str, answer: Answer, *, at: datetime | None = None) -> bool:
         row.parent.refunded -= row.amount
         row.parent.save(update_fields=["refunded"])
     tenders.tell([row], actor="system", at=now)
-    said = f"Refund of {text_of(row.amount, row.currency)} {row.currency} through {row.gateway}: "
     payments.settle(
         order,
         lines_of(order),
         known,
         actor="system",
         at=now,
-        message=said + str(row.get_status_display()).lower(),
+        message=_SETTLED.format(
+            amount=f"{text_of(row.amount, row.currency)} {row.currency}",
+            gateway=row.gateway,
+            status=row.status,
+        ),
     )
     return True
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.events.models import Event
-from apps.ground.retelling import retold
+from apps.ground.retelling import renamed, retold
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
@@ -114,7 +114,7 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     def about(self, delivery: Delivery) -> str | None:
         """Which thing."""
         event = delivery.event
-        return (event.subject_label or f"#{event.subject_id}") if event else None
+        return (renamed(event.subject_label) or f"#{event.subject_id}") if event else None
 
     @display(description=gettext_lazy("App"))
     def app_name(self, delivery: Delivery) -> str:

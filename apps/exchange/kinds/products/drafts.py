@@ -20,13 +20,19 @@ from apps.exchange.kinds.products.stock import Wanted, levels_wanted
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK
-from apps.ground.retelling import tells
+from apps.ground.retelling import number, tells
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryItem
 
 _NO_OBJECTS = tells(gettext_noop("{name}: is not a list of objects"))
 _TWICE = tells(gettext_noop("The variant '{title}' stands in the file twice"))
 _BY_RULES = tells(gettext_noop("collection {title}: is filled by its rules"))
+# What changes of a product, for the preview; a refusal is told before it that begins in the same way.
+_VARIANT = tells(gettext_noop("variant {title}"))
+_STOCK = tells(gettext_noop("stock at {place}"))
+_IMAGE = tells(gettext_noop("image {number}"), number=number)
+_COLLECTION = tells(gettext_noop("collection {title}"))
+_ORDER = gettext_noop("order of variants")
 
 _OPTIONS = ("option1", "option2", "option3")
 _ITEM = ("cost", *ITEM)
@@ -173,7 +179,7 @@ class Drafting:
         if not (new or changed or moved or self.draft.parts.options):
             return
         if moved:
-            self.draft.changes["order of variants"] = (None, "as in the file")
+            self.draft.changes[_ORDER] = (None, "as in the file")
         rest = [by_variant.get(pk, VariantInput(id=pk)) for pk in (named if moved else order)]
         self.draft.parts.variants = [*rest, *new]
 
@@ -207,7 +213,7 @@ class Drafting:
     def _tell_new(self, wanted: VariantInput) -> None:
         title = " / ".join(str(wanted.attrs[name]) for name in _OPTIONS if wanted.attrs.get(name)) or "Default Title"
         said = [wanted.attrs.get("price"), wanted.item.get("sku")]
-        self.draft.changes[f"variant {title}"] = (
+        self.draft.changes[_VARIANT.format(title=title)] = (
             None,
             ", ".join(str(value) for value in said if value not in (None, "")) or "new",
         )
@@ -221,7 +227,7 @@ class Drafting:
         values = tuple(str(value) for value in chosen if value)
         self.draft.stock[values or ("Default Title",)] = levels
         for place, available in levels.items():
-            where = f"stock at {self.places.by_id[place].name}"
+            where = _STOCK.format(place=self.places.by_id[place].name)
             label = where if len(values) < 1 or (variant and variant.is_default) else f"{' / '.join(values)}: {where}"
             self.draft.changes[label] = (present.get(place) if variant else None, available)
 
@@ -294,9 +300,12 @@ class Drafting:
                 continue
             wanted.attrs = differing(image, wanted.attrs)
             for name, value in wanted.attrs.items():
-                self.draft.changes[f"image {image.position}: {name}"] = (getattr(image, name), value)
+                self.draft.changes[f"{_IMAGE.format(number=image.position)}: {name}"] = (getattr(image, name), value)
             if wanted.position not in (None, image.position):
-                self.draft.changes[f"image {image.position}: position"] = (image.position, wanted.position)
+                self.draft.changes[f"{_IMAGE.format(number=image.position)}: position"] = (
+                    image.position,
+                    wanted.position,
+                )
                 changed = True
             changed |= bool(wanted.attrs)
         if self._added:
@@ -332,7 +341,7 @@ class Drafting:
                 raise RowRefused(gettext_noop("collections: is not a list of titles"))
             elif row is None or self.known is None or row.pk not in self.known.collections:
                 self.draft.collections.append(title)
-                self.draft.changes[f"collection {title}"] = (None, "is put in")
+                self.draft.changes[_COLLECTION.format(title=title)] = (None, "is put in")
 
 
 def _objects(body: Body, name: str) -> list[Attrs]:
