@@ -17,6 +17,7 @@ window.panelWords = {
   "Chosen: {name}": "Gewählt: {name}",
   "Close": "Schließen",
   "Close {name}": "{name} schließen",
+  "Code": "Code",
   "Copied": "Kopiert",
   "Could not look ({reason}); tries again.": "Nachsehen nicht möglich ({reason}); es wird noch einmal versucht.",
   "Dark": "Dunkel",
