@@ -61,7 +61,7 @@ def _turn(*, opened: bool) -> None:
 def _condition(distinct: str, closed: str) -> str:
     """When an update changes more than it may."""
 
-    def changes(column: str) -> str:
+    def changes(column: str | None) -> str:
         return f'NEW."{column}" {distinct} OLD."{column}"'
 
     kept = [field.column for field in Event._meta.concrete_fields if field.name not in {*_LOSABLE, "updated_at"}]
