@@ -23,12 +23,19 @@ const PARTS = {
 };
 const NESTED = { ul: "list", ol: "list", table: "table" };
 const VOID = new Set(["area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr"]);
+// What goes on in the next paragraph where nobody closes it.
+const FORMATTING = new Set(["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]);
+// Whose end tag everything behind waits for; of the last two it may be none even where it stands there.
+const RAW = new Set(["iframe", "noembed", "noframes", "style", "textarea", "title", "xmp", "plaintext", "script"]);
+const ENDLESS = new Set(["plaintext", "script"]);
 const DEEPEST = 60;
 
 class Misplaced extends Error {}
 
 const isElement = (node) => node.namespaceURI === HTML && !node.tagName.includes("-");
 const pairs = (node) => node.attrs.map(({ name, value }) => [name, value]);
+const isFormatting = (node) => node.namespaceURI === HTML && FORMATTING.has(node.tagName);
+const isOpen = ({ sourceCodeLocation: place }) => Boolean(place?.startTag && !place.endTag);
 const isBlank = (text) => !/[^ \t\n\r\f]/.test(text);
 
 // Blocks beside each other, and the bytes between them: what stands behind a block is its tail.
@@ -69,9 +76,23 @@ class Row {
   }
 }
 
+// Where those elements begin that the parser made several of: <b> that is open from one paragraph into the next.
+const splitAmong = (nodes) => {
+  const seen = new Set();
+  const split = new Set();
+  const walk = (node) => {
+    const start = isFormatting(node) ? node.sourceCodeLocation?.startOffset : undefined;
+    if (start !== undefined) (seen.has(start) ? split : seen).add(start);
+    node.childNodes?.forEach(walk);
+  };
+  nodes.forEach(walk);
+  return split;
+};
+
 class Reader {
-  constructor(source) {
+  constructor(source, nodes) {
     this.source = source;
+    this.split = splitAmong(nodes);
     // What was read, by its number: the node as it was, and its bytes.
     this.origins = [];
   }
@@ -88,11 +109,18 @@ class Reader {
 
   span(node) {
     const place = node.sourceCodeLocation;
-    if (place) return [place.startOffset, place.endOffset];
+    if (place) return [place.startOffset, place.endOffset + this.otherEnd(node).length];
     // An element that nobody wrote (<tbody>): as far as its children go.
     const children = node.childNodes ?? [];
     if (!children.length) throw new Misplaced();
     return [this.span(children[0])[0], this.span(children.at(-1))[1]];
+  }
+
+  // The end tag of a heading that has another's level: it closes the heading all the same.
+  otherEnd(node) {
+    if (!/^h[1-6]$/.test(node.tagName) || !isOpen(node)) return "";
+    const { endOffset } = node.sourceCodeLocation;
+    return this.slice(endOffset, endOffset + 40).match(/^<\/h[1-6]\s*>/i)?.[0] ?? "";
   }
 
   // The parts of an element's own tags, and the range of what is between them.
@@ -104,7 +132,7 @@ class Reader {
     const open = this.slice(start, place.startTag.endOffset);
     const [, name, attributes] = open.match(/^<([^\s/>]+)([^]*)>$/) ?? [];
     if (name?.toLowerCase() !== node.tagName) throw new Misplaced();
-    const last = place.endTag?.startOffset ?? end;
+    const last = place.endTag?.startOffset ?? place.endOffset;
     return { name, attributes, close: this.slice(last, end), inner: [place.startTag.endOffset, last] };
   }
 
@@ -156,9 +184,22 @@ class Reader {
 
   // What is not known, as a block or within a line.
   kept(type, node, marks) {
-    const place = node.sourceCodeLocation;
-    const end = place?.startTag && !place.endTag && !VOID.has(node.tagName) ? `</${node.tagName}>` : "";
+    this.goesOn(node);
+    const own = isOpen(node) && !this.otherEnd(node) && !VOID.has(node.tagName) ? `</${node.tagName}>` : "";
+    const end = this.openWithin(node).map((name) => `</${name}>`).join("") + own;
     return type.create({ source: this.slice(...this.span(node)), end }, null, marks);
+  }
+
+  // The names of what would go on behind an element, the innermost first.
+  openWithin(node) {
+    const inner = (node.childNodes ?? []).toReversed();
+    return inner.flatMap((child) => [...this.openWithin(child), ...(this.goesOn(child) ? [child.tagName] : [])]);
+  }
+
+  goesOn(node) {
+    if (node.namespaceURI !== HTML || !isOpen(node)) return false;
+    if (ENDLESS.has(node.tagName)) throw new Misplaced();
+    return RAW.has(node.tagName) || (isFormatting(node) && !this.split.has(node.sourceCodeLocation.startOffset));
   }
 
   block(node, depth) {
@@ -222,6 +263,7 @@ class Reader {
       found.push({ text: node.value, marks });
       return;
     }
+    if (this.split.has(node.sourceCodeLocation?.startOffset)) throw new Misplaced();
     const name = isElement(node) ? node.tagName : "";
     if (name === "br") found.push({ node: schema.nodes.line_break.create({ pairs: pairs(node) }, null, marks), breaks: true });
     else if (name === "img") found.push({ node: schema.nodes.image.create({ pairs: pairs(node) }, null, marks) });
@@ -280,8 +322,8 @@ const trimEnd = (nodes) => {
 
 // The document of a source: `doc`, and what its nodes were read from (for `write`); `lead` stands before all of it.
 export const read = (source) => {
-  const reader = new Reader(source);
   const { childNodes } = parseFragment(source, { sourceCodeLocationInfo: true });
+  const reader = new Reader(source, childNodes);
   try {
     const { lead, content } = reader.blocks(childNodes, 0, source.length, 0);
     const doc = schema.nodes.doc.createChecked(null, content.length ? content : [schema.nodes.paragraph.create()]);

@@ -1,22 +1,66 @@
-// A page that shows how far some work is: its part is fetched again until the work is done, then the whole page.
+// A page that shows how far some work is: its parts are fetched again until the work is done, then the whole page. Where
+// nobody is signed in any more, or the server does not answer, the page says so and looks no further.
 (() => {
   "use strict";
   const PAUSE = 2000;
-  const part = (page) => page.querySelector("[data-progress]");
+  const PATIENCE = 10000;
+  const MISSES = 5;
+  let missed = 0;
+  const parts = (page) => [...page.querySelectorAll("[data-progress]")];
+  // Where it stands: what else the page shows and offers depends on that.
+  const standing = (found) => found.map((part) => part.dataset.progress).join();
+
+  const stop = (words, link) => {
+    const note = document.createElement("div");
+    note.className = "bo-note bo-note-warning";
+    note.setAttribute("role", "alert");
+    const text = document.createElement("p");
+    const again = document.createElement("a");
+    again.href = location.href;
+    again.textContent = link;
+    text.append(`${words} `, again);
+    note.append(text);
+    const shown = parts(document);
+    shown[0].before(note);
+    shown.forEach((part) => part.querySelectorAll("progress").forEach((bar) => bar.remove()));
+  };
 
   const look = async () => {
+    let response;
+    let page;
     try {
-      const response = await fetch(location.href);
-      if (response.ok) {
-        const next = part(new DOMParser().parseFromString(await response.text(), "text/html"));
-        if (!next) return location.reload();
-        part(document).replaceWith(document.importNode(next, true));
-      }
+      response = await fetch(location.href, {
+        headers: { Accept: "text/html" },
+        redirect: "manual",
+        cache: "no-store",
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+      page = new DOMParser().parseFromString(await response.text(), "text/html");
     } catch {
-      // The server is away for a moment; the next look finds it again.
+      response = null;
+    }
+    if (response?.type === "opaqueredirect") {
+      stop(translate("You are no longer logged in. The work goes on without this page."), translate("Log in and look again"));
+      return;
+    }
+    if (response?.ok) {
+      missed = 0;
+      const next = parts(page);
+      const shown = parts(document);
+      if (next.length !== shown.length || standing(next) !== standing(shown)) {
+        location.reload();
+        return;
+      }
+      shown.forEach((part, place) => part.replaceWith(document.importNode(next[place], true)));
+    } else if (response && response.status < 500 && response.status !== 429) {
+      location.reload();
+      return;
+    } else if ((missed += 1) >= MISSES) {
+      stop(translate("The server does not answer. What is under way is kept, and goes on once it is back."), translate("Look again"));
+      return;
     }
     setTimeout(look, PAUSE);
   };
 
-  if (part(document)) setTimeout(look, PAUSE);
+  if (parts(document).length) setTimeout(look, PAUSE);
 })();

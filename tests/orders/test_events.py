@@ -181,7 +181,7 @@ def test_events_are_counted_where_the_cache_is_away(api: ApiClient, monkeypatch:
 
 
 def test_an_event_was_updated_when_it_was_created(api: ApiClient, old_events: list[Event], shop: Shop) -> None:
-    with shop_scope(shop):
+    with shop_scope(shop), guarding.redacting():
         Event.objects.filter(pk=old_events[0].pk).update(payload=None)
     some_time_ago = (timezone.now() - timedelta(hours=1)).isoformat()
 

@@ -1,6 +1,7 @@
 """The audit trail: one row for each change, by whatever way it comes, and rows that nobody changes or deletes."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from apps.events.domain import guarding
+from apps.events.domain.recording import record_event
 from apps.events.models import Event
 from apps.exchange.domain import imports, running
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
+from tests import parts
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
 from tests.panel.conftest import PanelWith
@@ -84,14 +87,105 @@ def test_the_database_deletes_no_row_of_the_trail(event: Event) -> None:
     assert Event.objects.filter(pk=event.pk).exists()
 
 
-def test_a_row_may_lose_what_it_says_of_a_person_and_nothing_else(event: Event) -> None:
-    Event.objects.filter(pk=event.pk).update(payload=None, changes={}, address=None)
+# What an erasure takes, and the same for each column by itself.
+EMPTIED = ("payload = NULL, changes = '{}', address = NULL", "payload = NULL", "changes = '{}'", "address = NULL")
+# What no door is for.
+NEVER_OPEN = (
+    "topic = 'x'",
+    "actor = ''",
+    "message = ''",
+    "subject_label = ''",
+    "request_id = ''",
+    "created_at = updated_at",
+    "payload = '{}'",
+    "changes = '{\"note\": []}'",
+    "address = '198.51.100.9'",
+    "payload = NULL, message = ''",
+)
 
-    event.refresh_from_db()
-    assert (event.payload, event.changes, event.address) == (None, {}, None)
-    assert (event.actor, event.message, event.subject_label) == ("staff:1", "Said so", "Customer 5")
-    # And it does not come back.
+
+def by_hand(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> Callable[[], None]:
+    """Any SQL of the application's role, in the door or without it."""
+
+    def write() -> None:
+        with within(), connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    return write
+
+
+@pytest.mark.parametrize("values", EMPTIED)
+def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: Event, values: str) -> None:
+    sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
+    assert refused(by_hand(sql))
+
+    by_hand(sql, within=guarding.redacting)()
+
+    lost = [each.split(" = ")[0] for each in values.split(", ")]
+    row = Event.objects.get(pk=event.pk)
+    assert [getattr(row, name) for name in lost] == [{"changes": {}}.get(name) for name in lost]
+    kept = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost}
+    assert {name: getattr(row, name) for name in kept} == {name: getattr(event, name) for name in kept}
+    # The door has closed behind it, and what is lost does not come back.
+    assert refused(by_hand("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
     assert refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
+
+
+@pytest.mark.parametrize("values", NEVER_OPEN)
+def test_the_door_lets_nothing_else_through(event: Event, values: str) -> None:
+    sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
+
+    assert refused(by_hand(sql, within=guarding.redacting))
+    assert refused(by_hand(f"DELETE FROM events_event WHERE id = {event.pk}", within=guarding.redacting))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
+    with shop_scope(shop), transaction.atomic():
+        record_event("shop/update", shop, actor="system", at=timezone.now(), changes={"name": ["a", "b"]})
+    emptied = "UPDATE events_event SET changes = '{}'"
+
+    def failing() -> None:
+        with transaction.atomic(), guarding.redacting():
+            by_hand(emptied)()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        failing()
+
+    assert refused(by_hand(emptied))
+    with shop_scope(shop):
+        assert Event.objects.filter(changes={"name": ["a", "b"]}).exists()
+
+
+@pytest.mark.postgres
+def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
+    # PostgreSQL empties no table of which something is to be checked yet.
+    by_hand("SET CONSTRAINTS ALL IMMEDIATE")()
+    for sql in ("TRUNCATE events_event CASCADE", "TRUNCATE shops_shop CASCADE"):
+        assert refused(by_hand(sql))
+        assert refused(by_hand(sql, within=guarding.redacting))
+
+    guarding.lift()
+    # It is the guard that refuses.
+    by_hand("TRUNCATE events_event CASCADE")()
+
+
+@pytest.mark.skipif(parts.on_postgres(), reason="PostgreSQL knows no such writes")
+@pytest.mark.parametrize("same", ["id", "key"])
+def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
+    names = [field.column for field in Event._meta.concrete_fields if field.column not in {"id", "key"}]
+    also = {"id": "key", "key": "id"}[same]
+    new = {"id": "NULL", "key": "'another'"}[also]
+    others = [f'"{name}"' for name in names]
+    columns, picked = ", ".join([same, also, *others]), ", ".join([same, new, *others])
+    sql = f"INSERT OR REPLACE INTO events_event ({columns}) SELECT {picked} FROM events_event WHERE id = {event.pk}"
+
+    assert refused(by_hand(sql))
+
+    guarding.lift()
+    by_hand(sql)()
+    assert not Event.objects.filter(pk=event.pk, key=event.key).exists()
 
 
 def test_the_guard_comes_back_after_a_migration(event: Event) -> None:

@@ -24,6 +24,7 @@ from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.shops.models import Shop
+from tests.customers.factories import make_customer
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
@@ -144,7 +145,61 @@ def test_the_preview_shows_old_and_new_values(panel_with: PanelWith, shop: Shop)
         imports.confirm(kept, actor="system", at=timezone.now())
     work(shop, imports.RUN)
     with shop_scope(shop):
-        assert list(kept.fates.values_list("changes", flat=True)) == [[], []]
+        done, made = kept.fates.order_by("line")
+        customer = Customer.objects.get(email="bo@example.com")
+    # What was done is told as it was foreseen, of the first rows, and leads to whom it was done.
+    assert sorted(done.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+    assert ["first_name", "", "Bo"] in made.changes
+    after = re.sub(r"\s+", " ", panel.get("exchange_import_change", kept.pk).content.decode())
+    assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in after
+    assert f'<a href="{panel.url("customers_customer_change", customer.pk)}">Bo</a>' in after
+    report = panel.get("exchange_import_report", kept.pk)
+    assert [row["label"] for row in csv.DictReader(io.StringIO(b"".join(report).decode("utf-8-sig")))] == [
+        "<b>Eve</b>",
+        "Bo",
+    ]
+
+
+def test_the_page_says_what_becomes_of_how_many_rows(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("customers", "edit_orders")
+    with shop_scope(shop):
+        make_customer(first_name="Ada", email="ada@example.com")
+        make_customer(first_name="Cy", email="cy@example.com")
+    kept = checked(panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n")
+
+    text = re.sub(r"\s+", " ", panel.get("exchange_import_change", kept.pk).content.decode())
+
+    said = "1 is new, 1 changes what is there, 1 is skipped, 1 fails and is left out."
+    assert f"Of 4 rows: {said}" in text
+    assert "> Import 2 rows </button>" in text
+
+
+def test_an_address_that_is_not_taken_is_said(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("customers", "edit_orders")
+    with shop_scope(shop):
+        make_customer(first_name="Ada", email="ada@example.com")
+        make_customer(first_name="Cy", email="cy@example.com")
+    kept = checked(
+        panel, b"email,first_name,city\nada@example.com,Eve,Bonn\nbo@example.com,Bo,Bonn\ncy@example.com,Cy,Bonn\n"
+    )
+
+    with shop_scope(shop):
+        changed, new, skipped = kept.fates.order_by("line").values_list("fate", "reason")
+    assert changed == ("changed", "The address is left out: files bring addresses of new customers alone.")
+    assert new == ("new", "")
+    assert skipped[0] == "skipped"
+    assert skipped[1].startswith("Is known already, and nothing else differs. The address is left out")
+
+
+def test_columns_are_mapped_with_their_first_values_in_sight(panel_with: PanelWith) -> None:
+    panel = panel_with("customers", "edit_orders")
+    kept = checked(panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n")
+
+    text = re.sub(r"\s+", " ", panel.get("exchange_import_columns", kept.pk).content.decode())
+
+    assert "<q>a@example.com</q>, <q>b@example.com</q>, <q>c@example.com</q> </p>" in text
+    assert "<q>Ada</q>, <q>Cy</q> </p>" in text
+    assert "Nothing stands in it in the first rows" in text
 
 
 def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: Shop) -> None:

@@ -1,7 +1,9 @@
 """Sales on the home page: the figures, the days, and who sees them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from html import unescape
 from typing import Any
 
 import pytest
@@ -98,3 +100,34 @@ def test_the_chart_costs_one_query_however_much_was_sold(panel: Panel, shop: Sho
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
+
+
+def test_the_days_before_stand_beside(panel: Panel, shop: Shop) -> None:
+    for days in (0, 7, 8, 13, 14):
+        sold(shop, NOW - timedelta(days=days))
+
+    section = chart(panel, days="7")
+
+    assert (section["total"], section["orders"]) == ("20.10", 1)
+    assert (section["total_before"], section["orders_before"]) == ("60.30", 3)
+    beside = [(str(day.day), day.text, str(then.day), then.text) for day, then in section["rows"]]
+    assert beside[0] == ("2031-05-06", "20.10", "2031-04-29", "20.10")
+    assert beside[-1] == ("2031-04-30", "0.00", "2031-04-23", "20.10")
+    shown = panel.get(days="7").content.decode()
+    assert "Before, from 23 Apr on: 60.30 USD in 3 orders" in " ".join(shown.split())
+
+
+def test_the_chart_leads_to_its_file_and_to_the_report(panel: Panel, panel_with: PanelWith, shop: Shop) -> None:
+    sold(shop, NOW)
+    sold(shop, NOW - timedelta(days=7))
+    both = panel_with("overviews", "reports")
+    shown = both.get(days="7").content.decode()
+    (link,) = re.findall(r'href="([^"]+)">Sales as CSV<', shown)
+
+    file = both.http.get(unescape(link)).content.decode().splitlines()
+
+    assert len(file) == 8
+    assert file[-1] == "2031-05-06,1,20.10,1,20.10"
+    assert f'{both.url("orders_order_report")}?first=2031-04-30">Sales report</a>' in shown
+    # Not for those who may not open them.
+    assert "Sales as CSV" not in panel.get(days="7").content.decode()

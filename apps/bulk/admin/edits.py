@@ -17,6 +17,7 @@ from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.cells import Writer
 from apps.ground.errors import DomainError
+from apps.jobs.domain.waiting import unfinished, waits_since
 from apps.panel import wording
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
@@ -112,6 +113,7 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
         may_change = may(request, named(edit.kind).permission)
         if edit.state == State.DRAFT and may_change:
             return self._draft(request, edit, EditForm(None, kind=named(edit.kind), operations=edit.operations))
+        live = edit.state in {State.RUNNING, State.UNDOING}
         rows = EditedRow.objects.filter(edit=edit, dry=False)
         counted = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         return self.page(
@@ -126,7 +128,8 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
             counts=[(fate.label, counted[fate]) for fate in Fate if fate in counted],
             left=told(rows.filter(fate__in=(Fate.REFUSED, Fate.KEPT)).order_by("row_id")[:SHOWN]),
             changed=told(rows.filter(fate__in=(Fate.CHANGED, Fate.UNDONE)).order_by("row_id")[: edits.PREVIEW]),
-            live=edit.state in {State.RUNNING, State.UNDOING},
+            live=live,
+            waits=waits_since(unfinished(edits.RUN, edits.UNDO_TASK, edit_id=edit.pk)) if live else None,
             may_stop=may_change and edit.state == State.RUNNING,
             may_undo=may_change and edit.state in {State.DONE, State.STOPPED, State.FAILED} and Fate.CHANGED in counted,
         )

@@ -24,6 +24,7 @@ from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
 from apps.ground.tenancy import current_shop
+from apps.jobs.domain.waiting import waits_since
 from apps.metafields.admin.inline import MetafieldInline
 from apps.panel import home
 from apps.panel.access import may, require
@@ -287,7 +288,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         job = merging.job_of(customer.pk)
         shown = list(found[: compare.MOST_SHOWN])
         title = _("Merge {customer}").format(customer=customer)
-        return self._page(request, "merge", title, customer, q=q, found=shown, job=job)
+        return self._page(request, "merge", title, customer, q=q, found=shown, job=job, waits=waits_since(job))
 
     def merge_with_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Compare a customer with the ``other``, and merge them as chosen."""
@@ -334,7 +335,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         customer: Customer = self.row_or_404(request, object_id)
         title = _("Personal data of {customer}").format(customer=customer)
         job = erasing.job_of(customer.pk) if customer.erasing_at else None
-        return self._page(request, "data", title, customer, may_erase=may(request, DELETE), wrong=wrong, job=job)
+        shown = {"job": job, "waits": waits_since(job), "wrong": wrong, "may_erase": may(request, DELETE)}
+        return self._page(request, "data", title, customer, **shown)
 
     def export_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Everything that is known, as a file: at once, or where there is much of it as an export that is fetched."""

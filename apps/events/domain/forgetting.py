@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from django.db.models import Model, Q, QuerySet
 
 from apps.events.domain.changes import HIDDEN
+from apps.events.domain.guarding import redacting
 from apps.events.models import Event
 from apps.ground.personal import personal_columns
 
@@ -32,15 +33,26 @@ def forget(model: type[Model], ids: Collection[int]) -> None:
         events = Event.objects.filter(subject_type=model._meta.label_lower, subject_id__in=some)
         for follow in _followers:
             follow(model, some, events)
-        events.filter(payload__isnull=False).update(payload=None)
-        events.filter(actor__startswith="customer:").update(address=None)
-        if columns:
-            named = Q()
-            for column in columns:
-                named |= Q(changes__has_key=column)
-            told = events.filter(named).values_list("pk", "changes")
-            spoken = [pk for pk, changes in told.iterator() if _speaks(changes, columns)]
-            Event.objects.filter(pk__in=spoken).update(changes={})
+        with redacting():
+            events.filter(payload__isnull=False).update(payload=None)
+            events.filter(actor__startswith="customer:").update(address=None)
+            if columns:
+                Event.objects.filter(pk__in=_spoken(events, columns)).update(changes={})
+
+
+def forget_payloads(events: QuerySet[Event]) -> int:
+    """Empty what was told to subscribers; returns of how many events."""
+    with redacting():
+        return events.update(payload=None)
+
+
+def _spoken(events: QuerySet[Event], columns: Collection[str]) -> list[int]:
+    """The events whose changes hold a value of one of these columns."""
+    named = Q()
+    for column in columns:
+        named |= Q(changes__has_key=column)
+    told = events.filter(named).values_list("pk", "changes")
+    return [pk for pk, changes in told.iterator() if _speaks(changes, columns)]
 
 
 def _speaks(changes: dict[str, object], columns: Collection[str]) -> bool:

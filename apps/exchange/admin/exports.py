@@ -23,6 +23,7 @@ from apps.exchange.models import Export, Format
 from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
+from apps.jobs.domain.waiting import waits_since
 from apps.panel.access import MissingPermission, may, require
 from apps.panel.menu import Menu
 from apps.panel.once import posted
@@ -121,7 +122,8 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         ready = export.is_open_to(int(request.user.pk or 0), timezone.now())
         link = self.url("file", export.pk, export.key) if ready else ""
         job = exports.job_of(export) if export.state == Export.State.WAITING else None
-        return self.page(request, "panel/exchange/export.html", f"{export}", original=export, link=link, job=job)
+        shown = {"original": export, "link": link, "job": job, "waits": waits_since(job)}
+        return self.page(request, "panel/exchange/export.html", f"{export}", **shown)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
         """What happened to it, for who may export at all."""

@@ -2,7 +2,9 @@
 
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import islice
 
 from django.contrib import admin, messages
 from django.db.models import Count
@@ -11,9 +13,10 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from apps.exchange.admin.forms import UploadForm
+from apps.exchange.admin.naming import named_rows
 from apps.exchange.admin.telling import told
 from apps.exchange.domain import imports
 from apps.exchange.domain.columns import suggested
@@ -21,9 +24,11 @@ from apps.exchange.domain.kinds import Kind, importers, named
 from apps.exchange.domain.parsing import UnreadableFile
 from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.models import Format, Import, ImportedRow
+from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.cells import Writer
 from apps.ground.errors import DomainError
+from apps.jobs.domain.waiting import unfinished, waits_since
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.once import posted
@@ -33,6 +38,7 @@ from apps.panel.wording import in_words
 
 IMPORT, VIEW_IMPORT = "exchange.add_import", "exchange.view_import"
 SHOWN_FATES = 500
+_NAMED_AT_ONCE = 500
 FATES = ImportedRow.Fate
 
 
@@ -129,11 +135,17 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             _("Import of {name}").format(name=kept),
             original=kept,
             dry=dry,
+            waits=_waits_since(kept),
             counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
+            foreseen=_foreseen(counted),
+            to_import=counted.get(FATES.NEW, 0) + counted.get(FATES.CHANGED, 0),
             failures=told(rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES]),
-            preview=told(rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW]),
+            preview=told(named_rows(rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW], request)),
             notes=told(
-                rows.filter(fate__in=(FATES.NEW, FATES.CHANGED)).exclude(reason="").order_by("line")[:SHOWN_FATES]
+                named_rows(
+                    rows.filter(fate__in=(FATES.NEW, FATES.CHANGED)).exclude(reason="").order_by("line")[:SHOWN_FATES],
+                    request,
+                )
             ),
             may_confirm=may(request, IMPORT) and kept.state == Import.State.CHECKED and not kept.problem,
             may_map=may(request, IMPORT) and kept.state == Import.State.CHECKED and kept.format == Format.CSV,
@@ -152,7 +164,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             return HttpResponseRedirect(self.url("change", kept.pk))
         kinds = [named(name) for name, importer in importers().items() if may(request, importer.permission)]
         kind = _asked(request, kept, kinds)
-        chosen = _chosen(request, kept, kind, columns)
+        chosen = _chosen(request, kept, kind, list(columns))
         if request.method == "POST":
             names = dict(zip(columns, chosen, strict=True))
             try:
@@ -161,7 +173,10 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
                 self.message_user(request, in_words(refusal), messages.ERROR)
             else:
                 return HttpResponseRedirect(self.url("change", kept.pk))
-        rows = [(number, *each) for number, each in enumerate(zip(columns, chosen, strict=True))]
+        rows = [
+            (number, column, name, samples)
+            for number, ((column, samples), name) in enumerate(zip(columns.items(), chosen, strict=True))
+        ]
         context = {"original": kept, "kinds": kinds, "kind": kind, "columns": rows}
         return self.page(
             request, "panel/exchange/columns.html", _("What the columns of {name} mean").format(name=kept), **context
@@ -189,19 +204,39 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         kept: Import = self.row_or_404(request, object_id)
         columns = ("line", "kind", "fate", "label", "reason")
         dry = kept.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=kept, dry=dry).order_by("line").values(*columns)
+        rows = ImportedRow.objects.filter(file=kept, dry=dry).order_by("line")
         # On disk, and sent from there: a file may have a million rows.
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         writer = Writer(text, columns)
-        for row in rows.iterator():
-            writer.write(row)
+        noted = rows.iterator(chunk_size=_NAMED_AT_ONCE)
+        while some := list(islice(noted, _NAMED_AT_ONCE)):
+            for row in named_rows(some, request):
+                writer.write({name: getattr(row, name) for name in columns})
         text.detach()
         file.seek(0)
         response = FileResponse(file, as_attachment=True, filename=f"import-{kept.pk}.csv")
         response["Content-Type"] = "text/csv; charset=utf-8"
         add_never_cache_headers(response)
         return response
+
+
+def _foreseen(counted: Mapping[str, int]) -> str:
+    """What would become of how many rows, in words."""
+    new, changed, skipped, failed = (counted.get(fate.value, 0) for fate in FATES)
+    said = (
+        (new, ngettext("{number} is new", "{number} are new", new)),
+        (changed, ngettext("{number} changes what is there", "{number} change what is there", changed)),
+        (skipped, ngettext("{number} is skipped", "{number} are skipped", skipped)),
+        (failed, ngettext("{number} fails and is left out", "{number} fail and are left out", failed)),
+    )
+    return ", ".join(words.format(number=languages.count(number)) for number, words in said if number)
+
+
+def _waits_since(kept: Import) -> datetime | None:
+    """Since when a file waits for a worker to go on with it."""
+    working = kept.state in {Import.State.CHECKING, Import.State.IMPORTING}
+    return waits_since(unfinished(imports.CHECK, imports.RUN, import_id=kept.pk)) if working else None
 
 
 def _table(name: str) -> HttpResponse:

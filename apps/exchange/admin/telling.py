@@ -25,7 +25,7 @@ _STATES = "_consent"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A row of the file; ``changes`` are field, old value and new one."""
+    """A row of the file; ``changes`` are field, old value and new one, ``link`` leads to what it is about."""
 
     line: int
     kind: str
@@ -33,6 +33,7 @@ class Told:
     label: str
     reason: str
     changes: list[tuple[str, str, str]]
+    link: str
 
 
 def told(rows: Iterable[ImportedRow]) -> list[Told]:
@@ -45,6 +46,7 @@ def told(rows: Iterable[ImportedRow]) -> list[Told]:
             label=renamed(row.label),
             reason=reason(row.reason, _fields(row.kind)),
             changes=[(_name(name), _value(name, old), _value(name, new)) for name, old, new in row.changes],
+            link=row.link,
         )
         for row in rows
     ]

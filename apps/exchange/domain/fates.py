@@ -29,7 +29,7 @@ def told_of(batch: Sequence[Numbered], outcomes: Sequence[Outcome]) -> Told:
 
 
 def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> None:
-    """Write down what became of rows; it is written once. What they change is kept for the preview alone."""
+    """Write down what became of rows, and what they change; it is written once."""
     ImportedRow.objects.bulk_create([
         ImportedRow(
             shop=kept.shop,
@@ -41,7 +41,7 @@ def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> 
             label=outcome.label[:255],
             reason=outcome.reason[:1000],
             source_key=outcome.source_key,
-            changes=_told(outcome) if dry else [],
+            changes=_told(outcome),
         )
         for row, outcome in told
     ])  # fmt: skip

@@ -145,14 +145,14 @@ def confirm(kept: Import, *, without_unknown: bool = False, actor: str, at: date
     jobs.enqueue(RUN, actor=actor, import_id=kept.pk)
 
 
-def columns_of(kept: Import) -> list[str]:
-    """The columns of a table, as it names them; none of lines of JSON.
+def columns_of(kept: Import) -> dict[str, list[str]]:
+    """The columns of a table, as it names them, each with its first values; none of lines of JSON.
 
     Raises:
         UnreadableFile: It is gone, or cannot be read as a whole.
     """
     if kept.format == Format.JSON_LINES:
-        return []
+        return {}
     with opened(kept) as file:
         return columns_in(file)
 

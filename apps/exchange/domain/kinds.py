@@ -3,12 +3,13 @@
 Exports and imports work through what is declared here and know no kind by its name.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Protocol, TypeAlias
 
+from django.db.models import Model
 from django_stubs_ext import StrOrPromise
 
 from apps.exchange.domain.parts import Reached
@@ -113,6 +114,7 @@ class Importer:
         alone: Whether a row is taken in by itself nevertheless.
         at_once: So many of them at most: longer transactions would keep others waiting.
         prepare: What comes before the transaction; None for nothing.
+        find: The objects that rows are noted to be about, by what they were called then (``Outcome.label``).
     """
 
     permission: str
@@ -132,6 +134,7 @@ class Importer:
     alone: Callable[[Body], bool] = lambda body: False
     at_once: int = AT_ONCE
     prepare: Prepare | None = None
+    find: Callable[[Collection[str]], Mapping[str, Model]] = lambda labels: {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

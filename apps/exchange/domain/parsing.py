@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO
 
 from django.utils.translation import gettext_noop
@@ -22,6 +23,8 @@ _LEFT_OUT = tells(gettext_noop("{what} is left out as a whole: {problem}"))
 _TOO_MANY_ROWS = tells(gettext_noop("{what} has more than {limit} rows"))
 _TOO_LONG = tells(gettext_noop("is longer than {limit} bytes"))
 
+# Values of a column that show what it holds, characters of each, and the rows that they are looked for in.
+_SAMPLES, _MOST_OF_SAMPLE, _SAMPLED = 3, 40, 50
 # Nobody reads more of them.
 MAX_UNKNOWN = 100
 
@@ -111,13 +114,20 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
 Rows = Iterator[tuple[int, list[str] | BadRow]]
 
 
-def columns_in(file: IO[bytes]) -> list[str]:
-    """The columns of a table, as it names them.
+def columns_in(file: IO[bytes]) -> dict[str, list[str]]:
+    """The columns of a table, as it names them, each with the first different values in it.
 
     Raises:
         UnreadableFile: The header is unusable.
     """
-    return list(_opened_table(file).columns)
+    table = _opened_table(file)
+    found: list[dict[str, None]] = [{} for _ in table.columns]
+    for _, row in islice(table.rows, _SAMPLED):
+        cells = [] if isinstance(row, BadRow) else row
+        for values, cell in zip(found, cells, strict=False):
+            if cell.strip() and len(values) < _SAMPLES:
+                values[cell.strip()[:_MOST_OF_SAMPLE]] = None
+    return {column: list(values) for column, values in zip(table.columns, found, strict=True)}
 
 
 def _table(file: IO[bytes], mapping: Mapped | None) -> tuple[Reading, Rows]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from django.db import IntegrityError, transaction
@@ -12,10 +13,10 @@ from apps.exchange.domain.batches import Numbered, batches, numbered
 from apps.exchange.domain.claims import Claim, claimed
 from apps.exchange.domain.fates import Told, note, told_of
 from apps.exchange.domain.files import remove
-from apps.exchange.domain.imports import FINISHED, State, opened
+from apps.exchange.domain.imports import FINISHED, PREVIEW, State, opened
 from apps.exchange.domain.kinds import importers
 from apps.exchange.domain.parsing import rows_of
-from apps.exchange.domain.rows import Outcome
+from apps.exchange.domain.rows import Outcome, RawRow
 from apps.exchange.domain.taking import allowed_to, taken_together
 from apps.exchange.models import Import, ImportedRow
 from apps.ground import statistics
@@ -86,5 +87,10 @@ def _imported(kept: Import, batch: Sequence[Numbered], allowed: frozenset[str], 
 def _taken_and_noted(kept: Import, batch: Sequence[Numbered], allowed: frozenset[str], claim: Claim) -> list[Outcome]:
     claim.hold(done=batch[-1].number)
     outcomes = taken_together(batch, allowed, actor=kept.actor)
-    note(kept, [(each.row, outcome) for each, outcome in zip(batch, outcomes, strict=True)], dry=False)
+    note(kept, [_noted(each, outcome) for each, outcome in zip(batch, outcomes, strict=True)], dry=False)
     return outcomes
+
+
+def _noted(each: Numbered, outcome: Outcome) -> tuple[RawRow, Outcome]:
+    """What is written down of a row; what it changed only of the first, which the page shows."""
+    return each.row, outcome if each.number <= PREVIEW else replace(outcome, changes={})

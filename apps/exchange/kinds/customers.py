@@ -1,6 +1,7 @@
 """Customers in files. Coming in they are known by e-mail or phone; their ids mean nothing here."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -33,6 +34,11 @@ from apps.ground.tenancy import current_shop
 _SHARED = ("first_name", "last_name", "phone")
 _PLACE = tuple(name for name in ADDRESS if name not in _SHARED)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
+_NUMBERED = re.compile(r"Customer ([0-9]{1,18})")
+_ADDRESS_LEFT = gettext_noop("The address is left out: files bring addresses of new customers alone.")
+_ONLY_ADDRESS = gettext_noop(
+    "Is known already, and nothing else differs. The address is left out: files bring addresses of new customers alone."
+)
 
 
 # --- out -------------------------------------------------------------------------------------------------------------
@@ -102,6 +108,8 @@ def _take_in_many(rows: Sequence[tuple[RawRow, Body]], *, actor: str, at: dateti
                 new[len(outcomes)], outcome = _made(body, given, at)
             else:
                 outcome = _changed(known, given, actor=actor, at=at, dry=dry)
+                if _left_address(known, body):
+                    outcome = replace(outcome, reason=_ONLY_ADDRESS if outcome.fate == Fate.SKIPPED else _ADDRESS_LEFT)
         except DomainError as refusal:
             outcome = failed(refusal)
         outcomes.append(outcome)
@@ -203,6 +211,27 @@ def _differs(customer: Customer, name: str, value: Any) -> bool:
     return hasattr(customer, name) and getattr(customer, name) != value
 
 
+def _find(labels: Collection[str]) -> dict[str, Customer]:
+    """The customers whose labels these are, which hold their numbers."""
+    numbers = [int(found[1]) for found in map(_NUMBERED.fullmatch, labels) if found]
+    return {row.event_label: row for row in Customer.objects.filter(pk__in=numbers)}
+
+
+def _left_address(known: Customer, body: Body) -> bool:
+    """Whether a row brings an address that a known customer does not have, and that is not taken."""
+    given = [item for item in body.get("addresses") or () if isinstance(item, dict)]
+    there = [{name: _folded(getattr(row, name)) for name in _PLACE} for row in known.addresses.all()] if given else []
+    return any(all(_is_another(item, row) for row in there) for item in given)
+
+
+def _is_another(given: Given, there: Mapping[str, str]) -> bool:
+    return any(_folded(given[name]) != there[name] for name in _PLACE if given.get(name))
+
+
+def _folded(value: object) -> str:
+    return str(value or "").strip().casefold()
+
+
 _TABLE = (
     "first_name",
     "last_name",
@@ -262,5 +291,6 @@ CUSTOMERS = Kind(
         repeated=Fate.CHANGED,
         take_in=_take_in,
         take_in_many=_take_in_many,
+        find=_find,
     ),
 )

@@ -161,6 +161,9 @@ class ImportedRow(ShopOwned):
     ``source_key`` says of which order elsewhere a new one was made, so that no file brings it twice.
     """
 
+    # Where the object is shown; a page fills it.
+    link = ""
+
     class Fate(models.TextChoices):
         NEW = "new", gettext_lazy("New")
         CHANGED = "changed", gettext_lazy("Changed")

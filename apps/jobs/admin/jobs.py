@@ -6,11 +6,13 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.ground.retelling import retold
 from apps.jobs.domain import queue
+from apps.jobs.domain.waiting import waits_since
 from apps.jobs.models import Job
 from apps.panel import home
 from apps.panel.access import may, require
@@ -132,6 +134,8 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
             queue.title_of(job.task),
             original=job,
             who=name_of(job.actor),
+            live=job.state in {Job.State.WAITING, Job.State.RUNNING} and job.due_at <= timezone.now(),
+            waits=waits_since(job),
             may_retry=may(request, CHANGE) and job.state in RETRYABLE,
             may_cancel=may(request, CHANGE) and job.state == Job.State.WAITING,
         )

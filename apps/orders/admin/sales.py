@@ -16,7 +16,7 @@ from apps.ground.money import ZERO
 from apps.ground.tenancy import current_shop
 from apps.orders.models import Order
 from apps.panel import home
-from apps.panel.charts import bars_of
+from apps.panel.charts import bars_of, pairs_of
 from apps.panel.requests import Context
 from apps.panel.screens.filters import midnight
 from apps.staff.domain.permissions import grant_custom
@@ -83,16 +83,22 @@ def _today(request: HttpRequest) -> home.Figure:
 def _chart(request: HttpRequest) -> Context:
     asked = request.GET.get("days", "")
     chosen = int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
-    shown, currency = days(chosen), current_shop().currency
-    total = sum((day.total for day in shown), ZERO)
+    both, currency = days(2 * chosen), current_shop().currency
+    before, shown = both[:chosen], both[chosen:]
+    total, total_before = (sum((day.total for day in span), ZERO) for span in (shown, before))
+    pairs = list(zip(shown, before, strict=True))
     return {
         "days": shown,
+        "rows": pairs[::-1],
         "ranges": [(count, count == chosen) for count in RANGES],
         "count": chosen,
-        "bars": bars_of([(day.total, _label(day, currency)) for day in shown]),
+        "pairs": pairs_of([(then.total, day.total, _label(day, currency)) for day, then in pairs]),
         "currency": currency,
         "total": languages.amount(total, currency),
         "orders": sum(day.orders for day in shown),
+        "before": before,
+        "total_before": text_of(total_before, currency),
+        "orders_before": sum(day.orders for day in before),
     }
 
 

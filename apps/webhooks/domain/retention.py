@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
+from apps.events.domain.forgetting import forget_payloads
 from apps.events.models import Event
 from apps.ground.ids import last_beside
 from apps.ground.rows import TimestampedQuerySet
@@ -90,7 +91,7 @@ def _empty_events(at: datetime) -> int:
     waiting = Pending.objects.filter(event=OuterRef("pk"))
     done = Event.objects.filter(writable()).exclude(Exists(waiting))
     return sum(
-        done.filter(pk__in=old).update(payload=None) for old in _old(Event, at - KEEP_DELIVERIES, payload__isnull=False)
+        forget_payloads(done.filter(pk__in=old)) for old in _old(Event, at - KEEP_DELIVERIES, payload__isnull=False)
     )
 
 

@@ -1,0 +1,88 @@
+"""A page that shows how far some work is: it moves, ends, and says so where it cannot look any more."""
+
+import pytest
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, expect
+
+from apps.exchange.models import Import
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open, Window
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LOOKS_EACH = 2000
+
+
+@pytest.fixture
+def kept(live_shop: Shop) -> Import:
+    with shop_scope(live_shop):
+        made: Import = Import.objects.create(
+            shop=live_shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing", total=9
+        )
+    return made
+
+
+@pytest.fixture
+def window(open_window: Open, owner: User, live_shop: Shop) -> Window:
+    window = open_window(owner, live_shop)
+    window.page.clock.install()
+    return window
+
+
+def _moved(kept: Import, **values: object) -> None:
+    with shop_scope(kept.shop):
+        Import.objects.filter(pk=kept.pk).update(**values)
+
+
+def _look(page: Page) -> None:
+    page.clock.run_for(LOOKS_EACH)
+
+
+def test_the_page_moves_and_ends(window: Window, kept: Import) -> None:
+    page = window.go("exchange_import_change", kept.pk)
+    expect(page.get_by_text("0 rows so far")).to_be_visible()
+
+    _moved(kept, done=4)
+    _look(page)
+    expect(page.get_by_text("4 rows so far")).to_be_visible()
+
+    _moved(kept, state="done")
+    _look(page)
+    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
+    expect(page.locator("[data-progress]")).to_have_count(0)
+    assert window.problems == []
+
+
+def test_it_says_that_nobody_is_signed_in_any_more(window: Window, kept: Import) -> None:
+    page = window.go("exchange_import_change", kept.pk)
+    Session.objects.all().delete()
+
+    _look(page)
+
+    said = page.get_by_role("alert")
+    expect(said).to_contain_text("You are no longer logged in.")
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    said.get_by_role("link", name="Log in and look again").click()
+    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+def test_it_says_that_the_server_does_not_answer_and_looks_no_further(window: Window, kept: Import) -> None:
+    page = window.go("exchange_import_change", kept.pk)
+    asked = []
+
+    def refuse(route: object) -> None:
+        asked.append(route)
+        route.fulfill(status=503, body="")  # type: ignore[attr-defined]
+
+    page.route(page.url, refuse)
+    for number in range(5):
+        expect(page.get_by_role("alert")).to_have_count(0)
+        with page.expect_response(page.url):
+            _look(page)
+        assert len(asked) == number + 1
+
+    said = page.get_by_role("alert")
+    expect(said).to_contain_text("The server does not answer.")
+    page.clock.run_for(10 * LOOKS_EACH)
+    assert len(asked) == 5

@@ -1,0 +1,123 @@
+"""Pages that show how far some work is: they go on by themselves, and say so where no worker takes the work."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.bulk.domain import edits
+from apps.bulk.models import BulkEdit
+from apps.customers.domain import erasing, merging
+from apps.customers.models import Customer
+from apps.exchange.domain import exports, imports
+from apps.exchange.models import Export, Import
+from apps.ground.tenancy import current_shop, shop_scope
+from apps.jobs.domain import waiting
+from apps.jobs.models import Job
+from apps.shops.models import Shop
+from tests.customers.factories import make_customer
+from tests.panel.conftest import Panel
+
+WAITS = "It has been waiting for a worker since"
+LONG = waiting.EXPECTED_WITHIN + timedelta(seconds=5)
+Page = tuple[Any, ...]
+
+
+def _job(task: str, **arguments: int) -> Job:
+    job: Job = Job.objects.create(shop=current_shop(), task=task, arguments=arguments)
+    return job
+
+
+def _import(panel: Panel) -> Page:
+    kept = Import.objects.create(
+        shop=panel.shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing"
+    )
+    _job(imports.RUN, import_id=kept.pk)
+    return ("exchange_import_change", kept.pk)
+
+
+def _export(panel: Panel) -> Page:
+    export = Export.objects.create(shop=panel.shop, kind="orders", format="csv", user=panel.user)
+    _job(exports.EXPORT, export_id=export.pk)
+    return ("exchange_export_change", export.pk)
+
+
+def _bulk(panel: Panel) -> Page:
+    edit = BulkEdit.objects.create(
+        shop=panel.shop, kind="products", ids=[1], total=1, actor="system", state=BulkEdit.State.RUNNING
+    )
+    _job(edits.RUN, edit_id=edit.pk)
+    return ("bulk_bulkedit_change", edit.pk)
+
+
+def _merging(panel: Panel) -> Page:
+    keep, other = make_customer(), make_customer()
+    _job(merging.MERGE, keep_id=keep.pk, other_id=other.pk)
+    return ("customers_customer_merge", keep.pk)
+
+
+def _erasing(panel: Panel) -> Page:
+    customer = make_customer()
+    Customer.objects.filter(pk=customer.pk).update(erasing_at=timezone.now())
+    _job(erasing.ERASE, customer_id=customer.pk)
+    return ("customers_customer_data", customer.pk)
+
+
+def _any_job(panel: Panel) -> Page:
+    return ("jobs_job_change", _job(edits.RUN, edit_id=0).pk)
+
+
+PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
+
+
+@pytest.fixture(params=PAGES, ids=lambda make: make.__name__[1:])
+def page(request: pytest.FixtureRequest, owner: Panel, shop: Shop) -> Callable[[], str]:
+    """What a page of some work shows, each time anew."""
+    with shop_scope(shop):
+        address = request.param(owner)
+
+    def shown() -> str:
+        return owner.get(*address).content.decode()
+
+    return shown
+
+
+def _moved(shop: Shop, **values: Any) -> None:
+    with shop_scope(shop):
+        assert Job.objects.filter(state__in=("waiting", "running")).update(**values)
+
+
+def test_the_page_goes_on_by_itself(page: Callable[[], str]) -> None:
+    shown = page()
+
+    assert "data-progress" in shown
+    assert "panel/progress" in shown
+    assert WAITS not in shown
+
+
+def test_it_says_that_no_worker_takes_the_work(page: Callable[[], str], shop: Shop) -> None:
+    now = timezone.now()
+    _moved(shop, due_at=now - LONG)
+    assert WAITS in page()
+    # A worker has it.
+    _moved(shop, state="running", lease_until=now + timedelta(minutes=1))
+    assert WAITS not in page()
+    # The worker was killed.
+    _moved(shop, lease_until=now - LONG)
+    assert WAITS in page()
+    # It is tried again later.
+    _moved(shop, state="waiting", due_at=now + timedelta(minutes=5))
+    assert WAITS not in page()
+
+
+def test_a_job_that_has_ended_stands_still(owner: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        job = _job(edits.RUN, edit_id=0)
+        Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
+
+    shown = owner.get("jobs_job_change", job.pk).content.decode()
+
+    assert "data-progress" not in shown
+    assert WAITS not in shown
