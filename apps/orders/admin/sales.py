@@ -97,7 +97,7 @@ def _chart(request: HttpRequest) -> Context:
         "total": languages.amount(total, currency),
         "orders": sum(day.orders for day in shown),
         "before": before,
-        "total_before": text_of(total_before, currency),
+        "total_before": languages.amount(total_before, currency),
         "orders_before": sum(day.orders for day in before),
     }
 
