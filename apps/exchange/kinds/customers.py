@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.api.resources.related import TakenRows
@@ -100,6 +101,7 @@ def _take_in_many(rows: Sequence[tuple[RawRow, Body]], *, actor: str, at: dateti
     """The same of many: looked up together, and the new ones stored together."""
     outcomes: list[Outcome] = []
     new: dict[int, Draft] = {}
+    addressed: dict[int, Customer] = {}
     wanted = [keys_of(email=body.get("email"), phone=body.get("phone")) for _, body in rows]
     for (_, body), found in zip(rows, known_by_each(wanted, locked=not dry), strict=True):
         try:
@@ -108,11 +110,16 @@ def _take_in_many(rows: Sequence[tuple[RawRow, Body]], *, actor: str, at: dateti
                 new[len(outcomes)], outcome = _made(body, given, at)
             else:
                 outcome = _changed(known, given, actor=actor, at=at, dry=dry)
-                if _left_address(known, body):
-                    outcome = replace(outcome, reason=_ONLY_ADDRESS if outcome.fate == Fate.SKIPPED else _ADDRESS_LEFT)
+                if body.get("addresses"):
+                    addressed[len(outcomes)] = known
         except DomainError as refusal:
             outcome = failed(refusal)
         outcomes.append(outcome)
+    prefetch_related_objects(list(addressed.values()), "addresses")
+    for place, known in addressed.items():
+        if _left_address(known, rows[place][1]):
+            skipped = outcomes[place].fate == Fate.SKIPPED
+            outcomes[place] = replace(outcomes[place], reason=_ONLY_ADDRESS if skipped else _ADDRESS_LEFT)
     if new and not dry:
         made = create_drafted(list(new.values()), actor=actor, at=at)
         for place, customer in zip(new, made, strict=True):
