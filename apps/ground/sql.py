@@ -107,7 +107,9 @@ def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, k
     here.ensure_connection()
     with here.wrap_database_errors:
         cursor = _server_cursor(here.connection).execute(sql, parameters, prepare=keep)
-        return _rows_of(cursor)
+        result = cursor.pgresult
+        # Asked by its description, a cursor would make an object of each column.
+        return cursor.fetchall() if result and result.nfields else []
 
 
 def _run_all_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
@@ -116,13 +118,7 @@ def _run_all_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Row
     with here.wrap_database_errors:
         with raw.pipeline():
             cursors = [_server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep) for call in calls]
-        return [_rows_of(cursor) for cursor in cursors]
-
-
-def _rows_of(cursor: "Cursor[TupleRow]") -> Rows:
-    """The rows of a statement; none where it is of a kind that gives none."""
-    # Asked by its description, a cursor would make an object of each column.
-    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+        return [cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else [] for cursor in cursors]
 
 
 def _forget_plans(here: BaseDatabaseWrapper) -> None:
