@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, groupby
 from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,16 +90,36 @@ def execute_all(calls: Sequence[Call]) -> list[Rows]:
     is waited for in between. Where one fails, those behind it are not run; call it within a transaction.
     """
     here = connections[DEFAULT_DB_ALIAS]
-    if here.vendor != "postgresql" or here.execute_wrappers:
-        return [call.fetch() for call in calls]
-    if len(calls) < 2:
+    if len(calls) < 2 or here.execute_wrappers:
         return [call.fetch() for call in calls]
     here.validate_no_broken_transaction()
+    here.ensure_connection()
     began = time.monotonic()
-    answers = _run_all_bound(here, calls)
+    with here.wrap_database_errors:
+        answers = _sent_together(here, calls) if here.vendor == "postgresql" else _one_by_one(here, calls)
     if here.queries_logged:
-        time_of_each = f"{(time.monotonic() - began) / len(calls):.3f}"
-        here.queries_log.extend({"sql": call.sql, "time": time_of_each} for call in calls)
+        taken = f"{(time.monotonic() - began) / len(calls):.3f}"
+        for sql, same in groupby(calls, key=attrgetter("sql")):
+            times = len(list(same))
+            # As Django says it of ``executemany``.
+            here.queries_log.append({"sql": sql if times == 1 else f"{times} times: {sql}", "time": taken})
+    return answers
+
+
+def _sent_together(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
+    raw = here.connection
+    with raw.pipeline():
+        cursors = [_server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep) for call in calls]
+    return [cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else [] for cursor in cursors]
+
+
+def _one_by_one(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
+    """Within this process there is nothing to wait for."""
+    cursor, answers = here.create_cursor(), list[Rows]()
+    for call in calls:
+        cursor.execute(call.sql, call.parameters)
+        answers.append(cursor.fetchall() if cursor.description else [])
+    cursor.close()
     return answers
 
 
@@ -107,22 +127,9 @@ def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, k
     here.ensure_connection()
     with here.wrap_database_errors:
         cursor = _server_cursor(here.connection).execute(sql, parameters, prepare=keep)
-        return _rows_of(cursor)
-
-
-def _run_all_bound(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
-    here.ensure_connection()
-    raw = here.connection
-    with here.wrap_database_errors:
-        with raw.pipeline():
-            cursors = [_server_cursor(raw).execute(call.sql, call.parameters, prepare=call.keep) for call in calls]
-        return [_rows_of(cursor) for cursor in cursors]
-
-
-def _rows_of(cursor: "Cursor[TupleRow]") -> Rows:
-    """The rows of a statement; none where it is of a kind that gives none."""
-    # Asked by its description, a cursor would make an object of each column.
-    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
+        result = cursor.pgresult
+        # Asked by its description, a cursor would make an object of each column.
+        return cursor.fetchall() if result and result.nfields else []
 
 
 def _forget_plans(here: BaseDatabaseWrapper) -> None:

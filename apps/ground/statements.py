@@ -95,12 +95,12 @@ class Statement(Generic[R]):
     def fetch(self, *arguments: object) -> Sequence[R]:
         """Run it with these arguments in the current shop; all rows."""
         compiled = self._compiled or self._ready()
-        call = compiled.call(arguments)
-        return compiled.convert(execute(call.sql, call.parameters))
+        return compiled.convert(execute(compiled.sql, compiled.values(arguments)))
 
     def call(self, *arguments: object) -> Call:
         """The statement with these arguments in the current shop, for a batch."""
-        return self._ready().call(arguments)
+        compiled = self._ready()
+        return Call(compiled.sql, compiled.values(arguments))
 
     def convert(self, rows: Rows) -> Sequence[R]:
         """The query's columns as the database gave them, with their own converters applied."""
@@ -150,14 +150,13 @@ class _Compiled(Generic[R]):
         self._compiler = compiler
         self._converters = compiler.get_converters(selected)
 
-    def call(self, arguments: Sequence[object]) -> Call:
-        """The statement with these arguments in the current shop."""
+    def values(self, arguments: Sequence[object]) -> list[object]:
+        """What stands in the statement's places: the current shop, the arguments, and constants."""
         shop_id = current_shop().pk
-        values = [
+        return [
             constant if slot is None else wrap(shop_id if slot < 0 else arguments[slot])
             for slot, wrap, constant in self.parameters
         ]
-        return Call(self.sql, values)
 
     def convert(self, rows: Rows) -> Sequence[R]:
         """The rows with the columns' own converters applied."""
