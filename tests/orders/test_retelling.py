@@ -40,9 +40,9 @@ def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("stored", "told"),
     [
         ("Order closed", "Bestellung abgeschlossen"),
-        ("Sale of 12.00 USD (Success)", "Zahlung über 12.00 USD (Erfolgreich)"),
+        ("Sale of 12.00 USD (Success)", "Zahlung über 12,00 USD (Erfolgreich)"),
         ("3 of 5 (late)", "3 of 5 (late)"),
-        ("Edited: 1 × Cup removed; 3.00 USD off Hat", "Bearbeitet: 1 × Cup entfernt; 3.00 USD Rabatt auf Hat"),
+        ("Edited: 1 × Cup removed; 3.00 USD off Hat", "Bearbeitet: 1 × Cup entfernt; 3,00 USD Rabatt auf Hat"),
         (
             "Edited: 1 × Cut off jeans removed; and 4 more",
             "Bearbeitet: 1 × Cut off jeans entfernt; und 4 weitere",

@@ -51,7 +51,8 @@ BUILT = {"editor.js", "liquid.js", "visual.js"}
 # Keys, elements, classes and fonts.
 NO_TEXTS = frozenset({
     "Backspace", "Enter", "Escape", "Files", "bo bo-visual", "bo bo-visual-dialog", "input, button, a, label",
-    "select, input", "textarea, label", 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
+    "input, select, textarea", "input, textarea", "select, input", "textarea, label",
+    'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
 })  # fmt: skip
 _BESIDE = " :#–→×·|+0123456789"
 STANDARDS = {
@@ -64,7 +65,7 @@ _CODE = re.compile(
     r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
     r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
     r"|\w+/\w+ \(test\)|(Copy of )+Starter|\d+ \d{4}, [\d:]+ – Sam|, Sam|(Sam|Backoffice),|manual"
-    r"|\"\w+\": .*|inventory.location|, [\d:]+ – Backoffice|Mug · \d"
+    r"|\"\w+\": .*|inventory.location|, [\d:]+ – (Backoffice|Sam)|Mug · \d"
 )
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.events.domain.forgetting import forget
+from apps.events.domain.guarding import redacting
 from apps.events.domain.recording import Happening, record_event, record_events
 from apps.events.models import Event
 from apps.fulfillment.domain import fulfilling, routing, tracking, units
@@ -172,7 +173,8 @@ def erase(ids: Sequence[int], *, at: datetime) -> None:
         forget(each.model, list(each.order_by("pk").values_list("pk", flat=True)))
     # What was said when work was closed stands nowhere but in the event of it.
     closed = Event.objects.filter(topic=CLOSED, subject_id__in=list(rows[0].values_list("pk", flat=True)))
-    closed.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})
+    with redacting():
+        closed.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})
     holds.update(reason_notes="")
     requests.update(message="", answer_message="", answer_reason="", line_messages=[])
     sent.update(tracking_numbers=[], tracking_urls=[], message="", origin_address=None)
