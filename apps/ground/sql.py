@@ -125,11 +125,16 @@ def _one_by_one(here: BaseDatabaseWrapper, calls: Sequence[Call]) -> list[Rows]:
 
 def _run_bound(here: BaseDatabaseWrapper, sql: str, parameters: Parameters, *, keep: bool) -> Rows:
     here.ensure_connection()
+    backend: Any = here
     with here.wrap_database_errors:
         cursor = _server_cursor(here.connection).execute(sql, parameters, prepare=keep)
-        result = cursor.pgresult
-        # Asked by its description, a cursor would make an object of each column.
-        return cursor.fetchall() if result and result.nfields else []
+        try:
+            return cursor.fetchall()
+        except backend.Database.ProgrammingError:
+            # Most give rows, and the hot path is spared the question whether this one does.
+            if cursor.pgresult and cursor.pgresult.nfields:
+                raise
+            return []
 
 
 def _forget_plans(here: BaseDatabaseWrapper) -> None:
