@@ -148,9 +148,9 @@ def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
 
     The loader that Django puts in its place takes seven times as long; both give the same moments in UTC.
     """
-    from psycopg import Cursor
+    import psycopg
 
-    cursor = Cursor(raw)
+    cursor = psycopg.Cursor(raw)
     cursor._adapters = _adapters(raw)  # the public property would copy all of them for each cursor
     return cursor
 

@@ -1,7 +1,8 @@
 """What a request may cost, on customers and on stock, counted without a clock: function calls and statements.
 
-Calls are those of Python functions from the outermost layer on, once the process is warm; the ceilings are a tenth
-above what was measured, so that a loop over fields or rows that slips into the hot path is seen at once.
+Calls are those of Python functions from the outermost layer on, once the process is warm, the fewest of several tries:
+the driver is called once more each time its socket keeps it waiting. The ceilings are little above what was measured,
+so that a loop over fields or rows that slips into the hot path is seen at once.
 """
 
 import json
@@ -31,13 +32,14 @@ from tests.customers.factories import make_address, make_customer
 from tests.parts import on_postgres
 
 ROWS = 50
+TRIES = 4
 # The token, the page's keys, its products, and their variants, options and images.
 QUERIES = 6
 # SQLite's driver in Django converts each moment in Python.
 CEILINGS = {
-    "list, warm": 565,
+    "list, warm": 430,
     "list, nothing to re-use": 1_950 if on_postgres() else 2_860,
-    "one": 330,
+    "one": 340,
     "create": 1_800,
 }
 ADJUSTMENT = 1_330
@@ -92,6 +94,12 @@ def calls(send: Callable[[], HttpResponseBase]) -> int:
     return counted
 
 
+def _calls_of(request: HttpRequest, *, anew: bool) -> int:
+    if anew:
+        rendering.cache.clear()
+    return calls(lambda: answer(request))
+
+
 def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> None:
     bodies = (example(number) for number in range(10))
     kinds: dict[str, Callable[[], HttpRequest]] = {
@@ -105,10 +113,7 @@ def test_hot_path_calls_few_functions(api: ApiClient, customers: list[int]) -> N
     for kind, make in kinds.items():
         for _ in range(3):
             answer(make())
-        if kind.endswith("re-use"):
-            rendering.cache.clear()
-        request = make()
-        found[kind] = calls(lambda request=request: answer(request))  # type: ignore[misc]
+        found[kind] = min(_calls_of(make(), anew=kind.endswith("re-use")) for _ in range(TRIES))
 
     assert {kind: number for kind, number in found.items() if number > CEILINGS[kind]} == {}
 
@@ -202,9 +207,10 @@ def test_adjustment_calls_few_functions(api: ApiClient, level: dict[str, int]) -
     body = json.dumps(level | {"available_adjustment": 1})
     for _ in range(3):
         answer(request_for(api, "inventory_levels/adjust.json", body))
-    request = request_for(api, "inventory_levels/adjust.json", body)
 
-    assert calls(lambda: answer(request)) <= ADJUSTMENT
+    requests = [request_for(api, "inventory_levels/adjust.json", body) for _ in range(TRIES)]
+
+    assert min(_calls_of(request, anew=False) for request in requests) <= ADJUSTMENT
 
 
 @pytest.mark.postgres

@@ -9,7 +9,6 @@ Source: decisions on speed in ``docs/performance.md``.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
 import orjson
@@ -42,9 +41,11 @@ class RenderCache:
         """The bytes under a key."""
         found = self._kept.get(key)
         if found is not None:
-            # Another thread may have dropped it meanwhile; the bytes are good all the same.
-            with suppress(KeyError):
+            try:  # noqa: SIM105 — three calls less on the hot path
                 self._kept.move_to_end(key)
+            except KeyError:
+                # Another thread has dropped it meanwhile; the bytes are good all the same.
+                pass
         return found
 
     def put(self, key: Hashable, value: bytes) -> None:
