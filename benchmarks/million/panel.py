@@ -37,7 +37,13 @@ WORDS = (
 # Words that are searched for beside a filter.
 SEARCHED = ("grace", "mug 99", "nobodyatall")
 # By the name of a filter the words that are typed into it: of many rows, of some, of none.
-TYPED = {"vendor": ("smithy", "nobody"), "type": ("Kitchen", "nothing"), "tag": ("handmade", "nosuch")}
+TYPED = {
+    "vendor": ("smithy", "nobody"),
+    "type": ("Kitchen", "nothing"),
+    "tag": ("handmade", "nosuch"),
+    "channel": ("web", "nosuch"),
+    "product": ("mug", "mug 99", "nosuch"),
+}
 # How many rows the list has of which the weight is told.
 OF_THE_WEIGHT = 25
 Query = dict[str, str]
