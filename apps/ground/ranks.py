@@ -9,7 +9,7 @@ trigger copies it, with the few others of its kind, into the row's rank, whose t
 ranks. A rank is locked only by who holds its row, so it adds no order of locks. Shop archives leave ranks out, for they
 come with the rows; copies of a whole database have both.
 
-A row may have a second narrow table, for what is indexed beside it and moves apart from its ranks.
+A row may have several narrow tables, for columns that move apart from each other.
 
 Lists name the columns of the row; whoever makes a statement of that asks here (``ordered``, ``by_rank``, ``where``) for
 the columns of the rank, in whose join the shop has to stand, as the indexes begin with it.
@@ -17,13 +17,12 @@ the columns of the rank, in whose join the shop has to stand, as the indexes beg
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from django.db import connections, models, transaction
 from django.db.models import F, Q, QuerySet
 
 FILLED_AT_ONCE = 20_000
-_SHOP = Q(ranked__shop=F("shop"))
 M = TypeVar("M", bound=models.Model)
 
 
@@ -32,9 +31,11 @@ class Rank(models.Model):
 
     Attributes:
         kept_on: The databases' vendors that keep it; elsewhere its table stays empty.
+        sorts: Whether lists sort and filter by its columns; else a search knows what to do with them.
     """
 
     kept_on: ClassVar[frozenset[str]] = frozenset({"postgresql", "sqlite"})
+    sorts: ClassVar[bool] = True
 
     of: "models.OneToOneField[Any, Any]"
     # Neither is checked by the database: the trigger copies what was checked in the row.
@@ -50,10 +51,7 @@ class Rank(models.Model):
 
 
 def rank_of(model: str, related_name: str = "ranked") -> Any:
-    """The key of a rank: its row, by which it is deleted, too.
-
-    Lists sort and filter by the table that their rows know as ``ranked``.
-    """
+    """The key of a rank: its row, by which it is deleted, too; ``related_name`` is what rows call the rank."""
     return models.OneToOneField(
         model,
         on_delete=models.DO_NOTHING,
@@ -66,18 +64,18 @@ def rank_of(model: str, related_name: str = "ranked") -> Any:
 
 
 def by_rank(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
-    """The names of an order, with the rank's in the place of those that it follows; ``joined`` does the rest.
+    """The names of an order, with the ranks' in the place of those that they follow; ``joined`` does the rest.
 
     Behind one of those the id is the rank's too, which SQLite does not know to be the same.
     """
-    followed, ranked, found = _followed_by_name(model), False, []
+    places, rank, found = _places(model), "", []
     for name in names:
         column = name.lstrip("-")
-        if column in followed:
-            ranked = True
-            found.append(name.replace(column, f"ranked__{column}"))
-        elif ranked and column in {"id", "pk"}:
-            found.append(name.replace(column, "ranked__of_id"))
+        if column in places:
+            rank = places[column]
+            found.append(name.replace(column, f"{rank}__{column}"))
+        elif rank and column in {"id", "pk"}:
+            found.append(name.replace(column, f"{rank}__of_id"))
         else:
             found.append(name)
     return tuple(found)
@@ -90,32 +88,44 @@ def ordered(rows: QuerySet[M, Any], names: Iterable[str]) -> QuerySet[M, Any]:
 
 def joined(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
     """Rows that have an order, joined with their ranks if it is by these."""
-    ranked = any(isinstance(name, str) and "ranked__" in name for name in rows.query.order_by)
-    return rows.filter(_SHOP) if ranked else rows
+    for rank in ranks_in(rows.model, rows.query.order_by):
+        rows = rows.filter(_shop(rank))
+    return rows
 
 
 def where(model: type[models.Model], name: str, lookup: str, value: object) -> Q:
     """The rows whose column fits; from an index of their ranks where that has the column."""
-    if name in _followed_by_name(model):
-        return _SHOP & Q(**{f"ranked__{name}__{lookup}": value})
-    return Q(**{f"{name}__{lookup}": value})
+    rank = _places(model).get(name)
+    return within(Q(**{f"{rank}__{name}__{lookup}": value}), rank) if rank else Q(**{f"{name}__{lookup}": value})
 
 
-def rank_model(model: type[models.Model]) -> type[Rank] | None:
-    """The model of a model's ranks."""
-    relation = next((each for each in model._meta.related_objects if each.get_accessor_name() == "ranked"), None)
-    return cast("type[Rank] | None", relation and relation.related_model)
+def within(condition: Q, rank: str = "ranked") -> Q:
+    """A condition on the columns of a rank, so written that an index of it serves it."""
+    return _shop(rank) & condition
 
 
-def within(condition: Q) -> Q:
-    """A condition on ``ranked__`` columns, so written that an index of the ranks serves it."""
-    return _SHOP & condition
+def ranks_in(model: type[models.Model], order: Iterable[object]) -> dict[str, type[Rank]]:
+    """The ranks by which an order goes, by what the rows call them."""
+    used = {name.lstrip("-").partition("__")[0] for name in order if isinstance(name, str) and "__" in name}
+    return {name: rank for name, rank in ranks_of(model).items() if name in used}
 
 
 @cache
-def _followed_by_name(model: type[models.Model]) -> frozenset[str]:
-    rank = rank_model(model)
-    return frozenset(_followed(rank)) if rank else frozenset()
+def ranks_of(model: type[models.Model]) -> dict[str, type[Rank]]:
+    """The ranks by which lists of a model are sorted and filtered, by what the rows call them."""
+    relations = (each for each in model._meta.related_objects if each.one_to_one)
+    found = {str(each.get_accessor_name()): each.related_model for each in relations}
+    return {name: rank for name, rank in found.items() if issubclass(rank, Rank) and rank.sorts}
+
+
+@cache
+def _places(model: type[models.Model]) -> dict[str, str]:
+    """By column the rank that has its index."""
+    return {column: name for name, rank in ranks_of(model).items() for column in _followed(rank)}
+
+
+def _shop(rank: str) -> Q:
+    return Q(**{f"{rank}__shop": F("shop")})
 
 
 def ensure_all(using: str, **_: object) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 
 from apps.api.rows import narrowed
 from apps.catalog.models import Product, ProductRank
-from apps.customers.models import Customer, CustomerRank
+from apps.customers.models import Customer, CustomerProfile, CustomerRank
 from apps.ground import ranks
 from apps.ground.ranks import Rank
 from apps.ground.rows import ShopOwned
@@ -17,19 +17,24 @@ from tests.catalog.factories import make_product
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
 
-RANKED: dict[type[ShopOwned], type[Rank]] = {Product: ProductRank, Customer: CustomerRank}
+RANKED: tuple[tuple[type[ShopOwned], type[Rank]], ...] = (
+    (Product, ProductRank),
+    (Customer, CustomerRank),
+    (Customer, CustomerProfile),
+)
+FEW = 5
 
 
 def differing() -> dict[str, object]:
     """Where ranks and rows differ: nowhere."""
     found: dict[str, object] = {}
-    for model, rank in RANKED.items():
+    for model, rank in RANKED:
         names = [field.name for field in rank._meta.concrete_fields if field.name != "of"]
         with every_shop():
             rows = set(model.objects.values_list("pk", *names))
         held = set(rank._default_manager.values_list("pk", *names))
         if rows != held:
-            found[model.__name__] = rows ^ held
+            found[rank.__name__] = rows ^ held
     return found
 
 
@@ -50,7 +55,12 @@ def test_ranks_follow_their_rows(api: ApiClient, shop: Shop) -> None:
         more = [make_product(f"Bowl {number}") for number in range(3)]
         Product.objects.bulk_update(more, ["title"])
         Customer.objects.filter(pk=customer["id"]).update(note="Waits")
+    consent = {"state": "subscribed"}
+    renamed = {"first_name": "Ann", "last_name": "Berg", "email": "ab@mail.example", "email_marketing_consent": consent}
+    assert api.put(f"customers/{customer['id']}.json", {"customer": renamed}).status_code == 200
     assert differing() == {}
+    profile = CustomerProfile.objects.get()
+    assert (profile.last_name, profile.email_key) == ("Berg", "ab@mail.example")
 
     assert api.delete(f"products/{product['id']}.json").status_code == 200
     with shop_scope(shop):
@@ -156,30 +166,42 @@ def test_lost_triggers_and_ranks_come_back_with_the_next_migration(api: ApiClien
 
 @pytest.mark.postgres
 def test_stock_and_orders_touch_no_index_of_products_and_customers(api: ApiClient, shop: Shop) -> None:
+    # Not all, nor each time, as a page may be full of what other tests left; with an index of what moves it were none.
+    found: dict[str, int] = {}
+    for _ in range(4):
+        moved = move(api, shop)
+        assert min(updates for updates, _hot in moved.values()) >= FEW
+        found = {table: found.get(table, 0) + hot for table, (_updates, hot) in moved.items()}
+        if all(found.values()):
+            break
+
+    assert all(found.values()), found
+
+
+def move(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
+    """Change the stock of new products and order for new customers; what that updated, and how much without an index.
+
+    Few, so that their old versions, which live as long as the test, leave room in the page.
+    """
     levels, items, customers = api.get("locations.json").json()["locations"], [], []
-    # Few, so that their old versions, which live as long as the test, leave room in the page.
-    for number in range(5):
+    for number in range(FEW):
         body = {"title": f"Mug {number}", "variants": [{"price": "5.00", "inventory_management": "shopify"}]}
         (variant,) = api.post("products.json", {"product": body}).json()["product"]["variants"]
         items.append(variant["inventory_item_id"])
-        body = {"email": f"p{number}@mail.example"}
+        body = {"email": f"p{variant['id']}@mail.example"}
         customers.append(api.post("customers.json", {"customer": body}).json()["customer"]["id"])
     with shop_scope(shop):
         # The moments of what was just made are this second's, which stock leaves as they are.
         Product.objects.update(updated_at="2026-01-01T00:00:00Z")
     before = heap_only()
-
     for item, customer in zip(items, customers, strict=True):
         adjusted = {"location_id": levels[0]["id"], "inventory_item_id": item, "available_adjustment": 1}
         assert api.post("inventory_levels/adjust.json", adjusted).status_code == 200
         order = {"customer": {"id": customer}, "line_items": [{"title": "Mug", "price": "10.00", "quantity": 1}]}
         assert api.post("orders.json", {"order": order}).status_code == 201
-
-    for table, (updates, hot) in heap_only().items():
-        updates, hot = updates - before[table][0], hot - before[table][1]
-        assert updates >= len(items), table
-        # Not all, as a page may be full of what other tests left; with an index of what moves it would be none.
-        assert hot, table
+    return {
+        table: (updates - before[table][0], hot - before[table][1]) for table, (updates, hot) in heap_only().items()
+    }
 
 
 def heap_only() -> dict[str, tuple[int, int]]:

@@ -96,7 +96,7 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
     assert {query: index for query, index in expected.items() if index not in told[query]} == {}
     assert not [query for query, text in told.items() if "Seq Scan on customers" in text]
     # The address's own index tells who it is.
-    assert "customers_customer_by_email" in somebody or "customers_customer_email_is_unique" in somebody
+    assert "customers_profile_by_email" in somebody or "customers_customer_email_is_unique" in somebody
     assert "customers_customerwords_pkey" in whole
     assert all(counts.values())
 
@@ -198,15 +198,15 @@ def rows_read(node: dict[str, Any]) -> int:
 
 def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
     expected = {
-        "email asc": "customers_customer_by_email",
-        "first_name desc": "customers_customer_by_first",
+        "email asc": "customers_profile_by_email",
+        "first_name desc": "customers_profile_by_first",
         "state asc": "customers_customer_by_state",
         "last_order_date desc": "customers_rank_by_last_order",
         "created_at asc": "customers_customer_by_creation",
         "updated_at desc": "customers_rank_by_update",
         "orders_count desc": "customers_rank_by_orders",
         "total_spent desc": "customers_rank_by_spending",
-        "last_name asc": "customers_customer_by_name",
+        "last_name asc": "customers_profile_by_name",
     }
 
     with shop_scope(shop):

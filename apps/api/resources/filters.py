@@ -186,14 +186,14 @@ def ranks_that_fit(
     Raises:
         BadRequest: ``{parameter: message}`` for every value that does not fit.
     """
-    rank = ranks.rank_model(model)
     asked = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
-    if rank is None or not asked:
+    if not asked or not all(isinstance(each, MomentFilter) for each in asked):
         return None
-    carried = {field.name for field in rank._meta.concrete_fields}
-    if not all(isinstance(each, MomentFilter) and each.field_name in carried for each in asked):
-        return None
-    return apply_filters(filterset, dict(parameters), rank._default_manager.filter(shop=current_shop()))
+    columns = {each.field_name for each in asked}
+    for rank in ranks.ranks_of(model).values():
+        if columns <= {field.name for field in rank._meta.concrete_fields}:
+            return apply_filters(filterset, dict(parameters), rank._default_manager.filter(shop=current_shop()))
+    return None
 
 
 def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], queryset: QuerySet[M]) -> QuerySet[M]:

@@ -33,6 +33,7 @@ from apps.panel.once import posted
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
+from apps.panel.screens.filters import RankedChoicesFilter
 from apps.panel.screens.history import add_former
 from apps.panel.screens.searching import CANDIDATES, is_from_anywhere
 from apps.panel.theme import display
@@ -79,7 +80,14 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     list_extra = ("telephone", "newsletter", "tagged", "proven")
     list_display_links = ("name",)
-    list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt", TagFilter, SinceFilter)
+    list_filter = (
+        "state",
+        ("email_marketing_state", RankedChoicesFilter),
+        "verified_email",
+        "tax_exempt",
+        TagFilter,
+        SinceFilter,
+    )
     search_fields = ("search_text",)
     search_help_text = gettext_lazy(
         "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"

@@ -69,6 +69,7 @@ _files: list[HandOver] = []
 # What customers themselves keep, and what the kit keeps for them; ``redact`` below erases it.
 PLACES: Places = {
     "customers.Customer": _BLANKED,
+    "customers.CustomerProfile": ("first_name", "last_name", "email_key"),
     "customers.CustomerWords": SEARCHED,
     "customers.Address": COLUMNS,
     "customers.Invitation": ("to_address", "from_address", "subject", "custom_message", "bcc", "nonce"),

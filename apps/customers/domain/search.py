@@ -14,6 +14,7 @@ from django.db.models import Q
 
 from apps.customers.domain.contacts import email_key
 from apps.customers.domain.full_text import narrowed
+from apps.customers.domain.known import has_email
 from apps.customers.domain.search_text import END, Label, fold, marked, whole
 from apps.customers.domain.words import person, table, where
 from apps.customers.models import NEVER, Customer
@@ -89,7 +90,7 @@ def _somebody(term: Term) -> Q | None:
     """
     if term.kind is not Kind.EXACT or "@" not in term.value:
         return None
-    found = Customer.objects.filter(email_key=email_key(term.value.strip())).values_list("pk", flat=True).first()
+    found = Customer.objects.filter(has_email(email_key(term.value.strip()))).values_list("pk", flat=True).first()
     return None if found is None else person(found)
 
 

@@ -3,7 +3,7 @@
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel
 from apps.customers.models.customers import EDITABLE, NEVER, PERSONAL, SEARCHED, Customer, Invitation
-from apps.customers.models.ranks import CustomerRank, CustomerWords
+from apps.customers.models.ranks import CustomerProfile, CustomerRank, CustomerWords
 
 __all__ = [
     "EDITABLE",
@@ -14,6 +14,7 @@ __all__ = [
     "ConsentChange",
     "ConsentState",
     "Customer",
+    "CustomerProfile",
     "CustomerRank",
     "CustomerWords",
     "Invitation",

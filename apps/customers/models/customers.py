@@ -46,7 +46,8 @@ class Customer(ShopOwned):
     ``email_key`` is the e-mail in the one form by which two are equal, ``phone`` is E.164; both are unique per shop.
     ``search_text``, ``search_own`` and ``search_places`` hold what searches find (``domain.search_text``).
     The order summary is written by orders, in the transaction of the order; ``last_order_at`` is 1970 where there was
-    none, so that lists sort by it without nulls. What moves with orders has its indexes in the customer's rank.
+    none, so that lists sort by it without nulls. What moves with orders has its indexes in the customer's rank; names,
+    e-mail and consent, which a change of the person moves, in the profile.
 
     While a worker erases the personal data, ``erasing_at`` says since when; then nothing else changes the customer.
     """
@@ -151,12 +152,8 @@ class Customer(ShopOwned):
         indexes = (
             models.Index(fields=("shop", "id"), name="customers_customer_by_shop"),
             models.Index(fields=("shop", "created_at", "id"), name="customers_customer_by_creation"),
-            models.Index(fields=("shop", "last_name", "id"), name="customers_customer_by_name"),
-            models.Index(fields=("shop", "first_name", "id"), name="customers_customer_by_first"),
             models.Index(fields=("shop", "state", "id"), name="customers_customer_by_state"),
             models.Index(fields=("shop", "id"), condition=Q(tax_exempt=True), name="customers_customer_tax_exempt"),
-            # The unique index leaves out those without an e-mail, and so gives no order of all.
-            models.Index(fields=("shop", "email_key", "id"), name="customers_customer_by_email"),
         )
 
     def __str__(self) -> str:

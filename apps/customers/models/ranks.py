@@ -1,4 +1,4 @@
-"""What of customers is indexed beside them: what moves with every order and every change, and what searches find."""
+"""What of customers is indexed beside them: what moves with orders, what with the person, and what searches find."""
 
 from django.db import models
 
@@ -23,6 +23,24 @@ class CustomerRank(Rank):
         )
 
 
+class CustomerProfile(Rank):
+    """What lists are sorted and narrowed by that a change of the person moves, and no order does."""
+
+    of = rank_of("customers.Customer", "profile")
+    first_name = models.CharField(max_length=255)
+    last_name = models.CharField(max_length=255)
+    email_key = models.CharField(max_length=320)
+    email_marketing_state = models.CharField(max_length=20)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("shop", "last_name", "of"), name="customers_profile_by_name"),
+            models.Index(fields=("shop", "first_name", "of"), name="customers_profile_by_first"),
+            models.Index(fields=("shop", "email_key", "of"), name="customers_profile_by_email"),
+            models.Index(fields=("shop", "email_marketing_state", "of"), name="customers_profile_by_consent"),
+        )
+
+
 class CustomerWords(Rank):
     """What searches find of a customer; the index over it is PostgreSQL's, which alone keeps this table.
 
@@ -31,6 +49,7 @@ class CustomerWords(Rank):
     """
 
     kept_on = frozenset({"postgresql"})
+    sorts = False
     of = rank_of("customers.Customer", "words")
     search_text = models.TextField()
     search_own = models.TextField()

@@ -58,7 +58,8 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
         return Page(rows[first:end], True)
     if narrowed.number < COUNTED:
         hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in order]
-        fitting = rows.filter(among(narrowed.unranked.order_by().values("pk"))) if _is_ranked(order) else rows
+        ranked = ranks.ranks_in(rows.model, order)
+        fitting = rows.filter(among(narrowed.unranked.order_by().values("pk"))) if ranked else rows
         return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
@@ -73,15 +74,12 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
 
 def _nearest(all_rows: Rows, order: Sequence[str]) -> Rows:
     """The keys of the first rows in an order, out of one index."""
-    rank = ranks.rank_model(all_rows.model)
-    if rank is None or not _is_ranked(order):
+    used = ranks.ranks_in(all_rows.model, order)
+    if len(used) != 1:
         return all_rows.order_by(*order).values("pk")[:COUNTED]
-    names = (name.replace("ranked__", "").replace("of_id", "pk") for name in order)
-    return rank._default_manager.filter(shop=current_shop()).order_by(*names).values("pk")[:COUNTED]
-
-
-def _is_ranked(order: Sequence[str]) -> bool:
-    return any("ranked__" in name for name in order)
+    ((name, rank),) = used.items()
+    own = (each.replace(f"{name}__", "").replace("of_id", "pk") for each in order)
+    return rank._default_manager.filter(shop=current_shop()).order_by(*own).values("pk")[:COUNTED]
 
 
 def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:

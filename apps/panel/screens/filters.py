@@ -15,6 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.ground.ranks import where
+
 M = TypeVar("M", bound=Model)
 Screen: TypeAlias = admin.ModelAdmin[Model]
 Choices: TypeAlias = list[tuple[str, str]]
@@ -42,6 +44,17 @@ class SelectFilter(admin.SimpleListFilter):
         yield {"value": "", "display": _("All"), "selected": not self.value()}
         for value, display in self.lookup_choices:
             yield {"value": value, "display": display, "selected": self.value() == str(value)}
+
+
+class RankedChoicesFilter(admin.ChoicesFieldListFilter):
+    """By the choices of a column that has its index in a rank."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any] | None:
+        """Only the rows with the choice."""
+        wanted = self.used_parameters.get(self.lookup_kwarg)
+        if wanted is None:
+            return super().queryset(request, queryset)
+        return queryset.filter(where(self.field.model, self.field_path, "in", wanted))
 
 
 class PeriodFilter(SelectFilter):
