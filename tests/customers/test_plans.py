@@ -14,7 +14,7 @@ from apps.customers.domain import full_text
 from apps.customers.domain.search import SEARCH
 from apps.customers.domain.search_text import renew
 from apps.customers.models import Address, Customer
-from apps.ground import statistics
+from apps.ground import ranks, statistics
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import parts
@@ -217,6 +217,18 @@ def test_orders_read_their_indexes_and_sort_nothing(shop: Shop) -> None:
 
     assert {order: index for order, index in expected.items() if index not in told[order]} == {}
     assert not [order for order, text in told.items() if "Sort  (" in text or "TEMP B-TREE" in text]
+
+
+def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
+    with shop_scope(shop):
+        few = Customer.objects.filter(ranks.where(Customer, "email_marketing_state", "in", ["pending"]))
+        told = plan(few.order_by("-pk").values_list("pk")[:51])
+        counted = plan(few.order_by().values_list("pk")[:51])
+
+    assert "customers_profile_by_consent" in told
+    assert "customers_profile_by_consent" in counted
+    assert "Sort  (" not in told
+    assert "TEMP B-TREE" not in told
 
 
 @pytest.mark.skipif(parts.on_postgres(), reason="the full-text table is SQLite's")
