@@ -45,6 +45,11 @@ def moment(seconds: str) -> str:
     return f"(datetime({seconds}, 'unixepoch') || '.000001')"
 
 
+def random_uuid() -> str:
+    """SQL for a new UUID for each row, in the form in which Django stores it."""
+    return "gen_random_uuid()" if on_postgres() else "lower(hex(randomblob(16)))"
+
+
 class Rows:
     """The rows numbered ``first`` to ``last``; expressions refer to the number as ``n``."""
 

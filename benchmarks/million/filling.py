@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import bulk
-from benchmarks.bulk import Rows, moment, pick, quoted, text_of
+from benchmarks.bulk import Rows, moment, pick, quoted, random_uuid, text_of
 from benchmarks.data import BEGIN, DOMAIN, fill_customers, open_shop
 from benchmarks.goods import TURN, fill_order_rows, fill_orders, fill_products
 
@@ -151,7 +151,7 @@ def _fill_events(shop: str, first: int, last: int) -> None:
             Event,
             # Beyond those that the walks cause, which begin above a million.
             id=f"n + {CAUSED}",
-            key="gen_random_uuid()",
+            key=random_uuid(),
             shop_id=shop,
             topic=f"(CASE WHEN n % 10000 = 0 THEN 'products/delete' ELSE {pick('n', topics)} END)",
             subject_type=pick(
@@ -160,7 +160,7 @@ def _fill_events(shop: str, first: int, last: int) -> None:
             subject_id="1 + n / 2",
             subject_label=f"'#' || {text_of('1000 + n / 2')}",
             actor=f"(CASE WHEN n % 50000 = 1 THEN 'staff:8' ELSE {pick('n / 3', actors)} END)",
-            group="gen_random_uuid()",
+            group=random_uuid(),
             created_at=moment(f"{BEGIN} + n / 2"),
             updated_at=moment(f"{BEGIN} + n / 2"),
         )
