@@ -22,6 +22,8 @@ from typing import Any, ClassVar, TypeVar
 from django.db import connections, models, transaction
 from django.db.models import F, Q, QuerySet
 
+from apps.ground.tenancy import current_shop
+
 FILLED_AT_ONCE = 20_000
 M = TypeVar("M", bound=models.Model)
 
@@ -91,6 +93,23 @@ def joined(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
     for rank in ranks_in(rows.model, rows.query.order_by):
         rows = rows.filter(_shop(rank))
     return rows
+
+
+def nearest(rows: QuerySet[M, Any], order: Iterable[str], most: int) -> QuerySet[Any, Any]:
+    """The keys of the first so many of a shop's rows in an order, out of one index.
+
+    Args:
+        rows: The rows of the current shop.
+        order: The names of the order, as ``by_rank`` gives them.
+        most: How many.
+    """
+    names = tuple(order)
+    used = ranks_in(rows.model, names)
+    if len(used) != 1:
+        return rows.order_by(*names).values("pk")[:most]
+    ((name, rank),) = used.items()
+    own = (each.replace(f"{name}__", "").replace("of_id", "pk") for each in names)
+    return rank._default_manager.filter(shop=current_shop()).order_by(*own).values("pk")[:most]
 
 
 def where(model: type[models.Model], name: str, lookup: str, value: object) -> Q:

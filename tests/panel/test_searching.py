@@ -24,6 +24,7 @@ from apps.panel.screens import searching
 from apps.panel.screens.searching import found
 from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
+from tests.customers.factories import make_customer
 from tests.each import Each
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
@@ -214,6 +215,50 @@ def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop,
         for text in ("Mal", "ch_77", "ari lind"):
             with each(text):
                 assert orders_listed(panel, text) == []
+
+
+def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_listed(
+    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = panel_with("orders")
+    made = [make_order(shop, customer={"first_name": "Grace", "last_name": f"Hopper{number}"}) for number in range(4)]
+    newest = [order.name for order in reversed(made)]
+    assert orders_listed(panel, "grace hopper") == newest
+    assert orders_listed(panel, "rac") == newest
+    monkeypatch.setattr("apps.orders.admin.searching.MET", 3)
+    for enough, shown in ((3, newest[:3]), (4, newest)):
+        monkeypatch.setattr("apps.orders.admin.searching.FREQUENT", enough)
+        for text in ("grace hopper", "grace", "rac"):
+            listed_of = panel.get("orders_order_changelist", q=text).context["cl"]
+            assert [order.name for order in listed_of.result_list] == shown, text
+            assert ("among the 3 who ordered last" in listed_of.search_note) == (enough == 3), text
+        # Of somebody whose name few have all orders are found, however long ago they were.
+        assert orders_listed(panel, "hopper0") == [made[0].name]
+
+
+def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown_and_all_are_not_edited(
+    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel, list_name = panel_with("customers"), "customers_customer_changelist"
+    with shop_scope(shop):
+        made = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
+    for module in ("customers", "searching"):
+        monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
+    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 4)
+
+    shown = panel.get(list_name, q="grace").context["cl"]
+    by_name = panel.get(list_name, q="grace", o="1").context["cl"]
+    few = panel.get(list_name, q="hopper0").context["cl"]
+
+    assert [row.pk for row in shown.result_list] == [row.pk for row in reversed(made[1:])]
+    assert [row.pk for row in by_name.result_list] == [row.pk for row in made[:3]]
+    assert "among the first 3 of the list" in shown.search_note
+    assert ([row.pk for row in few.result_list], few.search_note) == ([made[0].pk], "")
+    chosen = {"action": "edit_chosen", "select_across": "1", "_selected_action": str(made[3].pk)}
+    refused = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen, follow=True)
+    assert "shows only some of the rows" in refused.content.decode()
+    taken = panel.http.post(f"{panel.url(list_name)}?q=grace", chosen | {"select_across": "0"})
+    assert "bulkedit" in taken["Location"]
 
 
 def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, panel_with: PanelWith) -> None:

@@ -15,10 +15,12 @@ from apps.ground.rows import ShopOwned
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.paging import COUNTED
+from apps.panel.screens.searching import cut_of
 
 MANY_FOUND = gettext_lazy(
     "The search finds more than {:,} rows, and a list shows no more of them. Narrow it with a filter first."
 )
+CUT = gettext_lazy("The search shows only some of the rows that it finds. Narrow it with another word first.")
 TOO_MANY = gettext_lazy("These are more than {:,} rows. Narrow the list with a filter first.")
 
 
@@ -29,7 +31,9 @@ def edit_chosen(
     """Keep which rows are to be changed, and lead to the form that asks how."""
     ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: edits.MOST + 1])
     refusal = ""
-    if request.GET.get("q") and len(ids) >= COUNTED:
+    if request.POST.get("select_across") == "1" and cut_of(request):
+        refusal = str(CUT)
+    elif request.GET.get("q") and len(ids) >= COUNTED:
         refusal = MANY_FOUND.format(COUNTED)
     elif len(ids) > edits.MOST:
         refusal = TOO_MANY.format(edits.MOST)

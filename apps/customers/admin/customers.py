@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
@@ -17,7 +18,7 @@ from apps.customers.admin import merging as compare
 from apps.customers.admin.filters import SinceFilter, TagFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
-from apps.customers.admin.searching import first_found, matches
+from apps.customers.admin.searching import VERY_MANY, WALKED, first_found, matches, met_in_list
 from apps.customers.domain import accounts, customers, erasing, merged, merging, personal_data
 from apps.customers.models import NEVER, Customer
 from apps.ground import languages
@@ -35,7 +36,7 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import Inline
 from apps.panel.screens.filters import RankedChoicesFilter
 from apps.panel.screens.history import add_former
-from apps.panel.screens.searching import CANDIDATES, is_from_anywhere
+from apps.panel.screens.searching import CANDIDATES, is_from_anywhere, note_cut
 from apps.panel.theme import display
 from apps.panel.tour import Step
 from apps.panel.wording import in_words
@@ -168,7 +169,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if is_from_anywhere(request):
             found = first_found(Customer.rows().filter(fits).order_by(), CANDIDATES)
             return queryset.filter(among(found.values("pk"))), False
-        return queryset.filter(fits), False
+        found = queryset.filter(fits)
+        if met := met_in_list(found):
+            note_cut(request, VERY_MANY.format(number=number_format(WALKED, force_grouping=True)))
+            return queryset.filter(pk__in=met), False
+        return found, False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Without deleting many: most customers have orders, and stay."""

@@ -1,11 +1,14 @@
 """What staff type into the search box: a query of the query language, or just words."""
 
 import re
+from collections.abc import Sequence
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy
 
 from apps.customers.domain.search import SEARCH
 from apps.customers.models import Customer
+from apps.ground import ranks
 from apps.ground.lookups import among
 from apps.panel.screens.paging import COUNTED
 from apps.panel.screens.searching import first_keys
@@ -17,6 +20,11 @@ from apps.shops.models import Shop
 MAX_WORDS = 10
 # So many of the newest customers are looked at one by one; so many of those that fit are enough to show.
 MET, ENOUGH = 2_000, 5
+# Where so many of those fit a list's search, very many do, and only this far it is walked.
+FREQUENT, WALKED = 25, 8_000
+VERY_MANY = gettext_lazy(
+    "This text finds very many customers. Those among the first {number} of the list are shown; add a word for fewer."
+)
 
 
 def matches(text: str, shop: Shop) -> Q:
@@ -34,15 +42,36 @@ def matches(text: str, shop: Shop) -> Q:
 def first_found(found: QuerySet[Customer], most: int) -> QuerySet[Customer]:
     """So many of the customers that fit, of very many any: where enough are among the newest, these.
 
-    Where very many have each of two words, the index is slow to tell who has both; they are soon met one by one.
-
     Args:
         found: Those that fit, in no order.
         most: How many.
     """
-    newest = Customer.rows().order_by("-pk").values("pk")[:MET]
-    met = list(found.filter(among(newest)).values_list("pk", flat=True)[:most])
-    return Customer.rows().filter(pk__in=met) if len(met) >= ENOUGH else found[:most]
+    met = met_among(found, ("-pk",), MET)[:most]
+    return found[:most] if len(met) < ENOUGH else Customer.rows().filter(pk__in=met)
+
+
+def met_in_list(found: QuerySet[Customer]) -> list[int]:
+    """Of a text that very many have, the keys of those that fit among the first ``WALKED`` of a list.
+
+    Args:
+        found: Those that fit, in the order of the list.
+
+    Returns:
+        Nobody where fewer fit: the index finds them all.
+    """
+    order = [name for name in found.query.order_by if isinstance(name, str)]
+    if len(order) < len(found.query.order_by) or len(met_among(found, order, MET)) < FREQUENT:
+        return []
+    return met_among(found, order, WALKED)
+
+
+def met_among(found: QuerySet[Customer], order: Sequence[str], walked: int) -> list[int]:
+    """The keys of those that fit among the first customers in an order, which are looked at one by one.
+
+    Where very many have each of two words, the index is slow to tell who has both; they are soon met one by one.
+    """
+    first = ranks.nearest(Customer.rows(), ranks.by_rank(Customer, order), walked)
+    return list(found.filter(among(first)).order_by().values_list("pk", flat=True))
 
 
 def _alternatives(text: str, shop: Shop) -> list[Q]:

@@ -10,12 +10,10 @@ from django.urls import URLPattern
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.customers.admin.searching import first_found, matches
 from apps.customers.models import Customer
 from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.lookups import among
-from apps.ground.ranks import ordered
 from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
 from apps.orders.admin.amending import LinesForm, around, shown
@@ -35,7 +33,7 @@ from apps.panel.once import posted
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
-from apps.panel.screens.searching import bound_of, is_from_anywhere, united
+from apps.panel.screens.searching import SHORTEST_PART, bound_of, is_from_anywhere, note_cut, united
 from apps.panel.theme import display
 from apps.panel.tour import Step
 from apps.panel.wording import in_words
@@ -174,20 +172,16 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         if not term:
             return queryset, False
         most = bound_of(request)
-        parts = list(searching.parts_of(queryset, term, most))
-        if not term.startswith("#"):
-            found: QuerySet[Customer] = Customer.rows().filter(matches(term, self.shop(request))).order_by()
-            if is_from_anywhere(request):
-                found = first_found(found, most)
-            else:
-                # A name may be that of a hundred thousand customers: those who ordered last are looked at.
-                found = ordered(found, ("-last_order_at", "-pk"))[:most]
-            parts.append(queryset.filter(among(found.values("pk"), "customer")))
+        buyers = searching.buyers(term, self.shop(request), most)
+        followed = [queryset.filter(among(each.values("pk"), "customer")) for each in buyers.customers]
+        if not is_from_anywhere(request):
+            note_cut(request, searching.cut_note(term, buyers))
+        parts = [*searching.parts_of(queryset, term, most), *followed]
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def search_note(self, term: str) -> str:
-        """Which texts are not looked for everywhere, and of which not all is shown."""
-        return searching.note_on(term.strip())
+        """Which texts are not looked for everywhere."""
+        return str(searching.TOO_SHORT) if len(term.strip()) < SHORTEST_PART else ""
 
     @admin.action(description=gettext_lazy("Close the chosen orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

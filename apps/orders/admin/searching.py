@@ -1,20 +1,23 @@
 """What staff find orders by besides their customer; each by an index of its own, and never without a bound."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from django.db.models import QuerySet, TextField, Value
+from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Upper
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
-from apps.customers.admin.searching import first_found
+from apps.customers.admin.searching import FREQUENT, MET, first_found, matches, met_among
 from apps.customers.domain import words
 from apps.customers.domain.search_text import fold, marked
 from apps.customers.models import Customer
 from apps.ground.lookups import among
+from apps.ground.ranks import ordered
 from apps.orders.models import LineItem, Order, Transaction
 from apps.panel.screens.searching import SHORTEST_PART
+from apps.shops.models import Shop
 
 LONGEST_ID = 18
 # Of what very many orders or customers hold a part of, so many are looked at, and the newest orders besides.
@@ -24,6 +27,10 @@ TOO_MANY = gettext_lazy(
     "This text stands in the tags of more than {followed} orders, or in more than {followed} customers' names. "
     "Only some of those orders are shown; those among the newest {newest} with the tag are."
 )
+TOO_MANY_BUYERS = gettext_lazy(
+    "This text finds very many customers. Shown are the orders of those of them who are among the {number} who ordered "
+    "last."
+)
 TOO_SHORT = gettext_lazy(
     "Of fewer than three letters orders are found by their number, SKU, city and payment, and by the beginnings of "
     "their customer's words; parts of names and tags need three."
@@ -31,7 +38,7 @@ TOO_SHORT = gettext_lazy(
 
 
 def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet[Order]]:
-    """The orders of which a text is the name, the e-mail, a SKU, the city, a payment, or a part of tags and names.
+    """The orders of which a text is the name, the e-mail, a SKU, the city, a payment, or a part of the tags.
 
     Args:
         orders: Those that may be found.
@@ -55,15 +62,45 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
         yield orders.filter(among(_tagged(orders, term).values("pk")[:FOLLOWED]))
         newest = Order.rows().order_by("-pk").values("pk")[:RECENT]
         yield orders.filter(among(newest), tags__icontains=term)
-        named = _named(term)
-        followed = first_found(named, most) if most < FOLLOWED else named[:FOLLOWED]
-        yield orders.filter(among(followed.values("pk"), "customer"))
 
 
-def note_on(term: str) -> str:
-    """What a search for a text did not do, in a sentence; empty where it did all."""
-    if 0 < len(term) < SHORTEST_PART:
-        return str(TOO_SHORT)
+class Buyers(NamedTuple):
+    """The customers whose orders a search finds; ``cut`` where these are some of those that fit."""
+
+    customers: list[QuerySet[Customer]]
+    cut: bool = False
+
+
+def buyers(term: str, shop: Shop, most: int) -> Buyers:
+    """The customers whom a text finds by its words or as a part of their names.
+
+    Of a name that very many have the customers who ordered last are looked at, one by one: the index would read all.
+
+    Args:
+        term: The text.
+        shop: Whose customers they are.
+        most: How many are followed to their orders.
+    """
+    if term.startswith("#"):
+        return Buyers([])
+    rows = Customer.rows()
+    words_fit = matches(term, shop)
+    found = rows.filter(words_fit | _part_fits(term) if _is_part(term) else words_fit).order_by()
+    if most < FOLLOWED:
+        return Buyers([first_found(found, most)])
+    met = met_among(found, ("-last_order_at", "-pk"), MET)
+    if len(met) >= FREQUENT:
+        return Buyers([rows.filter(pk__in=met)], cut=True)
+    # Those who ordered last come first, and of a part of a name any. They are found before they are sorted: where the
+    # planner takes the tables for empty, as in a new store, it would compare all with all.
+    beginning = rows.filter(among(rows.filter(words_fit).order_by().values("pk")))
+    return Buyers([ordered(beginning, ("-last_order_at", "-pk"))[:most], _named(term)[:FOLLOWED]])
+
+
+def cut_note(term: str, found: Buyers) -> str:
+    """That a search shows some of what it finds, in a sentence; empty where it shows all."""
+    if found.cut:
+        return TOO_MANY_BUYERS.format(number=number_format(MET, force_grouping=True))
     cut = _tagged(Order.rows(), term), _named(term)
     if not term.startswith("#") and any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
         return TOO_MANY.format(
@@ -77,8 +114,14 @@ def _tagged(orders: QuerySet[Order], term: str) -> QuerySet[Order]:
 
 
 def _named(term: str) -> QuerySet[Customer]:
-    part = fold(term)
-    if marked(term)[1:] != part:
-        # An e-mail, say: a text of several words, which are searched by their beginnings.
-        return Customer.rows().none()
-    return Customer.rows().filter(words.where("search_text", part)).order_by()
+    rows = Customer.rows().order_by()
+    return rows.filter(_part_fits(term)) if _is_part(term) else rows.none()
+
+
+def _part_fits(term: str) -> Q:
+    return words.where("search_text", fold(term))
+
+
+def _is_part(term: str) -> bool:
+    """Whether a text can be a part of a word: an e-mail, say, is several, which are searched by their beginnings."""
+    return len(term) >= SHORTEST_PART and marked(term)[1:] == fold(term)

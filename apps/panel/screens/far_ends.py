@@ -17,7 +17,6 @@ from django.db.models.functions import Coalesce
 
 from apps.ground import ranks
 from apps.ground.lookups import among
-from apps.ground.tenancy import current_shop
 from apps.panel.screens.paging import COUNTED
 
 Rows = QuerySet[Any, Any]
@@ -63,23 +62,13 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
         return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
-    found = list(_keys(rows.filter(among(_nearest(narrowed.all_rows, order))), 0, end))
+    found = list(_keys(rows.filter(among(ranks.nearest(narrowed.all_rows, order, COUNTED))), 0, end))
     if len(found) == end:
         return Page(rows.filter(pk__in=found[first:]), True)
     if len(found) >= narrowed.size:
         return Page(rows[first:end], True)
     some = rows.filter(among(narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]))
     return Page(_by_keys(rows, some, first, end), False)
-
-
-def _nearest(all_rows: Rows, order: Sequence[str]) -> Rows:
-    """The keys of the first rows in an order, out of one index."""
-    used = ranks.ranks_in(all_rows.model, order)
-    if len(used) != 1:
-        return all_rows.order_by(*order).values("pk")[:COUNTED]
-    ((name, rank),) = used.items()
-    own = (each.replace(f"{name}__", "").replace("of_id", "pk") for each in order)
-    return rank._default_manager.filter(shop=current_shop()).order_by(*own).values("pk")[:COUNTED]
 
 
 def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:

@@ -20,6 +20,7 @@ from apps.panel.screens.chips import VIEW_FILTER, narrowing
 from apps.panel.screens.columns import COLUMNS_VAR, Columns
 from apps.panel.screens.filter_panel import FilterPanel
 from apps.panel.screens.paging import COUNTED
+from apps.panel.screens.searching import cut_of
 from apps.panel.screens.typed_filters import DaysFilter, TypedFilter
 from apps.panel.theme import ThemedChangeList
 
@@ -54,7 +55,7 @@ class PanelChangeList(ThemedChangeList):
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
         self.own_views = self._own_views()
         self.narrowing = None if self.is_popup else narrowing(self)
-        self.search_note = self.model_admin.search_note(self.query) if self.query else ""
+        self.search_note = (self.model_admin.search_note(self.query) or cut_of(request)) if self.query else ""
         self.asked = saved_views.canonical(request.GET.urlencode())
         if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
             self.keepable = ""

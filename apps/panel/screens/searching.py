@@ -92,6 +92,16 @@ def note_on(text: str, lookups: Sequence[str]) -> str:
     return ""
 
 
+def note_cut(request: HttpRequest, note: str) -> None:
+    """Say which of the rows that there are a search of this request shows: the list tells, and not all are edited."""
+    request.search_cut = note  # type: ignore[attr-defined]
+
+
+def cut_of(request: HttpRequest) -> str:
+    """What was said of that; empty where the search shows all."""
+    return str(getattr(request, "search_cut", ""))
+
+
 def bound_of(request: HttpRequest) -> int:
     """How many rows are found at most."""
     return CANDIDATES if is_from_anywhere(request) else COUNTED
