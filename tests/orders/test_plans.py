@@ -42,6 +42,8 @@ def add_crowd(shop: Shop) -> None:
                     created_at=start + timedelta(days=number),
                     processed_at=start + timedelta(days=number),
                     **(_closed(start) if number % 200 else {}),
+                    source_name="web" if number % 300 else "pos",
+                    tags="vip" if number % 3 else "",
                     financial_status="paid" if number % 150 else "pending",
                     fulfillment_status="fulfilled" if number % 150 else "partial",
                 )
@@ -88,6 +90,25 @@ def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
         told = str(beside(found, ("-id",), None).values_list("pk")[:51].explain())
 
     assert "orders_order_by_customer" in told or "orders_order_of_customer" in told, told
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("condition", "there"),
+    [
+        ("source_name <> '' AND upper(source_name) = 'WEB'", ROWS - ROWS / 300),
+        ("source_name <> '' AND upper(source_name) = 'POS'", ROWS / 300),
+        ("tags <> '' AND string_to_array(upper(tags), ', ') @> ARRAY['VIP']", ROWS * 2 / 3),
+        ("tags <> '' AND string_to_array(upper(tags), ', ') @> ARRAY['NOSUCH']", ROWS / 400),
+    ],
+)
+def test_how_many_orders_have_a_channel_or_a_tag_is_known(shop: Shop, condition: str, there: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT id FROM orders_order WHERE {condition}")
+        (((plan,),),) = cursor.fetchall()
+
+    # Without statistics it were one in 200, whatever is asked for.
+    assert there / 2 <= plan["Plan"]["Plan Rows"] <= there * 2
 
 
 @pytest.mark.postgres

@@ -74,7 +74,7 @@ class TagFilter(WordFilter):
 
 
 class _HasTag(Func):
-    """Whether one of the tags in a column is a text; PostgreSQL has an index of tags, and knows how many have each."""
+    """Whether one of the tags in a column is a text; PostgreSQL has an index of tags, and counts how many have each."""
 
     arity = 2
     output_field = BooleanField()
