@@ -19,7 +19,7 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.admin.code import ThemeCode
 from apps.content.domain import contents, extraction, themes
@@ -121,7 +121,11 @@ class ThemeAdmin(ThemeCode):
         "Online store",
         "palette",
         10,
-        words=(gettext_lazy("design"), gettext_lazy("look"), gettext_lazy("template"), gettext_lazy("layout")),
+        words=pgettext_lazy(
+            "search",
+            "design, look, appearance, template, layout, logo, colours, colors, font, website, storefront, html, "
+            "css, liquid, brand",
+        ),
     )
     search_fields = ("name__icontains",)
     list_display = ("name", "role")

@@ -56,13 +56,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         "Customers",
         "group",
         10,
-        words=(
-            pgettext_lazy("search", "buyer"),
-            pgettext_lazy("search", "client"),
-            pgettext_lazy("search", "people"),
-            pgettext_lazy("search", "newsletter"),
-            pgettext_lazy("search", "e-mail"),
-            "email",
+        words=pgettext_lazy(
+            "search",
+            "buyer, client, people, contact, newsletter, subscriber, marketing, consent, e-mail, privacy, gdpr",
         ),
     )
     tour = Step(
@@ -81,6 +77,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     list_display_links = ("name",)
     list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt", TagFilter, SinceFilter)
     search_fields = ("search_text",)
+    place_in_search = 20
     search_help_text = gettext_lazy(
         "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
     )
