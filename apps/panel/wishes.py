@@ -67,7 +67,7 @@ class Wish:
 def _words(text: str) -> tuple[str, ...]:
     """The words of a text in small letters, umlauts as two of them, other accents left out."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.casefold()).translate(_UMLAUTS))
-    return tuple(re.findall(r"\w+", "".join(mark for mark in plain if not unicodedata.combining(mark))))
+    return tuple(re.findall(r"\w+(?:\.\w+)*", "".join(mark for mark in plain if not unicodedata.combining(mark))))
 
 
 def _said(text: str) -> Iterable[str]:
