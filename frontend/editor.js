@@ -12,6 +12,7 @@ import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
+import { phrases } from "./phrases.js";
 import { translate } from "./visual/words.js";
 
 const LANGUAGES = { css, html, javascript, json, liquid: () => liquid({ base: html() }) };
@@ -45,6 +46,7 @@ const colours = HighlightStyle.define([
 ]);
 
 const common = (language) => [
+  EditorState.phrases.of(phrases),
   basicSetup,
   autocompletion(),
   closeBrackets(),

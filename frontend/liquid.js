@@ -2,6 +2,7 @@
 // theme. Only the syntax is looked at, with the tags that themes have beyond the language's own. It runs here and not on
 // the server, so that no text of any size can hold a request. Built into static/panel/liquid.js by `npm run build`.
 import { Liquid, Tag } from "liquidjs";
+import { inWords } from "./flaws.js";
 import { translate } from "./visual/words.js";
 
 const engine = new Liquid();
@@ -50,7 +51,8 @@ const flawIn = (text) => {
     return "";
   } catch (error) {
     if (error instanceof RangeError || error.originalError instanceof RangeError) return translate("tags are nested too deeply");
-    const reason = (error.originalError?.message ?? error.message).split("\n")[0].replace(/, line:\d+, col:\d+$/, "");
+    const said = (error.originalError?.message ?? error.message).split("\n")[0].replace(/, line:\d+, col:\d+$/, "");
+    const reason = inWords(said);
     const line = error.token?.getPosition?.()[0];
     return line ? translate("line {line}: {reason}", { line, reason }) : reason;
   }

@@ -13,11 +13,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 from django_stubs_ext import StrOrPromise
 
 from apps.panel.addresses import outside_url, panel_url
 from apps.panel.requests import Context, shop_of
+from apps.panel.wishes import Wish
 from apps.staff.domain.access import shops_of
 from apps.staff.models import User
 
@@ -31,7 +32,6 @@ SECTIONS = {
     "Activity": gettext_lazy("Activity"),
 }
 _ORDER = list(SECTIONS)
-_SHORTEST_VERB = 3
 SWITCHER_SHOPS = 8
 
 
@@ -39,14 +39,14 @@ SWITCHER_SHOPS = 8
 class Menu:
     """Where an entry stands: its section, its icon (a Material Symbols name), its place and, if needed, its title.
 
-    ``words`` are further ones, in small letters, by which people look for the page in the search from anywhere.
+    ``words`` are further ones, between commas, by which people look for the page in the search from anywhere.
     """
 
     section: str
     icon: str
     order: int = 50
     title: StrOrPromise = ""
-    words: tuple[StrOrPromise, ...] = ()
+    words: StrOrPromise = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +58,27 @@ class Entry:
     icon: str
     order: int
     link: str
-    words: tuple[StrOrPromise, ...] = ()
+    words: str = ""
 
     @property
     def section_name(self) -> str:
         """The section, as it is read."""
         return str(SECTIONS.get(self.section, self.section))
 
-    def is_meant_by(self, term: str) -> bool:
-        """Whether somebody who types this, in small letters, may look for the page."""
-        named = term in self.title.lower() or term in self.section_name.lower()
-        return named or any(word.startswith(term) for word in self.words)
+    def nearness(self, wish: Wish) -> int | None:
+        """How near it comes to what somebody types; ``None`` where it is not meant."""
+        return wish.nearness(self.title, self.words, self.section_name)
 
 
 @dataclass(frozen=True, slots=True)
 class Addition(Entry):
-    """The form that adds a row, for somebody who may; ``noun`` is what the row is called, in small letters."""
+    """The form that adds a row, for somebody who may; ``noun`` is what the row is called."""
 
     noun: str = ""
 
-    def is_meant_by(self, term: str) -> bool:
-        """Whether each word that was typed names such a row, or says that something is to be made."""
-        return all(
-            word in self.noun or (len(word) >= _SHORTEST_VERB and any(verb.startswith(word) for verb in self.words))
-            for word in term.split()
-        )
+    def nearness(self, wish: Wish) -> int | None:
+        """How near it comes to what somebody types, who names such a row or wants to make something."""
+        return wish.addition(self.noun, self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def add_page(menu: Menu, url_name: str, allowed: Callable[[HttpRequest], bool]) 
 def entries(request: HttpRequest) -> list[Entry]:
     """What this person may open here, in the order of the menu."""
     found = [
-        Entry(each.section, str(each.title), each.icon, each.order, reverse(f"admin:{page.url_name}"), each.words)
+        Entry(each.section, str(each.title), each.icon, each.order, reverse(f"admin:{page.url_name}"), str(each.words))
         for page in _pages
         if page.allowed(request) and (each := page.menu)
     ]
@@ -112,13 +108,12 @@ def entries(request: HttpRequest) -> list[Entry]:
         if menu and model_admin.has_view_or_change_permission(request):
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            found.append(Entry(menu.section, title, menu.icon, menu.order, link, menu.words))
+            found.append(Entry(menu.section, title, menu.icon, menu.order, link, str(menu.words)))
     return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
 def additions(request: HttpRequest) -> list[Addition]:
     """What this person may add here, in the order of the menu."""
-    verbs = tuple(_("add, new, create").split(", "))
     found = []
     for model, model_admin in admin.site._registry.items():
         menu: Menu | None = getattr(model_admin, "menu", None)
@@ -126,7 +121,7 @@ def additions(request: HttpRequest) -> list[Addition]:
             noun = str(model._meta.verbose_name)
             title = _("Add %(verbose_name)s") % {"verbose_name": noun}
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
-            found.append(Addition(menu.section, title, "add", menu.order, link, verbs, noun.lower()))
+            found.append(Addition(menu.section, title, "add", menu.order, link, str(menu.words), noun))
     return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
@@ -180,16 +175,21 @@ def shop_switcher(request: HttpRequest) -> list[Context]:
 
 def account_pages() -> list[Entry]:
     """The person's own pages, which belong to no shop."""
+    profile, factors = outside_url("profile"), outside_url("mfa_index")
     pages = (
-        (_("My profile"), "profile", (_("account"), _("name"), _("e-mail"), "email")),
-        (_("Password"), "account_change_password", (_("login"),)),
+        (_("My profile"), profile, pgettext("search", "account, name, e-mail, phone, about me")),
+        (_("Password"), outside_url("account_change_password"), pgettext("search", "login, passphrase")),
         (
             _("Two-factor authentication"),
-            "mfa_index",
-            ("2fa", _("security"), "passkey", _("login"), _("recovery code")),
+            factors,
+            pgettext(
+                "search",
+                "2fa, two factor, second factor, passkey, security key, authenticator, code, recovery code, security, "
+                "login",
+            ),
         ),
     )
-    return [Entry(_("Your account"), title, "person", 0, outside_url(name), words) for title, name, words in pages]
+    return [Entry(_("Your account"), title, "person", 0, link, words) for title, link, words in pages]
 
 
 def account_links(request: HttpRequest) -> list[Context]:

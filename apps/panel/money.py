@@ -7,6 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from apps.ground import languages
 from apps.ground.money import MAX_AMOUNT, rounded, text_of
 from apps.ground.tenancy import current_shop
 from apps.panel.amounts import Unclear, plain_amount
@@ -17,7 +18,7 @@ class MoneyField(forms.DecimalField):
     """An amount in the shop's currency, or in another one that is named."""
 
     def __init__(self, *, currency: str = "", **options: Any) -> None:
-        super().__init__(**{"min_value": 0, "max_digits": 15, "decimal_places": 3, "widget": _Amount(), **options})
+        super().__init__(**{"min_value": 0, "decimal_places": 3, "widget": _Amount(), **options})
         self._currency = currency
 
     @property
@@ -43,7 +44,7 @@ class MoneyField(forms.DecimalField):
         """The amount; it has no more decimals than the currency."""
         amount = super().clean(value)
         if amount is not None and amount >= MAX_AMOUNT:
-            raise ValidationError(_("Must be less than {limit}.").format(limit=MAX_AMOUNT))
+            raise ValidationError(_("Must be less than {limit}.").format(limit=languages.count(int(MAX_AMOUNT))))
         if amount is not None and amount != rounded(amount, self.currency):
             raise ValidationError(_("{currency} has no such small amounts.").format(currency=self.currency))
         # With the currency's decimals, however many zeros were typed.

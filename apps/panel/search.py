@@ -1,5 +1,6 @@
 """Finding things from anywhere in the panel.
 
+Pages come first, the nearest before others, then rows: products, customers and orders before what is kept of them.
 A person finds what they may view, in this shop, now: nothing is cached, no model gives more than five rows, and a term
 that is too short is not looked for.
 """
@@ -13,9 +14,13 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
+from django.utils.translation import get_language, override
 
-from apps.panel.menu import account_pages, additions, entries
+from apps.ground.languages import ENGLISH
+from apps.panel.menu import Entry
+from apps.panel.places import places
 from apps.panel.theme import SearchResult
+from apps.panel.wishes import Wish
 
 SHORTEST, LONGEST, PER_MODEL = 2, 200, 5
 
@@ -51,7 +56,7 @@ def find(request: HttpRequest, term: str) -> list[SearchResult]:
     if len(term) < SHORTEST:
         return []
     further = (result for finder in _finders for result in finder(request, term))
-    return [*_pages(request, term.lower()), *_rows(request, term), *further]
+    return [*_pages(request, term), *_rows(request, term), *further]
 
 
 def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
@@ -63,9 +68,20 @@ def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
 
 
 def _pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
-    for entry in (*entries(request), *additions(request), *account_pages()):
-        if entry.is_meant_by(term):
-            yield SearchResult(title=entry.title, description=entry.section_name, link=entry.link, icon=entry.icon)
+    """What the term means in the language that is spoken, or in English, which people mix in; the nearest first."""
+    pages = places(request)
+    near = _nearness(pages, term)
+    if not (get_language() or ENGLISH).startswith(ENGLISH):
+        with override(ENGLISH):
+            english = _nearness(places(request), term)
+        near = {link: min(near.get(link, rank), english.get(link, rank)) for link, rank in (near | english).items()}
+    for page in sorted((page for page in pages if page.link in near), key=lambda page: near[page.link]):
+        yield SearchResult(title=page.title, description=page.section_name, link=page.link, icon=page.icon)
+
+
+def _nearness(pages: Iterable[Entry], term: str) -> dict[str, int]:
+    wish = Wish(term)
+    return {page.link: near for page in pages if (near := page.nearness(wish)) is not None}
 
 
 def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
@@ -83,7 +99,8 @@ def _found(
     request: HttpRequest, term: str, wanted: Callable[[Any], bool] = lambda screen: True
 ) -> Iterator[tuple[Model, Any]]:
     """The first rows that a term finds on each screen, with the screen."""
-    for screen in filter(wanted, admin.site._registry.values()):
+    screens: Iterable[Any] = filter(wanted, admin.site._registry.values())
+    for screen in sorted(screens, key=lambda screen: screen.place_in_search):
         if screen.get_search_fields(request) and screen.has_view_permission(request):
             rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
             beside = screen.list_select_related

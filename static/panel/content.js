@@ -1,4 +1,4 @@
-// Articles, themes and the code editor: previews, progress, completion of tags, and a word before work is lost.
+// Articles, themes and the code editor: previews, completion of tags, and a word before work is lost.
 (() => {
   "use strict";
 
@@ -13,25 +13,6 @@
     // The frame's sandbox lets nothing run, and the server has cleaned the markup before.
     if (response.ok) frame.srcdoc = text;
     else frame.srcdoc = new Option(text).innerHTML;
-  };
-
-  const follow = async (card) => {
-    const answer = await fetch(card.dataset.progress, { headers: { Accept: "application/json" } });
-    if (!answer.ok) return;
-    const { processing, done, total } = await answer.json();
-    if (!processing) {
-      window.location.reload();
-      return;
-    }
-    const bar = card.querySelector("progress");
-    if (total) {
-      bar.max = total;
-      bar.value = done;
-    }
-    card.querySelector("[data-progress-text]").textContent = total
-      ? translate("{done} of {total} files", { done, total })
-      : translate("Waiting for the files");
-    setTimeout(() => follow(card), 1500);
   };
 
   // Of several tags in one field the last one is being typed: the list offers it behind those that stand before.
@@ -174,7 +155,6 @@
     if (event.target.matches("[data-complete=tags]")) complete(event.target);
   });
   document.addEventListener("DOMContentLoaded", () => {
-    document.querySelectorAll("[data-progress]").forEach(follow);
   });
   document.querySelectorAll(".bo-tree").forEach((tree) => {
     const link = tree.querySelector("[aria-current]");

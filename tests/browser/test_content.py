@@ -1,6 +1,10 @@
 """The article form and the code editor in a real browser."""
 
+import re
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import Dialog, Locator, Page, expect
 
@@ -13,6 +17,7 @@ from tests.browser.conftest import Open
 from tests.content.conftest import LAYOUT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+_PHRASE = re.compile(r'\.phrase\((?:[\w.$]+\?)?"([^"]+)"(?::"([^"]+)")?')
 EVIL = "<p>Hello</p><script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>{{7*7}}</textarea>"
 
 
@@ -268,3 +273,39 @@ def test_liquid_that_parses_and_drafts_are_saved_without_a_question(
         page.keyboard.press("Control+s")
         expect(page.get_by_text("Saved templates/index.liquid.")).to_be_visible()
         assert content_of(live_shop, theme, "templates/index.liquid").endswith(text)
+
+
+def test_the_editor_speaks_the_readers_language(open_window: Open, live_shop: Shop, owner: User, draft: Theme) -> None:
+    owner.language = "de"
+    owner.save()
+    window = open_window(owner, live_shop)
+    page = window.go("content_theme_code", draft.pk)
+    page.get_by_role("link", name=LAYOUT).click()
+    code = page.locator(".cm-content")
+
+    code.press("Control+f")
+    panel = page.locator(".cm-search")
+    expect(panel.get_by_placeholder("Suchen")).to_be_visible()
+    expect(panel.get_by_placeholder("Ersetzen durch")).to_be_visible()
+    assert panel.get_by_role("button").all_inner_texts() == [
+        *("Nächster Treffer", "Voriger Treffer", "Alle auswählen", "Ersetzen", "Alle ersetzen", "×"),
+    ]
+    assert panel.locator("label").all_inner_texts() == ["Groß-/Kleinschreibung", "Regulärer Ausdruck", "Ganze Wörter"]
+    panel.get_by_placeholder("Suchen").press("Escape")
+
+    code.press("Control+Alt+g")
+    expect(page.locator(".cm-gotoLine, .cm-panel").get_by_text("Zur Zeile")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    assert window.problems == []
+
+
+def test_every_phrase_of_the_editor_is_translated() -> None:
+    """Those that the built script asks for by name; the next version may know more."""
+    built = (Path(settings.BASE_DIR) / "static" / "panel" / "editor.js").read_text()
+    known = (Path(settings.BASE_DIR) / "frontend" / "phrases.js").read_text()
+    asked = {phrase for found in _PHRASE.findall(built) for phrase in found if phrase}
+
+    asked -= {"Accept", "Reject"}  # Buttons of a comparison, which has none here.
+    assert len(asked) > 10
+    assert [phrase for phrase in sorted(asked) if f'"{phrase}": translate(' not in known] == []

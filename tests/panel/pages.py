@@ -82,7 +82,6 @@ TABLE: dict[str, Row] = {
     "content_theme_history": Row(("themes",), "theme"),
     "content_theme_delete": Row(("themes",), "theme"),
     "content_theme_publish": Row(("themes",), "theme"),
-    "content_theme_progress": Row(("themes",), "theme"),
     "content_theme_download": Row(("themes",), "theme"),
     "content_theme_duplicate": Row(("themes",), "theme", 405),
     "content_theme_retry": Row(("themes",), "theme", 405),

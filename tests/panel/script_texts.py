@@ -76,6 +76,8 @@ _SPOKEN = re.compile(
     r"(?<![\w.#\[$-])[A-Za-z][a-z]+(?:['’][a-z]+)?[,;:]? (?:[a-z]+\b|␣)"
     r"|␣[;,]? [a-z]+\b|\A[A-Z][a-z]+[.:…]?\Z|[a-z][.…]\Z"
 )
+# What a library says, by which its translation is looked up.
+_NAMED = re.compile(r'"[^"\n]*": translate\(')
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
 
@@ -83,7 +85,7 @@ def unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
     """The strings that people would read, and that no translation is asked for."""
     return [
         each.text
-        for each in literals(source)
+        for each in literals(_NAMED.sub("translate(", source))
         if each.before != _TRANSLATES
         and each.text not in alike
         and _SPOKEN.search(each.text)

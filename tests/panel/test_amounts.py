@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.utils import translation
 
 from apps.panel.money import MoneyField
 
@@ -55,7 +56,7 @@ def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, meant: st
         (",", "EUR", "Enter a number."),
         ("1 2", "EUR", "Enter a number."),
         ("10,5", "JPY", "JPY has no such small amounts."),
-        ("9" * 30, "EUR", "digits"),
+        ("9" * 30, "EUR", "Must be less than 1,000,000,000,000"),
     ],
 )
 def test_what_could_be_another_amount_is_refused(typed: str, currency: str, said: str) -> None:
@@ -63,3 +64,9 @@ def test_what_could_be_another_amount_is_refused(typed: str, currency: str, said
         MoneyField(currency=currency).clean(typed)
 
     assert said in " ".join(refusal.value.messages)
+
+
+@pytest.mark.parametrize(("language", "limit"), [("en", "1,000,000,000,000"), ("de", "1.000.000.000.000")])
+def test_the_limit_is_written_as_the_language_writes_numbers(language: str, limit: str) -> None:
+    with translation.override(language), pytest.raises(ValidationError, match=limit.replace(".", r"\.")):
+        MoneyField(currency="EUR").clean("1000000000000")

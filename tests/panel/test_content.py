@@ -232,12 +232,13 @@ def test_an_uploaded_archive_becomes_a_theme(panel_with: PanelWith, shop: Shop) 
     with shop_scope(shop):
         theme = Theme.objects.get(name="Dawn")
         job = Job.objects.get()
-    waiting = panel.get("content_theme_progress", theme.pk).json()
+    waiting = panel.get("content_theme_changelist").content.decode()
     jobs.run(job.key)
 
     assert (answer.status_code, again.status_code) == (302, 302)
-    assert waiting == {"processing": True, "done": 0, "total": 0}
-    assert panel.get("content_theme_progress", theme.pk).json() == {"processing": False, "done": 4, "total": 4}
+    assert f'data-progress="{theme.pk}"' in waiting
+    assert "Waiting for the files" in waiting
+    assert "data-progress" not in panel.get("content_theme_changelist").content.decode()
     with shop_scope(shop):
         assert Theme.objects.get(role="main").pk == theme.pk
     assert events(shop, "themes/create") == [("themes/create", f"staff:{panel.user.pk}")]
@@ -584,7 +585,6 @@ PAGES = [
     ("content_theme_code", "themes", Theme),
     ("content_theme_publish", "themes", Theme),
     ("content_theme_delete", "themes", Theme),
-    ("content_theme_progress", "themes", Theme),
 ]
 
 

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from apps.catalog.models import Product
 from apps.customers.models import Customer
@@ -14,6 +15,7 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from apps.panel.screens import deleting
 from apps.panel.screens.bases import PanelAdmin
+from apps.panel.screens.deleting import Going
 from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_product
 from tests.orders.factories import make_order
@@ -112,3 +114,21 @@ def test_all_that_goes_along_is_told_in_words() -> None:
 
     assert {Product, Customer, Order} <= set(deletable)
     assert missing == []
+
+
+def test_all_that_goes_along_is_told_in_the_readers_language() -> None:
+    models = {(model, of or model) for model, of in deleting._words}
+
+    def told_in(language: str) -> dict[tuple[str, str], list[str]]:
+        with translation.override(language):
+            return {
+                (model._meta.label, of._meta.label): [
+                    name for count in (1, 2) for name in Going(of, {model: count}).shown()
+                ]
+                for model, of in models
+            }
+
+    english, german = told_in("en"), told_in("de")
+
+    assert len(models) > 15
+    assert [key for key, names in english.items() if set(names) & set(german[key])] == []

@@ -1,5 +1,6 @@
 """The language of pages: chosen by the person, else the browser's, else English; the interface's is English."""
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import translation
+from django.utils.html import strip_tags
 
 from apps.ground import languages
 from apps.shops.models import Shop
+from apps.staff.domain.sessions import device_of
 from apps.staff.models import User
 from backoffice import messages
 from tests.panel.conftest import Panel
@@ -108,3 +111,33 @@ def test_faults_of_a_catalogue_are_named(tmp_path: Path) -> None:
         "other placeholders: '{n} b'",
         "untranslated: 'c'",
     ]
+
+
+def test_account_pages_speak_to_people_as_the_panel_does(owner: Panel) -> None:
+    User.objects.filter(pk=owner.user.pk).update(language="de")
+    inside = ("logout/", "password/change/", "2fa/", "profile/")
+    outside = (
+        "password/reset/",
+        "password/reset/done/",
+        "password/reset/key/1-x/",
+        "password/reset/key/done/",
+        "login/",
+    )
+    wrong = {"oldpassword": "x", "password1": "y", "password2": "z"}
+    pages = [owner.http.get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in inside]
+    pages += [Client().get(f"/accounts/{path}", follow=True, HTTP_ACCEPT_LANGUAGE="de") for path in outside]
+    pages += [owner.http.post("/accounts/password/change/", wrong, HTTP_ACCEPT_LANGUAGE="de")]
+    texts = [strip_tags(page.content.decode()) for page in pages]
+
+    assert "Möchten Sie sich wirklich abmelden?" in texts[0]
+    assert [
+        found[0] for text in texts if (found := re.search(r"\b([Dd](u|ich|ir|ein\w*)|[Gg]ib|[Ww]ähle)\b.*", text))
+    ] == []
+
+
+def test_a_device_is_named_in_the_language() -> None:
+    with translation.override("de"):
+        assert (
+            device_of("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0") == "Firefox unter Linux"
+        )
+        assert device_of("") == "Unbekanntes Gerät"

@@ -1,9 +1,10 @@
-"""Every text of the panel's templates is marked for translation."""
+"""Every text of the panel's templates is marked for translation, and whole: languages differ in the order of words."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import unfold
 from django.conf import settings
 
 # What speaks English to everybody: the documentation of the interface, and parts of the theme that show no words.
@@ -22,6 +23,11 @@ _TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # Alike in all languages, a name, or a class.
 ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
+
+# A translated text and a name beside it within one label, such as a verb and what it is done to.
+_PUT_TOGETHER = re.compile(
+    r"\{%-? *trans(?:late)? (?:\"[^\"]*[^\":]\"|'[^']*[^':]') *%\}(?:\s|<span class=\"bo-hidden\">)*\{\{"
+)
 
 
 def unmarked(text: str) -> Iterator[str]:
@@ -57,4 +63,16 @@ def test_templates_mark_their_texts() -> None:
     }
 
     assert len(files) > 150
+    assert sorted(found) == []
+
+
+def test_labels_are_not_put_together_in_templates() -> None:
+    base = Path(settings.BASE_DIR, "templates")
+    theme = Path(unfold.__file__).parent / "templates"
+    files = {path.relative_to(folder).as_posix(): path for folder in (theme, base) for path in folder.rglob("*.html")}
+
+    found = [name for name, path in files.items() if _PUT_TOGETHER.search(path.read_text())]
+
+    assert len(files) > 250
+    assert _PUT_TOGETHER.search('{% trans "Delete" %} {{ opts.verbose_name }}')
     assert sorted(found) == []

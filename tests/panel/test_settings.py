@@ -36,7 +36,7 @@ def test_saving_changes_the_shop_and_is_recorded_once(panel: Panel, shop: Shop) 
     data = form_of(panel, shop) | {
         "name": "Acme & Daughters",
         "presentment_currencies-currency": ["gbp", "EUR", ""],
-        "presentment_currencies-rate": ["", "0.920", ""],
+        "presentment_currencies-rate": ["", "0,920", ""],
         "presentment_currencies-rounding": ["", "0.99", ""],
     }
 
@@ -126,7 +126,7 @@ def test_an_order_that_comes_in_while_the_currency_changes_is_told(api: ApiClien
         (("", "1", ""), "? is not included in the list."),
         (("USD", "1", ""), "USD is the shop&#x27;s own currency."),
         (("EUR", "0", ""), "EUR: the rate is invalid"),
-        (("EUR", "1,5", ""), "EUR: the rate is invalid"),
+        (("EUR", "1,234.5", ""), "EUR: the rate is invalid"),
         (("EUR", "1000000", ""), "EUR: the rate is invalid"),
         (("EUR", "-1", ""), "EUR: the rate is invalid"),
         (("EUR", "٣", ""), "EUR: the rate is invalid"),

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.bulk.admin.forms import EditForm, in_words
 from apps.bulk.admin.telling import told
@@ -45,7 +45,11 @@ class BulkEditAdmin(ReadOnly, ShopOwnedAdmin[BulkEdit]):
     """What was changed in bulk, by whoever may change such rows."""
 
     menu = Menu(
-        "Activity", "edit_note", 25, gettext_lazy("Bulk edits"), words=(gettext_lazy("many"), gettext_lazy("mass"))
+        "Activity",
+        "edit_note",
+        25,
+        gettext_lazy("Bulk edits"),
+        words=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
     )
     intro = gettext_lazy(
         "Many rows changed at once. Begin in the list of products, variants, customers or orders: tick rows, or narrow "

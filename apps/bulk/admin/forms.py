@@ -153,7 +153,7 @@ class EditForm(forms.Form):
         if how == SET and value < 0:
             self.add_error(field, _("Must not be negative."))
         elif abs(value) >= MAX_AMOUNT:
-            self.add_error(field, _("Must be less than {limit}.").format(limit=MAX_AMOUNT))
+            self.add_error(field, _("Must be less than {limit}.").format(limit=languages.count(int(MAX_AMOUNT))))
         elif how == PERCENT and value < -100:
             self.add_error(field, _("No price can be lowered by more than 100 percent."))
         elif how != PERCENT and value != rounded(value, self._currency):

@@ -182,7 +182,7 @@ class CustomCollectionAdmin(CollectionAdmin):
         "shelves",
         20,
         gettext_lazy("Collections"),
-        words=(gettext_lazy("category"), gettext_lazy("categories"), gettext_lazy("group")),
+        words=pgettext_lazy("search", "category, categories, group, department"),
     )
     form = CollectionForm
     intro = gettext_lazy("Collections that you fill by hand. Smart collections fill themselves by rules.")

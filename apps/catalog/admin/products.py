@@ -12,7 +12,7 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.api.resources.fields import TagsField
@@ -155,7 +155,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         "Catalog",
         "sell",
         10,
-        words=(gettext_lazy("goods"), gettext_lazy("item"), gettext_lazy("article"), gettext_lazy("price")),
+        words=pgettext_lazy("search", "goods, item, article, price, catalogue, assortment, vendor, brand"),
     )
     tour = Step(
         10,
@@ -172,6 +172,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
+    place_in_search = 10
     search_help_text = gettext_lazy("Title, handle, SKU, barcode; a whole vendor, tag or metafield")
     ordering = ("-id",)
     intro = gettext_lazy(

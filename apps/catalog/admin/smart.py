@@ -13,7 +13,7 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.catalog.admin.collections import _PICTURE, _STORE, CollectionAdmin, CollectionForm
 from apps.catalog.admin.thumbnails import thumbnail
@@ -154,7 +154,7 @@ class SmartCollectionAdmin(CollectionAdmin):
     """Collections whose products follow from rules."""
 
     kind = Collection.Kind.SMART
-    menu = Menu("Catalog", "rule", 30)
+    menu = Menu("Catalog", "rule", 30, words=pgettext_lazy("search", "category, categories, group, rule, automatic"))
     form = SmartCollectionForm
     intro = gettext_lazy("Collections that fill themselves: every product that fits the rules is in.")
     empty_text = gettext_lazy("There are no smart collections. Add one with a rule, such as: tag equals summer.")

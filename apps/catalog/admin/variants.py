@@ -9,7 +9,7 @@ from django.db.models import ForeignKey, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
@@ -161,13 +161,10 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         "Catalog",
         "style",
         15,
-        words=(
-            gettext_lazy("sku"),
-            gettext_lazy("barcode"),
-            gettext_lazy("size"),
-            gettext_lazy("colour"),
-            gettext_lazy("color"),
-            gettext_lazy("price"),
+        words=pgettext_lazy(
+            "search",
+            "sku, barcode, ean, gtin, size, colour, color, option, price, cost, compare-at price, discount, sale "
+            "price, markdown",
         ),
     )
     intro = gettext_lazy(
@@ -180,6 +177,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     list_select_related = ("product", "inventory_item")
     list_filter = ("inventory_policy", "taxable")
     search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
+    place_in_search = 40
     ordering = ("product_id", "position", "id")
     # What a variant is called and how many there are of it, no index knows.
     sortable_by = ("product_title", "price_shown")

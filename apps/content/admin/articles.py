@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.api.resources.fields import TagsField
 from apps.content.domain import articles, blogs
@@ -83,7 +83,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
     """Blogs hold articles."""
 
     form = BlogForm
-    menu = Menu("Online store", "library_books", 20)
+    menu = Menu("Online store", "library_books", 20, words=pgettext_lazy("search", "news, comments, magazine"))
     intro = gettext_lazy("Each blog holds articles, and says whether customers may comment on them.")
     empty_text = gettext_lazy("There is no blog yet. Add one to write articles.")
     list_display = ("title", "handle", "commentable", "tags", "updated_at")
@@ -212,7 +212,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
     """Articles, written as HTML with a preview that runs nothing."""
 
     form = ArticleForm
-    menu = Menu("Online store", "article", 21)
+    menu = Menu("Online store", "article", 21, words=pgettext_lazy("search", "blog post, news, text, writing, content"))
     intro = gettext_lazy("What your blogs say. A date in the future schedules an article; earlier texts are kept.")
     empty_text = gettext_lazy("Nobody has written anything yet.")
     inlines = (MetafieldInline,)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.domain import mobile
 from apps.content.models import MobilePlatformApplication
@@ -60,7 +60,13 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     """Which mobile apps may open the shop's links."""
 
     form = MobileAppForm
-    menu = Menu("Online store", "phone_iphone", 60, gettext_lazy("Mobile apps"))
+    menu = Menu(
+        "Online store",
+        "phone_iphone",
+        60,
+        gettext_lazy("Mobile apps"),
+        words=pgettext_lazy("search", "phone, smartphone, android, ios, iphone, deep link"),
+    )
     topics = "mobile_platform_applications"
     intro = gettext_lazy(
         "Apps whose links open in them instead of the browser. Phones read the two files that this makes."

@@ -2,7 +2,7 @@
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.content.domain.scripts import is_vintage
 from apps.content.models import ScriptTag, Theme
@@ -29,12 +29,7 @@ leaves_with_app(
 class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     """What apps load on the storefront's pages; apps alone write it."""
 
-    menu = Menu(
-        "Online store",
-        "code",
-        50,
-        words=(gettext_lazy("javascript"), gettext_lazy("tracking"), gettext_lazy("analytics")),
-    )
+    menu = Menu("Online store", "code", 50, words=pgettext_lazy("search", "javascript, tracking, analytics, pixel"))
     intro = gettext_lazy(
         "Scripts that apps load on the storefront. Apps manage them; an uninstalled app takes its scripts along."
     )

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.domain import store_files
 from apps.content.domain.addresses import path_of, store_file_url
@@ -58,7 +58,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         "image",
         30,
         gettext_lazy("Files"),
-        words=(gettext_lazy("picture"), gettext_lazy("photo"), gettext_lazy("upload"), gettext_lazy("media")),
+        words=pgettext_lazy("search", "picture, image, photo, logo, upload, media, document, pdf, video"),
     )
     intro = gettext_lazy(
         "Pictures for descriptions and articles. Drop one into a text, or store it here and copy its address."

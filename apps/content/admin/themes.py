@@ -13,13 +13,12 @@ from django.http import (
     HttpResponse,
     HttpResponseNotAllowed,
     HttpResponseRedirect,
-    JsonResponse,
 )
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.admin.code import ThemeCode
 from apps.content.domain import contents, extraction, themes
@@ -121,7 +120,11 @@ class ThemeAdmin(ThemeCode):
         "Online store",
         "palette",
         10,
-        words=(gettext_lazy("design"), gettext_lazy("look"), gettext_lazy("template"), gettext_lazy("layout")),
+        words=pgettext_lazy(
+            "search",
+            "design, look, appearance, template, layout, logo, colours, colors, font, website, storefront, html, "
+            "css, liquid, brand",
+        ),
     )
     search_fields = ("name__icontains",)
     list_display = ("name", "role")
@@ -130,7 +133,6 @@ class ThemeAdmin(ThemeCode):
     def get_urls(self) -> list[URLPattern]:
         """What may be done with a theme, besides Django's own."""
         return [
-            self.action_url("<path:object_id>/progress/", self.progress_view, "progress"),
             self.action_url("<path:object_id>/download/", self.download_view, "download"),
             self.action_url(
                 "<path:object_id>/publish/", self._confirming("publish", CHANGE, themes.publish), "publish"
@@ -221,14 +223,6 @@ class ThemeAdmin(ThemeCode):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete."""
         return self._confirming("delete", DELETE, themes.delete_theme)(request, object_id)
-
-    def progress_view(self, request: HttpRequest, object_id: str) -> JsonResponse:
-        """How far the files are."""
-        require(request, VIEW, CHANGE)
-        theme = self.row_or_404(request, object_id)
-        job = _job_of(theme)
-        done, total = (job.progress_done, job.progress_total) if job else (0, 0)
-        return JsonResponse({"processing": theme.processing, "done": done, "total": total})
 
     def download_view(self, request: HttpRequest, object_id: str) -> FileResponse | HttpResponse:
         """The theme as a ZIP archive."""

@@ -58,13 +58,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         "Customers",
         "group",
         10,
-        words=(
-            pgettext_lazy("search", "buyer"),
-            pgettext_lazy("search", "client"),
-            pgettext_lazy("search", "people"),
-            pgettext_lazy("search", "newsletter"),
-            pgettext_lazy("search", "e-mail"),
-            "email",
+        words=pgettext_lazy(
+            "search",
+            "buyer, client, people, contact, newsletter, subscriber, marketing, consent, e-mail, privacy, gdpr",
         ),
     )
     tour = Step(
@@ -90,6 +86,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         SinceFilter,
     )
     search_fields = ("search_text",)
+    place_in_search = 20
     search_help_text = gettext_lazy(
         "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
     )

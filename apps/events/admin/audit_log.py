@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.domain import topics
 from apps.events.domain.wording import label_of, sentence
@@ -79,7 +79,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
         "history",
         10,
         gettext_lazy("Audit log"),
-        words=(gettext_lazy("history"), gettext_lazy("changes"), gettext_lazy("who"), gettext_lazy("security")),
+        words=pgettext_lazy("search", "audit trail, history, changes, who changed what, security, log, activity"),
     )
     intro = gettext_lazy(
         "Everything that staff, apps and Backoffice itself changed in this shop. Entries cannot be edited or removed."
@@ -87,6 +87,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
     empty_text = gettext_lazy("Nothing has happened here yet.")
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
+    place_in_search = 90
     search_help_text = gettext_lazy("Search by what it was about, e.g. an order's name")
     ordering = ("-id",)
     list_filter_submit = True

@@ -10,7 +10,7 @@ from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
@@ -79,7 +79,9 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         "download",
         60,
         gettext_lazy("Exports"),
-        words=(gettext_lazy("csv"), gettext_lazy("download"), gettext_lazy("spreadsheet")),
+        words=pgettext_lazy(
+            "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
+        ),
     )
     intro = gettext_lazy("Files that you asked for. Only you can fetch them, for two days.")
     empty_text = gettext_lazy("You have no export yet. Make one with the button above.")

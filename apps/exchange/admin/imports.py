@@ -13,7 +13,7 @@ from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.exchange.admin.forms import UploadForm
 from apps.exchange.admin.naming import named_rows
@@ -51,7 +51,9 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
         "upload",
         70,
         gettext_lazy("Imports"),
-        words=(gettext_lazy("csv"), gettext_lazy("upload"), gettext_lazy("spreadsheet")),
+        words=pgettext_lazy(
+            "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
+        ),
     )
     intro = gettext_lazy(
         "Bring orders, products and customers from elsewhere. A file is checked; nothing changes before you agree."

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
 from apps.fulfillment.admin.access import CHANGE_SERVICE, VIEW_SERVICE
@@ -91,7 +91,9 @@ class RemoveForm(forms.Form):
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     """Warehouses that apps run for the shop; the rules are the services'."""
 
-    menu = Menu("Apps", "warehouse", 30, words=(gettext_lazy("shipping"), gettext_lazy("logistics"), "3pl"))
+    menu = Menu(
+        "Apps", "warehouse", 30, words=pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping")
+    )
     intro = gettext_lazy(
         "Warehouses that apps run for you. Each has a location of its own, and is told of what you ask of it."
     )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.fulfillment.admin.access import CHANGE, VIEW
@@ -70,14 +70,10 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
         "local_shipping",
         20,
         gettext_lazy("To send"),
-        words=(
-            gettext_lazy("shipping"),
-            gettext_lazy("delivery"),
-            gettext_lazy("dispatch"),
-            gettext_lazy("parcel"),
-            gettext_lazy("packing"),
-            gettext_lazy("fulfillment"),
-            gettext_lazy("tracking"),
+        words=pgettext_lazy(
+            "search",
+            "shipping, shipment, ship, delivery, dispatch, parcel, package, packing, packing slip, delivery note, "
+            "fulfillment, tracking number",
         ),
     )
     tour = Step(
@@ -97,6 +93,7 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
     list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True
     search_fields = ("order__name",)
+    place_in_search = 60
     search_help_text = gettext_lazy("The number of an order, such as #1001")
     sortable_by = ()
     actions = ("print_slips",)

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import grid, low, stock
@@ -92,10 +92,14 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         "inventory_2",
         50,
         gettext_lazy("Stock"),
-        words=(gettext_lazy("inventory"), gettext_lazy("quantity"), gettext_lazy("counting"), gettext_lazy("sku")),
+        words=pgettext_lazy(
+            "search",
+            "inventory, quantity, counting, stocktaking, warehouse, sku, available, low stock, sold out, reorder",
+        ),
     )
     form = InventoryItemForm
     search_fields = ("sku__istartswith",)
+    place_in_search = 60
     fieldsets = (
         (None, {"fields": ("tracked", "requires_shipping", "cost")}),
         (

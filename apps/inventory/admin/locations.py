@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
@@ -54,7 +54,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         "Catalog",
         "pin_drop",
         60,
-        words=(gettext_lazy("depot"), gettext_lazy("address"), gettext_lazy("pickup"), gettext_lazy("place")),
+        words=pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch"),
     )
     intro = gettext_lazy(
         "Places where you stock goods or fulfill orders. A fulfillment service brings its own, which it alone changes."

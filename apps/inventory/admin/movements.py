@@ -57,7 +57,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
         "history",
         52,
         gettext_lazy("Stock movements"),
-        words=(gettext_lazy("inventory"), gettext_lazy("history"), gettext_lazy("ledger")),
+        words=pgettext_lazy("search", "inventory, stock history, ledger, adjustment, receipt of goods"),
     )
     intro = gettext_lazy("Every change of stock, with who made it and why. A level is the sum of its movements.")
     empty_text = gettext_lazy("No stock has moved yet.")
@@ -66,6 +66,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     list_filter = (LocationFilter, "reason")
     list_select_related = ("item", "location")
     search_fields = ("item__sku__istartswith", "reference__istartswith")
+    place_in_search = 90
     ordering = ("-id",)
     sortable_by = ()
 

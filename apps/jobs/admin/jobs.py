@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.retelling import retold
 from apps.jobs.domain import queue
@@ -45,7 +45,7 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
         "pending_actions",
         20,
         gettext_lazy("Background jobs"),
-        words=(gettext_lazy("task"), gettext_lazy("queue"), gettext_lazy("progress"), gettext_lazy("failed")),
+        words=pgettext_lazy("search", "task, queue, progress, failed, running"),
     )
     intro = gettext_lazy(
         "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
@@ -55,6 +55,7 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     list_display_links = ("name",)
     list_filter = ("state",)
     search_fields = ("task__icontains",)
+    place_in_search = 90
     ordering = ("-id",)
     sortable_by = ()
     actions = ("retry_jobs", "cancel_jobs")

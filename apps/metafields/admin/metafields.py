@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.metafields.admin.forms import MetafieldForm, called
 from apps.metafields.domain import setting
@@ -34,7 +34,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         "data_object",
         40,
         gettext_lazy("Shop metafields"),
-        words=(gettext_lazy("custom field"), gettext_lazy("custom data")),
+        words=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
     )
     intro = gettext_lazy(
         "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."

@@ -56,11 +56,9 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         "Sales",
         "orders",
         10,
-        words=(
-            pgettext_lazy("search", "purchase"),
-            pgettext_lazy("search", "bought"),
-            pgettext_lazy("search", "invoice"),
-            pgettext_lazy("search", "unpaid"),
+        words=pgettext_lazy(
+            "search",
+            "purchase, bought, sold, basket, invoice, bill, paid, unpaid, channel, sales channel, note",
         ),
     )
     tour = Step(
@@ -89,6 +87,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     )
     list_select_related = ("customer",)
     search_fields = ("name",)
+    place_in_search = 30
     search_help_text = searching.LOOKED_FOR
     ordering = ("-id",)
     sortable_by = ("processed_at", "total")

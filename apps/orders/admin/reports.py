@@ -39,12 +39,8 @@ add_page(
         "payments",
         12,
         gettext_lazy("Sales report"),
-        words=(
-            pgettext_lazy("search", "revenue"),
-            pgettext_lazy("search", "turnover"),
-            pgettext_lazy("search", "statistics"),
-            pgettext_lazy("search", "analytics"),
-            pgettext_lazy("search", "tax"),
+        words=pgettext_lazy(
+            "search", "revenue, turnover, income, earnings, statistics, analytics, figures, tax report, vat report"
         ),
     ),
     "orders_order_report",

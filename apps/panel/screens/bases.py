@@ -66,12 +66,15 @@ class PanelAdmin(ScreenHistory[M]):
     Attributes:
         empty_text: What an empty list says instead of "nothing found".
         intro: A sentence above the list.
+        place_in_search: The search from anywhere shows rows of a smaller one first: what staff work on has 10 to 40,
+            what is kept of it 90.
         storefront_path: Says where shoppers see a row, e.g. ``/products/hat``, where texts may point at it.
     """
 
     storefront_path: Callable[[Any], str] | None = None
     empty_text: StrOrPromise = ""
     intro: StrOrPromise = ""
+    place_in_search = 50
     form: type[ModelForm[M]] = PanelForm[M]
     paginator = BoundedPaginator
     list_per_page = 50

@@ -38,12 +38,9 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         "payments",
         30,
         gettext_lazy("Payment handlers"),
-        words=(
-            pgettext_lazy("search", "checkout"),
-            pgettext_lazy("search", "credit card"),
-            pgettext_lazy("search", "gateway"),
-            "paypal",
-            pgettext_lazy("search", "bank"),
+        words=pgettext_lazy(
+            "search",
+            "payment method, payment provider, pay, checkout, credit card, gateway, paypal, bank, wallet",
         ),
     )
     intro = gettext_lazy(

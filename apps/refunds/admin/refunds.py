@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.ground.money import ZERO
@@ -65,7 +65,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
         "Sales",
         "currency_exchange",
         15,
-        words=(gettext_lazy("return"), gettext_lazy("money back"), gettext_lazy("chargeback")),
+        words=pgettext_lazy("search", "return, money back, pay back, reimbursement, chargeback, complaint"),
     )
     intro = gettext_lazy("What went back to customers. A refund begins on the page of its order.")
     empty_text = gettext_lazy("No refund here. Open an order and choose Refund…")
@@ -75,6 +75,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
     list_filter_submit = True
     list_select_related = ("order",)
     search_fields = ("order__name__exact",)
+    place_in_search = 60
     search_help_text = gettext_lazy("The number of an order, such as #1001")
     ordering = ("-id",)
     sortable_by = ("processed_at",)

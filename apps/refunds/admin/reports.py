@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.ground import languages
 from apps.ground.cells import Writer
@@ -33,7 +33,13 @@ _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-
 
 grant_custom("reports", REPORT, reads=True)
 add_page(
-    Menu("Sales", "bar_chart", 16, gettext_lazy("Refund report")),
+    Menu(
+        "Sales",
+        "bar_chart",
+        16,
+        gettext_lazy("Refund report"),
+        words=pgettext_lazy("search", "returns, money back, statistics, analytics, figures"),
+    ),
     "refunds_refund_report",
     lambda request: may(request, REPORT),
 )

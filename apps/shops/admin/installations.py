@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
@@ -49,7 +49,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         "extension",
         10,
         gettext_lazy("Apps"),
-        words=(gettext_lazy("plugin"), gettext_lazy("integration"), gettext_lazy("api"), gettext_lazy("token")),
+        words=pgettext_lazy("search", "plugin, extension, add-on, integration, api, token"),
     )
     intro = gettext_lazy(
         "Programs that work for this shop through the interface. Each may do what you grant it, and nothing else."

@@ -56,7 +56,8 @@ def read_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
     lists = [data.getlist(f"{name}-{part}")[: MOST + SPARE] for part in PARTS]
     rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
     said = [row for row in rows if any(row.values())]
-    return [{**row, "currency": row["currency"].upper(), "rate": row["rate"] or None} for row in said]
+    # A rate has many decimals, and a comma before them or a point.
+    return [{**row, "currency": row["currency"].upper(), "rate": row["rate"].replace(",", ".") or None} for row in said]
 
 
 class PresentmentField(forms.Field):

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.ground.errors import DomainError
 from apps.panel.access import may, require
@@ -89,13 +89,7 @@ class AppAdmin(PanelAdmin[App]):
         "apps",
         20,
         gettext_lazy("Own apps"),
-        words=(
-            gettext_lazy("api"),
-            gettext_lazy("key"),
-            gettext_lazy("secret"),
-            gettext_lazy("developer"),
-            gettext_lazy("oauth"),
-        ),
+        words=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
     )
     intro = gettext_lazy(
         "Apps that this shop makes and keeps. Here stands what they ask for; what they may do, each shop decides."

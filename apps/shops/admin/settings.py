@@ -1,21 +1,27 @@
 """The settings of the shop one is in."""
 
+from collections.abc import Iterator
+from typing import cast
 from zoneinfo import available_timezones
 
 import pycountry
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from apps.ground import languages
 from apps.ground.money import is_currency
 from apps.ground.retelling import retold
 from apps.panel.addresses import panel_url
-from apps.panel.menu import Menu
+from apps.panel.menu import Entry, Menu
+from apps.panel.places import add_settings
 from apps.panel.requests import Context
 from apps.panel.screens.bases import PanelAdmin
 from apps.panel.screens.forms import PanelForm, Values
@@ -40,6 +46,29 @@ def _currencies() -> list[tuple[str, str]]:
 def _languages() -> list[tuple[str, str]]:
     codes = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "th", "tr", "zh")
     return sorted(((code, languages.locale().languages[code]) for code in codes), key=lambda pair: pair[1])
+
+
+# By which words people look for a setting, beside what it is called.
+_WORDS: dict[str, StrOrPromise] = {
+    "name": pgettext_lazy("search", "shop name, store name"),
+    "email": pgettext_lazy("search", "e-mail of the shop"),
+    "customer_email": pgettext_lazy("search", "sender, contact address"),
+    "address1": pgettext_lazy("search", "shop address, company address, street, imprint"),
+    "timezone": pgettext_lazy("search", "clock, time"),
+    "currency": pgettext_lazy("search", "currencies, money, euro, dollar"),
+    "presentment_currencies": pgettext_lazy("search", "foreign currency, exchange rate, conversion, rounding"),
+    "primary_locale": pgettext_lazy("search", "shop language, language of customers, language of mails"),
+    "weight_unit": pgettext_lazy("search", "weight, kilograms, pounds"),
+    "customer_accounts": pgettext_lazy("search", "registration, guest, guest checkout, customer login, sign-in"),
+    "taxes_included": pgettext_lazy("search", "tax, vat, gross, net, sales tax"),
+    "low_stock_at": pgettext_lazy("search", "low stock warning, threshold, minimum stock"),
+    "two_factor_from": pgettext_lazy(
+        "search", "two-factor for everybody, require 2fa, mandatory second factor, security"
+    ),
+    "handle": pgettext_lazy("search", "address of the panel"),
+    "domain": pgettext_lazy("search", "url, web address, website"),
+    "plan": pgettext_lazy("search", "subscription, tariff"),
+}
 
 
 class ShopForm(PanelForm[Shop]):
@@ -111,21 +140,7 @@ class ShopAdmin(PanelAdmin[Shop]):
         "settings",
         10,
         gettext_lazy("Shop settings"),
-        words=(
-            gettext_lazy("tax"),
-            gettext_lazy("vat"),
-            gettext_lazy("domain"),
-            gettext_lazy("currency"),
-            gettext_lazy("currencies"),
-            gettext_lazy("time zone"),
-            gettext_lazy("timezone"),
-            gettext_lazy("address"),
-            gettext_lazy("language"),
-            gettext_lazy("name"),
-            gettext_lazy("two-factor"),
-            gettext_lazy("preferences"),
-            gettext_lazy("low stock"),
-        ),
+        words=pgettext_lazy("search", "configuration, preferences, options, company, imprint"),
     )
     topics = "shop"
     form = ShopForm
@@ -179,3 +194,16 @@ class ShopAdmin(PanelAdmin[Shop]):
         """Stay on the settings; the address of the panel may have changed with the handle."""
         self.message_user(request, _("The settings are saved."))
         return HttpResponseRedirect(panel_url(obj, "admin:shops_shop_change", obj.pk))
+
+
+@add_settings
+def settings_of(request: HttpRequest) -> Iterator[Entry]:
+    """Each setting of the shop, for those who may open them."""
+    screen = cast("ShopAdmin", admin.site.get_model_admin(Shop))
+    if not screen.has_view_or_change_permission(request):
+        return
+    address, section = screen.url("change", screen.shop(request).pk), str(screen.menu.title)
+    labels = {name: field.label for name, field in ShopForm.base_fields.items()}
+    for name in flatten_fieldsets(screen.fieldsets):
+        title = capfirst(str(labels[name]))
+        yield Entry(section, title, screen.menu.icon, 0, f"{address}#id_{name}", str(_WORDS.get(name, "")))

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
 from apps.ground.errors import DomainError
@@ -37,17 +37,6 @@ for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("
 grant_custom("staff_management_activation", ACTIVATE, reads=False)
 
 
-_WORDS = (
-    gettext_lazy("team"),
-    gettext_lazy("user"),
-    gettext_lazy("permission"),
-    gettext_lazy("role"),
-    gettext_lazy("access"),
-    gettext_lazy("invite"),
-    gettext_lazy("colleague"),
-)
-
-
 class _Factors(TypedDict):
     has_factor: bool
 
@@ -64,7 +53,11 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         "group",
         20,
         gettext_lazy("Staff"),
-        words=_WORDS,
+        words=pgettext_lazy(
+            "search",
+            "team, employee, staff member, user, people, colleague, permission, rights, role, access, invite, "
+            "invitation, administrator",
+        ),
     )
     intro = gettext_lazy(
         "The people who work in this shop, and what each may do. A change applies from their next click."

@@ -11,6 +11,7 @@ from datetime import datetime
 from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from apps.ground.caching import is_first
 from apps.staff.models import User
@@ -32,8 +33,8 @@ def device_of(user_agent: str) -> str:
     browser = next((name for mark, name in _BROWSERS if re.search(f"{mark}/", user_agent)), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:
-        return f"{browser} on {system}"
-    return browser or system or "Unknown device"
+        return _("{browser} on {system}").format(browser=browser, system=system)
+    return browser or system or _("Unknown device")
 
 
 def is_due(key: str) -> bool:

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
 from apps.ground.retelling import renamed, retold
@@ -75,7 +75,13 @@ class TriggeredFilter(PeriodFilter):
 class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     """What went out, what waits, and what was given up."""
 
-    menu = Menu("Apps", "outbox", 40, gettext_lazy("Webhook deliveries"))
+    menu = Menu(
+        "Apps",
+        "outbox",
+        40,
+        gettext_lazy("Webhook deliveries"),
+        words=pgettext_lazy("search", "api, callback, notification, webhook log"),
+    )
     intro = gettext_lazy(
         "Everything that apps were told of this shop. The log is kept for a while after the last attempt."
     )
@@ -87,6 +93,7 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     list_filter_submit = True
     list_select_related = ("app", "event")
     search_fields = ("topic",)
+    place_in_search = 90
     search_help_text = gettext_lazy("A topic, the number or name of what it is about, or the webhook's ID")
     ordering = ("-id",)
     sortable_by = ()

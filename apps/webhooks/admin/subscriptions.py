@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.ground import languages
 from apps.ground.tenancy import every_shop
@@ -91,7 +91,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
         "webhook",
         30,
         gettext_lazy("Webhooks"),
-        words=(gettext_lazy("api"), gettext_lazy("callback"), gettext_lazy("notification")),
+        words=pgettext_lazy("search", "api, callback, notification, event"),
     )
     intro = gettext_lazy("What apps are told of, and whether it arrives. Apps manage their subscriptions themselves.")
     empty_text = gettext_lazy("No app of this shop has subscribed to anything.")

@@ -1,0 +1,47 @@
+// What Liquid's parser says of a text that it cannot read, in the reader's language.
+import { translate } from "./visual/words.js";
+
+const FLAWS = [
+  [/^tag "(.+)" not found$/, (tag) => translate("there is no tag “{tag}”", { tag })],
+  [/^tag (.+) not closed$/, (tag) => translate("tag {tag} not closed", { tag: unquoted(tag) })],
+  [/^output (.+) not closed$/, (text) => translate("output {text} not closed", { text: unquoted(text) })],
+  [/^raw (.+) not closed$/, (text) => translate("tag {tag} not closed", { tag: unquoted(text) })],
+  [/^\[ not closed$/, () => translate("[ not closed")],
+  [/^unbalanced parentheses$/, () => translate("a parenthesis is not closed")],
+  [/^invalid range syntax$/, () => translate("a range is written like (1..5)")],
+  [/^invalid value expression: ""$/, () => translate("a value is missing")],
+  [/^invalid value expression: (.*)$/, (text) => translate("{text} is no value", { text: unquoted(text) })],
+  [/^unexpected token (.*), value expected$/, (text) => translate("a value is missing before {text}", { text: unquoted(text) })],
+  [/^unexpected character (.*)$/, (text) => translate("{text} does not belong here", { text: unquoted(text) })],
+  [/^expected "\|" before filter$/, () => translate("“|” is missing before a filter")],
+  [/^expected ":" after filter name$/, () => translate("“:” is missing after a filter's name")],
+  [/^expected filter name$/, () => translate("a filter's name is missing")],
+  [/^expected variable name$/, () => translate("a variable's name is missing")],
+  [/^expected "="$/, () => translate("“=” is missing")],
+  [/^illegal (?:liquid )?tag syntax/, () => translate("a tag's name is missing")],
+  [/^illegal tag: (.+)$/, (tag) => translate("{tag} is not written as this tag is", { tag })],
+  [/^invalid capture name$/, () => translate("a variable's name is missing")],
+  [/^illegal file path/, () => translate("a file's name is missing")],
+  [/^unexpected elsif after else$/, () => translate("elsif stands after else")],
+  [/^duplicated else$/, () => translate("else stands there twice")],
+  [/^empty candidates: (.+)$/, (tag) => translate("{tag} names nothing to choose from", { tag: unquoted(tag) })],
+  [/^block tag cannot be nested$/, () => translate("a block stands within a block")],
+  [/^every line of an inline comment must start with a '#' character$/, () => translate("every line of such a comment begins with #")],
+];
+
+const unquoted = (text) => {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+};
+
+// The reason, in words; as the parser says it where it says something that nobody knew of.
+export const inWords = (reason) => {
+  for (const [pattern, say] of FLAWS) {
+    const found = pattern.exec(reason);
+    if (found) return say(...found.slice(1));
+  }
+  return reason;
+};

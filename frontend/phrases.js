@@ -1,0 +1,38 @@
+// What the code editor says by itself, in the reader's language.
+import { translate } from "./visual/words.js";
+
+export const phrases = {
+  // Find and replace.
+  "Find": translate("Find"),
+  "Replace": translate("Replace with"),
+  "next": translate("Next match"),
+  "previous": translate("Previous match"),
+  "all": translate("Select all"),
+  "match case": translate("Match case"),
+  "regexp": translate("Regular expression"),
+  "by word": translate("Whole words"),
+  "replace": translate("Replace"),
+  "replace all": translate("Replace all"),
+  "close": translate("Close"),
+  "current match": translate("Current match"),
+  "on line": translate("in line"),
+  "replaced match on line $": translate("Replaced in line {line}", { line: "$" }),
+  "replaced $ matches": translate("{number} replaced", { number: "$" }),
+  "Go to line": translate("Go to line"),
+  "go": translate("Go"),
+  // Folding.
+  "Fold line": translate("Fold line"),
+  "Unfold line": translate("Unfold line"),
+  "Folded lines": translate("Folded lines"),
+  "Unfolded lines": translate("Unfolded lines"),
+  "to": translate("up to"),
+  "folded code": translate("folded code"),
+  "unfold": translate("unfold"),
+  // Everything else.
+  "Completions": translate("Completions"),
+  "Control character": translate("Control character"),
+  "Selection deleted": translate("Selection deleted"),
+  "$ unchanged lines": translate("{number} unchanged lines", { number: "$" }),
+  "Diagnostics": translate("Faults"),
+  "No diagnostics": translate("No faults"),
+};

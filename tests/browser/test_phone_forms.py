@@ -1,0 +1,72 @@
+"""Every form of the panel on a phone in German, whose words are the longest: nothing is wider, and no text is cut."""
+
+import pytest
+from django.contrib import admin
+from django.urls import NoReverseMatch
+from playwright.sync_api import expect
+
+from apps.panel.addresses import panel_url
+from apps.shops.models import Shop
+from apps.staff.models import User
+from tests.browser.conftest import Open
+from tests.browser.world import furnish, pages
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# Labels, buttons and headings of which a part is not seen; the head of the page shortens what leads back on purpose.
+CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
+    .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
+    .filter(e => {
+        const look = getComputedStyle(e);
+        const box = e.getBoundingClientRect();
+        const cut = look.overflowX !== 'visible' && look.overflowX !== 'auto' && e.scrollWidth > e.clientWidth + 1;
+        return box.width > 1 && (cut || box.right > innerWidth + 1);
+    })
+    .map(e => `${e.tagName}: ${e.textContent.trim().slice(0, 60)}`)"""
+PARTS = 2
+
+
+def addresses(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
+    """Forms that add a row, of each screen that has one."""
+    names = [f"{model._meta.app_label}_{model._meta.model_name}_add" for model in admin.site._registry]
+    found: list[tuple[str, tuple[object, ...]]] = []
+    for name in names:
+        try:
+            panel_url(shop, f"admin:{name}")
+        except NoReverseMatch:
+            continue
+        found.append((name, ()))
+    return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_forms_fit_a_phone_in_german(open_window: Open, live_shop: Shop, owner: User, part: int) -> None:
+    installation = furnish(live_shop)
+    User.objects.filter(pk=owner.pk).update(language="de")
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844})
+    of_rows = [(name, args) for name, args in pages(live_shop, installation) if args]
+
+    found: list[tuple[str, object]] = []
+    seen = 0
+    for name, args in [*addresses(live_shop), *of_rows][part::PARTS]:
+        answer = window.page.goto(window.server + panel_url(live_shop, f"admin:{name}", *args))
+        if answer is None or answer.status != 200:  # A screen on which nobody adds.
+            continue
+        seen += 1
+        expect(window.page.get_by_role("main")).to_be_visible()
+        found += [(name, f"{wide} pixels too wide")] if (wide := window.sideways()) > 0 else []
+        found += [(name, cut) for cut in window.page.evaluate(CUT)]
+
+    assert seen > 20
+    assert sorted(map(str, found)) == []
+
+
+def test_a_text_that_is_cut_is_found(open_window: Open, live_shop: Shop, owner: User) -> None:
+    page = open_window(owner, live_shop, viewport={"width": 390, "height": 844}).go("catalog_product_add")
+    cut = "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Benachrichtigungen</p>"
+
+    before = page.evaluate(CUT)
+    page.evaluate("html => document.querySelector('#content').insertAdjacentHTML('afterbegin', html)", cut)
+
+    assert before == []
+    assert page.evaluate(CUT) == ["P: Benachrichtigungen"]

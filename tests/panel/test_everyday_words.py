@@ -1,0 +1,165 @@
+"""Every screen and setting is found by the words that a merchant uses, in English and in German.
+
+Each row: what stands first, and what people type.
+"""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
+from apps.panel import search
+from apps.panel.menu import Menu
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.each import Each
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+
+ENGLISH = {
+    "Home": "home, dashboard, overview, start",
+    "Orders": "orders, order, purchase, invoices, unpaid, channel, sales channel, basket",
+    "Sales report": "sales report, revenue, turnover, statistics, analytics, tax report, vat report",
+    "Refunds": "refund, returns, money back, chargeback",
+    "Refund report": "refund report",
+    "To send": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
+    "Exports": "export, backup, download, export customers, export orders",
+    "Imports": "import, migration, import products, import customers",
+    "Products": "products, goods, article, item, price, brand, vendors",
+    "Variants": "variants, sku, barcodes, ean, size, colour, discount, discounts, compare-at price, sale price",
+    "Collections": "collections, category, categories, department",
+    "Smart collections": "smart collection, rules",
+    "Stock": "stock, inventory, quantity, stocktaking, sold out, warehouse",
+    "Stock movements": "stock movements, ledger, stock history",
+    "Locations": "locations, pickup, branch, depots",
+    "Customers": "customers, customer, clients, buyers, newsletter, contact, gdpr, privacy",
+    "Themes": "theme, design, logo, layout, template, fonts, storefront",
+    "Blogs": "blogs, comments",
+    "Articles": "blog post, writing, content",
+    "Files": "files, pictures, images, photo, upload a file, media, pdf",
+    "Script tags": "script tags, javascript, pixel",
+    "Mobile apps": "mobile app, android, iphone, deep links",
+    "Apps": "apps, plugins, add-on, integrations",
+    "Own apps": "own apps, secret, developer, credentials",
+    "Fulfillment services": "fulfillment service, 3pl, logistics, dropshipping",
+    "Webhooks": "webhook, webhooks, callback",
+    "Webhook deliveries": "webhook deliveries, webhook log",
+    "Shop settings": "settings, shop settings, configuration, preferences",
+    "Staff": "staff, employee, employees, team, users, permissions, roles, invite, colleagues, access rights",
+    "Payment handlers": "payment methods, payment provider, credit card, paypal, checkout",
+    "Shop metafields": "metafields, custom fields, custom data",
+    "Audit log": "audit log, audit trail, history, changes, who changed",
+    "Background jobs": "jobs, background job, tasks, queue, failed",
+    "Bulk edits": "bulk edit, mass, undo",
+    "My profile": "profile, my account",
+    "Password": "password, passwords, change password, change my password",
+    "Two-factor authentication": "two factor, two-factor, 2fa, passkey, passkeys, second factor, recovery codes",
+    "Language of the panel": "language, my language, change language, languages",
+    "Where I am signed in": "sessions, devices, sign out everywhere",
+    "All shops": "switch shop, all shops, other shop",
+    "Log out": "log out, logout, sign out, sign-out, log off",
+    "Help": "help, guide, manual, documentation, support",
+    "Files for imports": "import file",
+    "Taxes included": "tax, taxes, vat, gross",
+    "Currency": "currency, currencies",
+    "Further currencies": "further currencies, exchange rate, foreign currency",
+    "Time zone": "time zone, timezone, time",
+    "Weight unit": "weight, weight unit, kilograms",
+    "Customer accounts": "customer accounts, guest checkout, registration",
+    "Low stock at": "low stock at, low stock warning, threshold",
+    "Second factor required from": "require 2fa, two-factor for everybody",
+    "Domain": "domain, url, web address",
+    "Plan": "plan, subscription",
+    "Owner": "owner",
+}
+GERMAN = {
+    "Startseite": "startseite, übersicht, dashboard",
+    "Bestellungen": "bestellung, bestellungen, aufträge, rechnung, unbezahlt, kanal, verkaufskanal, orders",
+    "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung, steuerbericht",
+    "Erstattungen": "rückzahlung, erstattung, retoure, rückgabe, storno, geld zurück, refund",
+    "Zu versenden": "versand, versenden, lieferung, paket, pakete, lieferschein, sendungsnummer",
+    "Exporte": "export, datensicherung, backup, sicherung, herunterladen, kunden exportieren",
+    "Importe": "import, umzug, datenübernahme, produkte importieren",
+    "Produkte": "produkt, produkte, artikel, waren, preis, hersteller, products",
+    "Varianten": "artikelnummer, strichcode, größe, farbe, rabatt, rabatte, sonderangebot, streichpreis, discount",
+    "Kategorien": "kategorie, kategorien, warengruppe",
+    "Bestand": "bestand, lager, lagerbestand, inventur, ausverkauft, inventory",
+    "Standorte": "standort, filiale, abholung, lagerort",
+    "Kunden": "kunde, kunden, kundin, käufer, newsletter, dsgvo, datenschutz, customer",
+    "Themes": "design, logo, gestaltung, aussehen, vorlage",
+    "Dateien": "datei, bilder, foto, hochladen einer datei",
+    "Team": "mitarbeiter, mitarbeiterin, mitarbeiterinnen, personal, benutzer, berechtigungen, rechte, einladen, staff",
+    "Zahlungsanbieter": "zahlung, zahlungsarten, kreditkarte, paypal",
+    "Protokoll": "protokoll, verlauf, änderungen, wer hat geändert",
+    "Passwort": "passwort, kennwort, passwort ändern, password",
+    "Zwei-Faktor-Authentifizierung": "zwei-faktor, zweifaktor, 2fa, passkey, sicherheitsschlüssel, two factor",
+    "Sprache des Panels": "sprache, sprachen, meine sprache, language",
+    "Abmelden": "abmelden, ausloggen, logout, sign out",
+    "Hilfe": "hilfe, anleitung, handbuch, help",
+    "Steuern enthalten": "steuer, steuern, mehrwertsteuer, mwst, tax",
+    "Währung": "währung, währungen, waehrung, currency",
+    "Zeitzone": "zeitzone, uhrzeit, time zone",
+}
+
+
+def titles(panel: Panel, term: str, language: str = "en") -> list[str]:
+    answer = panel.http.get(panel.url("search"), {"s": term, "extended": "1"}, HTTP_ACCEPT_LANGUAGE=language)
+    return [result.title for result in answer.context["results"]]
+
+
+@pytest.mark.parametrize(("language", "table"), [("en", ENGLISH), ("de", GERMAN)])
+def test_words_lead_to_what_they_mean(
+    owner: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An empty shop's rows take ten times as long to look for as its pages.
+    monkeypatch.setattr(search, "_rows", lambda request, term: ())
+    with Each() as each:
+        for title, words in table.items():
+            for word in words.split(", "):
+                with each(f"{word!r} is {title!r}"):
+                    assert titles(owner, word, language)[:1] == [title]
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("en", "gift card"), ("de", "gutschein")])
+def test_what_the_product_does_not_have_leads_nowhere_else(owner: Panel, language: str, word: str) -> None:
+    assert titles(owner, word, language) == []
+
+
+def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is added later is left out of the table above."""
+    menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
+    screen = admin.site.get_model_admin(Shop)
+    monkeypatch.setattr(search, "_rows", lambda request, term: ())
+    with Each() as each:
+        for menu in menus:
+            with each(str(menu)):
+                assert isinstance(menu, Menu)
+                assert menu.words
+        for name in flatten_fieldsets(screen.fieldsets or ()):
+            with each(name):
+                found = owner.get("search", s=str(screen.form.base_fields[name].label), extended="1").context["results"]
+                assert f"/change/#id_{name}" in " ".join(result.link for result in found)
+    assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
+
+
+def test_settings_are_found_by_those_who_may_open_them(panel_with: PanelWith) -> None:
+    assert titles(panel_with("products"), "time zone") == []
+    assert titles(panel_with("products"), "sign out") == ["Log out", "Where I am signed in"]
+
+
+def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner: Panel) -> None:
+    with shop_scope(shop):
+        product = make_product("Mug")
+        item = InventoryItem.objects.get(variant__product=product)
+        item.sku = "mug-1"
+        item.save()
+    line = {"title": "Mug", "sku": "mug", "price": Decimal("12.50"), "quantity": 1}
+    make_order(shop, lines=[line], customer={"first_name": "Mug", "last_name": "Smith"})
+
+    found = owner.get("search", s="mug", extended="1").context["results"]
+    kinds = [result.description.split(" ")[0] for result in found]
+
+    assert kinds[:3] == ["Product", "Customer", "Order"]

@@ -1,0 +1,60 @@
+"""What the code editor says of Liquid that does not parse is said in the reader's language."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.each import Each
+from tests.parts import need
+
+pytestmark = pytest.mark.any_database
+
+# What does not parse, and a part of what is said of it.
+BROKEN = {
+    "{% foo %}": "there is no tag “foo”",
+    "{% endif %}": "there is no tag “endif”",
+    "{% if a %}": "tag {% if a %} not closed",
+    "{% comment %}": "tag {% comment %} not closed",
+    "{% if a": "tag {% if a not closed",
+    "{% raw %}x": "tag {% raw %}x not closed",
+    "{{ a": "output {{ a not closed",
+    "{{ 'a | upcase }}": "output {{ 'a | upcase }} not closed",
+    "{{ a | upcase x }}": "“:” is missing after a filter's name",
+    "{% if %}x{% endif %}": "a value is missing",
+    "{% assign = 3 %}": "a variable's name is missing",
+    "{% assign a 3 %}": "“=” is missing",
+    "{% capture %}{% endcapture %}": "a variable's name is missing",
+    "{% for x %}{% endfor %}": "{% for x %} is not written as this tag is",
+    "{% tablerow x in %}{% endtablerow %}": "is not written as this tag is",
+    "{% %}": "a tag's name is missing",
+    "{% include %}": "a file's name is missing",
+    "{% render %}": "a file's name is missing",
+    "{% cycle %}": "{% cycle %} names nothing to choose from",
+    "{% if a %}{% else %}{% elsif b %}{% endif %}": "elsif stands after else",
+    "{% if a %}{% else %}{% else %}{% endif %}": "else stands there twice",
+    "{{ a[ }}": "[ not closed",
+    "{{ (1..) }}": "a value is missing before )",
+    "{{ (1..2 }}": "a range is written like (1..5)",
+    "{% # a\n b %}": "every line of such a comment begins with #",
+}
+
+
+def test_every_flaw_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    esbuild = Path(settings.BASE_DIR) / "node_modules" / ".bin" / "esbuild"
+    bundler = need("the packages of package.json", str(esbuild) if esbuild.exists() else None)
+    node = need("Node", shutil.which("node"))
+    built = tmp_path / "flaws.cjs"
+    options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={built}")
+    subprocess.run([bundler, str(Path(__file__).parent / "flaws.js"), *options], check=True)
+    done = subprocess.run([node, built], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
+
+    with Each() as each:
+        for (text, said), answer in zip(BROKEN.items(), json.loads(done.stdout), strict=True):
+            with each(text):
+                assert answer.startswith("«")
+                assert answer.endswith("»")
+                assert said in answer
