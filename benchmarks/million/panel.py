@@ -37,7 +37,12 @@ WORDS = (
 # Words that are searched for beside a filter.
 SEARCHED = ("grace", "mug 99", "nobodyatall")
 # By the name of a filter the words that are typed into it: of many rows, of some, of none.
-TYPED = {"vendor": ("smithy", "nobody"), "type": ("Kitchen", "nothing"), "tag": ("handmade", "nosuch")}
+TYPED = {
+    "vendor": ("smithy", "nobody"),
+    "type": ("Kitchen", "nothing"),
+    "tag": ("handmade", "nosuch"),
+    "product": ("mug 1017", "nothing"),
+}
 # How many rows the list has of which the weight is told.
 OF_THE_WEIGHT = 25
 Query = dict[str, str]
@@ -137,7 +142,7 @@ def _views(page: "ChangeList") -> Iterator[Query]:
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
     """What is typed into a filter: what few rows have, what many, what those at one end, and what none has."""
-    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, WordFilter
+    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
     if isinstance(spec, DaysFilter):
@@ -151,6 +156,9 @@ def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
         yield f"{name}=before all", {f"{name}_to": _day(-timedelta(days=9).total_seconds())}
     elif isinstance(spec, AmountsFilter):
         for since, until in (("", "80"), ("100", "100"), ("100", ""), ("979", ""), ("", "500"), ("90000", "")):
+            yield f"{name}={since}-{until}", {f"{name}_from": since, f"{name}_to": until}
+    elif isinstance(spec, NumbersFilter):
+        for since, until in (("0", "0"), ("1", "1"), ("1", ""), ("9", ""), ("90000", "")):
             yield f"{name}={since}-{until}", {f"{name}_from": since, f"{name}_to": until}
     elif isinstance(spec, WordFilter):
         for word in TYPED[name]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.admin import merging as compare
-from apps.customers.admin.filters import SinceFilter, TagFilter
+from apps.customers.admin.filters import OrdersFilter, SinceFilter, SpentFilter, TagFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import first_found, matches
@@ -79,7 +79,16 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     list_extra = ("telephone", "newsletter", "tagged", "proven")
     list_display_links = ("name",)
-    list_filter = ("state", "email_marketing_state", "verified_email", "tax_exempt", TagFilter, SinceFilter)
+    list_filter = (
+        "state",
+        "email_marketing_state",
+        "verified_email",
+        "tax_exempt",
+        TagFilter,
+        SinceFilter,
+        SpentFilter,
+        OrdersFilter,
+    )
     search_fields = ("search_text",)
     search_help_text = gettext_lazy(
         "A word of the name, e-mail, phone or company, or a query such as tag:vip country:Sweden"
