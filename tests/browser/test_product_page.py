@@ -131,7 +131,7 @@ def test_what_is_often_changed_is_seen_without_scrolling(
     with shop_scope(live_shop):
         product = make_product("Shirt", prices=("123456.78", "2.00"))
         make_image(product)
-        Variant.objects.update(barcode="4012345000101")
+        Variant.objects.update(barcode="4006000888944")
     window = open_window(owner, live_shop, viewport={"width": 1400, "height": 900})
     page = window.go("catalog_product_change", product.pk)
 
