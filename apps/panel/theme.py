@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.utils.translation import gettext_noop
 from django_stubs_ext import StrOrPromise
 from unfold.dataclasses import SearchResult
+from unfold.forms import ActionForm
 from unfold.sites import UnfoldAdminSite as ThemedSite
 from unfold.templatetags import unfold_list
 
@@ -76,6 +77,8 @@ else:
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
+# So does the choice of a bulk action.
+ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 # A group of fields of a form, under its heading.
 Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"

@@ -42,7 +42,7 @@ TYPED = {
     "type": ("Kitchen", "nothing"),
     "tag": ("handmade", "nosuch"),
     "channel": ("web", "nosuch"),
-    "product": ("mug", "mug 99", "nosuch"),
+    "product": ("mug 1017", "nothing"),
 }
 # How many rows the list has of which the weight is told.
 OF_THE_WEIGHT = 25
@@ -143,7 +143,7 @@ def _views(page: "ChangeList") -> Iterator[Query]:
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
     """What is typed into a filter: what few rows have, what many, what those at one end, and what none has."""
-    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, WordFilter
+    from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
     if isinstance(spec, DaysFilter):
@@ -157,6 +157,9 @@ def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
         yield f"{name}=before all", {f"{name}_to": _day(-timedelta(days=9).total_seconds())}
     elif isinstance(spec, AmountsFilter):
         for since, until in (("", "80"), ("100", "100"), ("100", ""), ("979", ""), ("", "500"), ("90000", "")):
+            yield f"{name}={since}-{until}", {f"{name}_from": since, f"{name}_to": until}
+    elif isinstance(spec, NumbersFilter):
+        for since, until in (("0", "0"), ("1", "1"), ("1", ""), ("9", ""), ("90000", "")):
             yield f"{name}={since}-{until}", {f"{name}_from": since, f"{name}_to": until}
     elif isinstance(spec, WordFilter):
         for word in TYPED[name]:

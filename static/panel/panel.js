@@ -87,7 +87,8 @@ window.translate = (text, values = {}) =>
   // The theme takes the first cell of a row for its checkbox, also where there is none. What is empty takes no room on
   // a phone.
   const labelCells = () => {
-    const head = document.querySelector("#result_list thead th .text")?.textContent.trim();
+    const first = document.querySelector("#result_list thead th");
+    const head = (first?.querySelector("a") ?? first)?.textContent.trim();
     document.querySelectorAll(`#result_list td[data-label="${translate("Select record")}"]`).forEach((cell) => {
       if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
     });

@@ -1,6 +1,7 @@
 """A product as staff make it: chips for the values, a sheet for the variants, pictures by drop."""
 
 import base64
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.catalog.factories import PNG
+from tests.catalog.factories import PNG, make_image, make_product
+from tests.inventory.factories import make_location
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -29,6 +31,15 @@ PASTE = """([cell, text]) => {
     data.setData('text/plain', text);
     cell.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
+
+# The cells of a row that lie within the sheet as far as it is seen, and those whose text is longer than they are.
+SEEN = """row => {
+    const end = row.closest('.bo-sheet-scroll').getBoundingClientRect().right;
+    return [...row.querySelectorAll('[data-cell]')]
+        .filter(cell => cell.offsetParent && cell.getBoundingClientRect().right <= end).map(cell => cell.dataset.cell);
+}"""
+CUT = """row => [...row.querySelectorAll('input[type=text], input[type=number]')]
+    .filter(cell => cell.offsetParent && cell.scrollWidth > cell.clientWidth).map(cell => cell.dataset.cell)"""
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +121,34 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
             ("Red", None),
             ("Blue", second.pk),
         ]
+
+
+def test_what_is_often_changed_is_seen_without_scrolling(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    for name in ("Main Street store", "Harbor warehouse"):
+        make_location(live_shop, name=name)
+    with shop_scope(live_shop):
+        product = make_product("Shirt", prices=("123456.78", "2.00"))
+        make_image(product)
+        Variant.objects.update(barcode="4006000888944")
+    window = open_window(owner, live_shop, viewport={"width": 1400, "height": 900})
+    page = window.go("catalog_product_change", product.pk)
+
+    row = page.locator("tbody [data-row]").first
+    expect(row.locator("[data-cell^=stock]")).to_have_count(3)
+    seen = page.evaluate(SEEN, row.element_handle())
+    often = ["picture", "price", "compare_at_price", "cost", "sku", "barcode"]
+    assert [name for name in seen if not name.startswith("stock")][:6] == often
+    assert len([name for name in seen if name.startswith("stock")]) == 3
+    assert page.evaluate(CUT, row.element_handle()) == []
+    picture = row.get_by_label("Picture, 1", exact=True)
+    picture.focus()
+    page.keyboard.press("ArrowDown")
+    expect(picture).to_have_value(re.compile(r"\d+"))
+    expect(row.locator("[data-cell-picture] img")).to_be_visible()
+    assert window.barriers() == []
+    assert window.unreachable() == []
 
 
 def test_scripts_speak_the_language_of_the_page(open_window: Open, live_shop: Shop, owner: User, axe: None) -> None:

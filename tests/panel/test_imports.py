@@ -24,9 +24,10 @@ from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.shops.models import Shop
+from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
 from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.panel.conftest import Panel, PanelWith, streamed
 
 
 @pytest.fixture(autouse=True)
@@ -330,3 +331,84 @@ def test_downloads_are_files_that_nothing_keeps_or_runs(panel_with: PanelWith, s
         assert answer["X-Content-Type-Options"] == "nosniff"
         assert "no-store" in answer["Cache-Control"]
         assert "private" in answer["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (b"email,first_name,phone\nno-mail,Bob,\n,Eve,many\n", ["no-mail", "many"]),
+        (b"order,line_title,line_quantity,line_price\n#7,Mug,0,5\n#8,Mug,many,5\n", ["#7", "#8"]),
+        (b"Handle,Title,Variant Price\nmug,Red mug,-1\nhat,Felt hat,cheap\n", ["Red mug", "Felt hat"]),
+    ],
+)
+def test_a_row_that_fails_says_its_name(panel_with: PanelWith, content: bytes, names: list[str]) -> None:
+    panel = panel_with("customers", "edit_orders", "products")
+
+    page = panel.get("exchange_import_change", checked(panel, content).pk)
+
+    assert [row.label for row in page.context["failures"]] == names
+    failed = page.content.decode().split('id="failed"')[1].split("</table>")[0]
+    assert all(f">{name}<" in failed for name in names)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (b'{"customer": {"email": "a\\u200bda@example.com", "orders_count": {}, "phone": []}}', "ada@example.com"),
+        (b'{"product": {"title": ["no title"], "handle": "mug"}}', "mug"),
+        (b'{"order": {"name": 7, "email": "ada@example.com", "line_items": 3}}', "ada@example.com"),
+        (b'{"order": {"line_items": 3}}', ""),
+        (b'{"nothing": {"title": "Mug"}}', ""),
+    ],
+)
+def test_a_line_of_json_that_fails_says_its_name(panel_with: PanelWith, body: bytes, name: str) -> None:
+    panel = panel_with("customers", "edit_orders", "products")
+
+    page = panel.get("exchange_import_change", checked(panel, body, "in.jsonl").pk)
+
+    assert [row.label for row in page.context["failures"]] == [name]
+
+
+def test_rows_of_products_lead_to_the_product(panel_with: PanelWith, shop: Shop) -> None:
+    panel = panel_with("products")
+    with shop_scope(shop):
+        make_product("Mug", handle="old")
+        mug = make_product("Mug", handle="mug")
+    kept = checked(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
+    preview = {row.label: row.link for row in panel.get("exchange_import_change", kept.pk).context["preview"]}
+    with shop_scope(shop):
+        imports.confirm(kept, actor="system", at=timezone.now())
+    work(shop, imports.RUN)
+    with shop_scope(shop):
+        hat = Product.objects.get(handle="hat")
+
+    report = panel.get("exchange_import_change", kept.pk)
+
+    assert preview == {"Mug": panel.url("catalog_product_change", mug.pk), "Felt hat": ""}
+    links = {row.label: row.link for row in report.context["preview"]}
+    assert links == {
+        "Great mug": panel.url("catalog_product_change", mug.pk),
+        "Felt hat": panel.url("catalog_product_change", hat.pk),
+    }
+    assert f'<a href="{links["Felt hat"]}">Felt hat</a>' in report.content.decode()
+    assert "Felt hat" in streamed(panel.get("exchange_import_report", kept.pk)).decode()
+
+
+def test_columns_that_are_never_taken_are_said_where_files_of_customers_come_in(panel_with: PanelWith) -> None:
+    panel = panel_with("customers", "products")
+    never = "Never taken, because they follow from a customer's orders:"
+    kept = checked(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
+    of_products = checked(panel, b"Handle,Title\nmug,Mug\n")
+    pages = {
+        "upload": panel.get("exchange_import_upload"),
+        "columns": panel.get("exchange_import_columns", kept.pk),
+        "preview": panel.get("exchange_import_change", kept.pk),
+        "products": panel.get("exchange_import_change", of_products.pk),
+    }
+
+    said = {name: page.content.decode().count(never) for name, page in pages.items()}
+
+    assert said == {"upload": 1, "columns": 1, "preview": 1, "products": 0}
+    assert kept.unknown == []
+    text = pages["upload"].content.decode()
+    assert all(text.count(f"<code>{name}</code>") == 1 for name in ("orders_count", "total_spent"))

@@ -18,9 +18,7 @@ from apps.panel.screens.lists import without_indentation
 from apps.panel.screens.paging import BoundedPaginator
 from apps.shops.models import Shop
 from tests import factories
-from tests.catalog.factories import make_image, make_product
 from tests.inventory.factories import make_location
-from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
 NASTY = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{7*7}}'
@@ -68,29 +66,6 @@ def test_a_list_repeats_little_per_row(name: str, owner: Panel) -> None:
 
     assert rows
     assert max(map(len, rows)) < MOST_OF_A_ROW
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "catalog_product_changelist",
-        "catalog_variant_changelist",
-        "customers_customer_changelist",
-        "orders_order_changelist",
-    ],
-)
-def test_a_list_of_25_rows_is_light(owner: Panel, name: str) -> None:
-    """What a phone loads before anything is compressed: the rows, and the menu, filters and search around them."""
-    for n in range(25):
-        with shop_scope(owner.shop):
-            make_image(make_product(f"Thing {n}"))
-        person = {"first_name": f"Ada {n}", "last_name": "Lee", "email": f"ada{n}@example.com"}
-        make_order(owner.shop, email=f"ada{n}@example.com", customer=person)
-
-    answer = owner.get(name, size="25")
-
-    assert answer.content.count(b"data-row") == 25
-    assert len(answer.content) < 60_000
 
 
 def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:

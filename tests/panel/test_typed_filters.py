@@ -6,18 +6,25 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F
 
-from apps.catalog.models import Product
+from apps.catalog.admin.filters import PriceFilter, VariantProductFilter
+from apps.catalog.models import Product, Variant
+from apps.customers.admin.filters import OrdersFilter, SpentFilter
 from apps.customers.models import Customer
 from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
 from apps.orders.admin.filters import ChannelFilter, TagFilter
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
+from tests.inventory.factories import first_location, put
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel
 
+# As the list of variants does; a product's indexes begin with its shop.
+OF_SHOP: dict[Any, dict[str, Any]] = {Variant: {"product__shop": F("shop")}}
 LISTS = {"orders": "orders_order_changelist", "products": "catalog_product_changelist"}
 
 
@@ -201,3 +208,114 @@ def test_customers_by_one_of_their_tags(shop: Shop, panel_with: Any) -> None:
     assert tagged("vip") == {vip.pk, gift.pk}
     assert tagged("gift") == {gift.pk}
     assert tagged('" OR state:enabled') == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "fitting", "chip"),
+    [
+        ({"spent_from": "100"}, ["b", "c"], "Amount spent: from 100.00"),
+        ({"spent_to": "99,99"}, ["a"], "Amount spent: to 99.99"),
+        ({"orders_from": "1", "orders_to": "4"}, ["b"], "Number of orders: 1 – 4"),
+        ({"orders_to": "0"}, ["a"], "Number of orders: to 0"),
+        ({"orders_from": "1000"}, ["c"], "Number of orders: from 1,000"),
+        ({"spent_from": "100", "orders_to": "4", "o": "4"}, ["b"], "Amount spent: from 100.00"),
+    ],
+)
+def test_customers_by_what_they_bought(
+    shop: Shop, panel_with: Any, query: dict[str, str], fitting: list[str], chip: str
+) -> None:
+    panel = panel_with("customers")
+    with shop_scope(shop):
+        for name, spent, orders in (("a", "0", 0), ("b", "100", 1), ("c", "100.01", 1000)):
+            made = make_customer(email=f"{name}@example.com")
+            Customer.objects.filter(pk=made.pk).update(total_spent=Decimal(spent), orders_count=orders)
+
+    answer = panel.get("customers_customer_changelist", **query)
+
+    assert sorted(row.email[0] for row in answer.context["cl"].result_list) == fitting
+    assert chips(answer)[0] == chip
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"orders_from": "-1"}, "greater than or equal to 0"),
+        ({"orders_to": "many"}, "Enter a whole number."),
+        ({"orders_to": "9" * 30}, "less than or equal to 2147483647"),
+    ],
+)
+def test_numbers_that_are_none_are_said(shop: Shop, panel_with: Any, query: dict[str, str], said: str) -> None:
+    panel = panel_with("customers")
+    with shop_scope(shop):
+        make_customer()
+
+    answer = panel.get("customers_customer_changelist", **query)
+
+    assert list(answer.context["cl"].result_list) == []
+    assert said in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "fitting", "chip"),
+    [
+        ({"product": "FELT hat"}, ["1.00", "2.00"], "Product: FELT hat"),
+        ({"product": "felt"}, [], "Product: felt"),
+        ({"price_from": "2"}, ["2.00", "3.00"], "Price: from 2.00"),
+        ({"price_to": "1,99"}, ["1.00"], "Price: to 1.99"),
+        ({"price_from": "2", "product": "Felt hat", "o": "-4"}, ["2.00"], "Product: Felt hat"),
+        ({"price_from": "cheap"}, [], "Price: from cheap"),
+        ({"stock": "low"}, ["3.00"], "Stock: Low stock"),
+        ({"stock": "low", "product": "coat"}, ["3.00"], "Product: coat"),
+        ({"stock": "nonsense"}, ["1.00", "2.00", "3.00"], "Stock: nonsense"),
+    ],
+)
+def test_variants_by_product_price_and_stock(
+    shop: Shop, panel_with: Any, query: dict[str, str], fitting: list[str], chip: str
+) -> None:
+    panel = panel_with("products")
+    Shop.objects.filter(pk=shop.pk).update(low_stock_at=2)
+    shop.refresh_from_db()
+    with shop_scope(shop):
+        place = first_location(shop)
+        for product in (
+            make_product("Felt hat", prices=("1.00", "2.00")),
+            make_product("Coat", prices=("3.00",)),
+        ):
+            for variant in product.variants.all():
+                InventoryItem.objects.filter(pk=variant.inventory_item_id).update(tracked=True)
+                put(variant.inventory_item, place, 2 if product.title == "Coat" else 3)
+
+    answer = panel.get("catalog_variant_changelist", **query)
+
+    assert sorted(f"{row.price:.2f}" for row in answer.context["cl"].result_list) == fitting
+    assert chips(answer)[0] == chip
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("model", "filtered", "values", "index"),
+    [
+        (Customer, SpentFilter, (Decimal(9), None), "customers_rank_by_spending"),
+        (Customer, OrdersFilter, (None, 9), "customers_rank_by_orders"),
+        (Variant, PriceFilter, (Decimal(9), Decimal(10)), "catalog_variant_by_price"),
+        (Variant, VariantProductFilter, ("Felt hat",), "catalog_product_by_title"),
+    ],
+)
+def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values: Any, index: str) -> None:
+    with shop_scope(shop), connection.cursor() as cursor:
+        # Among so few rows any way is as quick: it is asked which index serves.
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
+        made = filtered(request=None, params={}, model=model, model_admin=None)
+        narrowed = made.fitting(model.rows().filter(**OF_SHOP.get(model, {})).order_by(*made.own_order), values)
+
+        assert index in narrowed[:25].explain()
+
+
+def test_low_stock_is_offered_where_the_shop_says_what_it_is(shop: Shop, panel_with: Any) -> None:
+    panel = panel_with("products")
+    field = 'id="filter-stock"'
+    assert field not in panel.get("catalog_variant_changelist").content.decode()
+
+    Shop.objects.filter(pk=shop.pk).update(low_stock_at=2)
+
+    assert field in panel.get("catalog_variant_changelist").content.decode()

@@ -38,14 +38,15 @@ MOST_ROWS = 100
 # Further locations are counted in the grid of the stock.
 MOST_PLACES = 6
 CHANGE_STOCK = "inventory.change_inventoryitem"
+# Behind the barcode stands the stock at each location.
 SHEET_FIELDS = (
     *COLUMNS,
+    "picture",
     "price",
     "compare_at_price",
     "cost",
     "sku",
     "barcode",
-    "picture",
     "tracked",
     "inventory_policy",
     "place",

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.catalog.admin.filters import LowStockFilter, PriceFilter, VariantProductFilter
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
@@ -175,7 +176,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     list_extra = ("scanned", "compared", "cost", "vendor", "tracked")
     list_display_links = ("product_title", "own_title")
     list_select_related = ("product", "inventory_item")
-    list_filter = ("inventory_policy", "taxable")
+    list_filter = ("inventory_policy", "taxable", VariantProductFilter, PriceFilter, LowStockFilter)
     search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
     place_in_search = 40
     ordering = ("product_id", "position", "id")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.customers.admin import merging as compare
-from apps.customers.admin.filters import SinceFilter, TagFilter
+from apps.customers.admin.filters import OrdersFilter, SinceFilter, SpentFilter, TagFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.admin.searching import VERY_MANY, WALKED, first_found, matches, met_in_list
@@ -84,6 +84,8 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         "tax_exempt",
         TagFilter,
         SinceFilter,
+        SpentFilter,
+        OrdersFilter,
     )
     search_fields = ("search_text",)
     place_in_search = 20

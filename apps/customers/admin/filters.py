@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.customers.domain.search import SEARCH
 from apps.customers.models import Customer
 from apps.ground.tenancy import current_shop
-from apps.panel.screens.typed_filters import DaysFilter, WordFilter
+from apps.panel.screens.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 from apps.query import Term
 from apps.query.nodes import Comparator
 
@@ -31,3 +31,19 @@ class SinceFilter(DaysFilter):
     title = gettext_lazy("creation")
     parameter_name = "created"
     field = "created_at"
+
+
+class SpentFilter(AmountsFilter):
+    """By what the customer spent so far, in the shop's currency."""
+
+    title = pgettext_lazy("filter", "amount spent")
+    parameter_name = "spent"
+    field = "total_spent"
+
+
+class OrdersFilter(NumbersFilter):
+    """By how many orders the customer made."""
+
+    title = pgettext_lazy("filter", "number of orders")
+    parameter_name = "orders"
+    field = "orders_count"

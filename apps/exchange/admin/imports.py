@@ -101,12 +101,8 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             else:
                 imports.ask_for_check(kept, actor=actor)
                 return HttpResponseRedirect(self.url("change", kept.pk))
-        columns = [
-            (named(name), importer.columns)
-            for name, importer in importers().items()
-            if may(request, importer.permission)
-        ]
-        context = {"form": form, "button": _("Upload and check"), "multipart": True, "columns": columns}
+        kinds = [named(name) for name, importer in importers().items() if may(request, importer.permission)]
+        context = {"form": form, "button": _("Upload and check"), "multipart": True, "kinds": kinds}
         return self.page(request, "panel/exchange/upload.html", _("Import orders, products and customers"), **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
@@ -140,6 +136,7 @@ class ImportAdmin(ReadOnly, ShopOwnedAdmin[Import]):
             waits=_waits_since(kept),
             counts=[(str(fate.label), counted.get(fate.value, 0)) for fate in FATES],
             foreseen=_foreseen(counted),
+            following=importers()[kind].following if (kind := _first_kind(kept)) in importers() else (),
             to_import=counted.get(FATES.NEW, 0) + counted.get(FATES.CHANGED, 0),
             failures=told(rows.filter(fate=FATES.FAILED).order_by("line")[:SHOWN_FATES]),
             preview=told(named_rows(rows.exclude(fate=FATES.FAILED).order_by("line")[: imports.PREVIEW], request)),

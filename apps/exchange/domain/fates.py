@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.exchange.domain.batches import Numbered
-from apps.exchange.domain.rows import Outcome, RawRow
+from apps.exchange.domain.rows import Outcome, RawRow, called
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.money import plain
 from apps.ground.retelling import tells
@@ -38,13 +38,20 @@ def note(kept: Import, told: Sequence[tuple[RawRow, Outcome]], *, dry: bool) -> 
             line=row.line,
             kind=row.kind,
             fate=outcome.fate,
-            label=outcome.label[:255],
+            label=(outcome.label or _called(row, outcome))[:255],
             reason=outcome.reason[:1000],
             source_key=outcome.source_key,
             changes=_told(outcome),
         )
         for row, outcome in told
     ])  # fmt: skip
+
+
+def _called(row: RawRow, outcome: Outcome) -> str:
+    """What a row that failed says of itself, by which people find it in their file."""
+    if outcome.fate != ImportedRow.Fate.FAILED:
+        return ""
+    return row.called if row.body is None else called(row.body)
 
 
 def _told(outcome: Outcome) -> list[list[str]]:

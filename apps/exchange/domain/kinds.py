@@ -115,6 +115,7 @@ class Importer:
         at_once: So many of them at most: longer transactions would keep others waiting.
         prepare: What comes before the transaction; None for nothing.
         find: The objects that rows are noted to be about, by what they were called then (``Outcome.label``).
+        following: Of the columns those that follow from orders: they go out, and are never taken in.
     """
 
     permission: str
@@ -135,6 +136,12 @@ class Importer:
     at_once: int = AT_ONCE
     prepare: Prepare | None = None
     find: Callable[[Collection[str]], Mapping[str, Model]] = lambda labels: {}
+    following: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The columns that are taken in."""
+        return tuple(name for name in self.columns if name not in self.following)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from apps.exchange.domain.cells import MAX_ROW, BadRow, Table, is_text, open_table
 from apps.exchange.domain.columns import ColumnsUnknown, Mapped, Reading, mapped, reading_of
 from apps.exchange.domain.kinds import Importer, importers, named
-from apps.exchange.domain.rows import Cells, RawRow, Unreadable
+from apps.exchange.domain.rows import Cells, RawRow, Unreadable, called
 from apps.exchange.domain.seen import Seen
 from apps.exchange.models import Format
 from apps.ground.phrases import BLANK
@@ -222,16 +222,19 @@ class _Group:
         if not self.cell:
             return RawRow(self.line, kind, problem=f"{importer.group_by}: {BLANK}")
         if not seen.add(kind, self.cell):
-            return RawRow(self.line, kind, problem=_APART.format(what=what))
+            return self._refused(_APART.format(what=what))
         if self.problem:
-            return RawRow(self.line, kind, problem=_LEFT_OUT.format(what=what, problem=self.problem))
+            return self._refused(_LEFT_OUT.format(what=what, problem=self.problem))
         if len(self.rows) > most:
-            return RawRow(self.line, kind, problem=_TOO_MANY_ROWS.format(what=what, limit=most))
+            return self._refused(_TOO_MANY_ROWS.format(what=what, limit=most))
         return _object(self.line, kind, importer, self.rows)
+
+    def _refused(self, problem: str) -> RawRow:
+        return RawRow(self.line, self.reading.kind, problem=problem, called=self.cell)
 
 
 def _object(line: int, kind: str, importer: Importer, rows: list[Cells]) -> RawRow:
     try:
         return RawRow(line, kind, importer.body(rows))
     except Unreadable as error:
-        return RawRow(line, kind, problem=str(error))
+        return RawRow(line, kind, problem=str(error), called=called(rows[0]))

@@ -20,6 +20,19 @@ Cells: TypeAlias = Mapping[str, str]
 Changes: TypeAlias = Mapping[str, tuple[object, object]]
 
 
+# By what people tell objects apart, the first that an object says: the number of an order, a title, an e-mail.
+_CALLED = ("name", "order", "title", "email", "handle", "phone", "first_name", "last_name")
+
+
+def called(values: Given) -> str:
+    """By what people find an object, or a row of a table, in its file again; blank where it says none of it."""
+    said = {name.lower(): value for name, value in values.items()}
+    texts = (value for name in _CALLED if isinstance(value := said.get(name), str))
+    # What failed may hold anything, also what no database keeps.
+    readable = ("".join(filter(str.isprintable, text)).strip() for text in texts)
+    return next(filter(None, readable), "")
+
+
 class Unreadable(ValueError):
     """A cell says what nobody understands."""
 
@@ -39,6 +52,7 @@ class RawRow:
         kind: The name of its kind; blank where that cannot be told.
         body: As the interface would take it.
         problem: Why there is no body.
+        called: By what people find it again where there is no body.
         unknown: What it says under names that nobody knows.
         fetched: What was had for it from elsewhere, by where that is; None where nobody went there, as in a check.
     """
@@ -47,6 +61,7 @@ class RawRow:
     kind: str = ""
     body: Body | None = None
     problem: str = ""
+    called: str = ""
     unknown: frozenset[str] = frozenset()
     fetched: Given | None = None
 
@@ -62,7 +77,7 @@ class Outcome:
 
     Attributes:
         fate: Of ``ImportedRow.Fate``.
-        label: What people call the object.
+        label: By what the object is found again (``Importer.find``), or what people call it.
         reason: Why it was skipped or failed.
         source_key: By what a new object is known again in later files; blank where it may come again.
         changes: By field, what it was and what it becomes; for the preview.

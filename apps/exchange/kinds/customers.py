@@ -59,7 +59,7 @@ def _read(ids: Sequence[int]) -> list[Shown]:
 
 def _cells(shown: Shown) -> Iterable[Shown]:
     address = shown["default_address"] or {}
-    own = {name: shown[name] for name in (*_SHARED, "email", "tags", "note", "orders_count", "total_spent")}
+    own = {name: shown[name] for name in (*_SHARED, "email", "tags", "note", *_FOLLOWING)}
     return [
         {
             **{name: address.get(name) for name in _PLACE},
@@ -239,6 +239,7 @@ def _folded(value: object) -> str:
     return str(value or "").strip().casefold()
 
 
+_FOLLOWING = ("orders_count", "total_spent")
 _TABLE = (
     "first_name",
     "last_name",
@@ -249,8 +250,7 @@ _TABLE = (
     "tags",
     "note",
     "tax_exempt",
-    "orders_count",
-    "total_spent",
+    *_FOLLOWING,
 )
 # What exports of other systems call our columns.
 _ALIASES = {
@@ -299,5 +299,6 @@ CUSTOMERS = Kind(
         take_in=_take_in,
         take_in_many=_take_in_many,
         find=_find,
+        following=_FOLLOWING,
     ),
 )

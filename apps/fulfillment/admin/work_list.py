@@ -185,7 +185,9 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
     def next_step(self, row: FulfillmentOrder) -> str | None:
         """The way to what is done next."""
         if can_send(row):
-            address = f"{self.url('fulfil', row.order_id)}?location={row.assigned_location_id}"
+            # From the address of the list: it stands in each row.
+            path = self.url("fulfil", row.order_id).removeprefix(self.url("changelist"))
+            address = f"{path}?location={row.assigned_location_id}"
             return format_html(
                 '<span class="bo"><a href="{}">{}<span class="bo-hidden"> {}</span></a></span>',
                 address,

@@ -25,6 +25,7 @@ from apps.panel.once import once_or_back
 from apps.panel.requests import Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
+from apps.panel.screens.lists import lightened
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import ThemedSelect
@@ -177,7 +178,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         all_places = list(Location.rows().filter(active=True).order_by("legacy", "priority", "name", "id"))
         chosen = {value for value in request.GET.getlist("location") if value.isdecimal()}
         places = [place for place in all_places if str(place.pk) in chosen][:COLUMNS] or all_places[:COLUMNS]
-        return self.page(
+        answer = self.page(
             request,
             "panel/inventory/grid.html",
             _("Stock"),
@@ -196,6 +197,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
             editable=may(request, CHANGE),
             query=self._query_without_page(request),
         )
+        return lightened(answer)
 
     def _rows(
         self, request: HttpRequest, page: Page[InventoryItem], places: list[Location], refused: Mapping[grid.Key, str]

@@ -31,7 +31,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, models, transaction
 from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import SimpleTemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -48,7 +47,7 @@ from apps.panel.screens import deleting, saved_views, searching
 from apps.panel.screens.extensions import Inline, added_to
 from apps.panel.screens.forms import PanelForm
 from apps.panel.screens.history import ScreenHistory
-from apps.panel.screens.lists import PanelChangeList, without_indentation
+from apps.panel.screens.lists import PanelChangeList, lightened
 from apps.panel.screens.paging import BoundedPaginator
 from apps.panel.theme import display
 from apps.panel.wording import in_words, nothing_changed
@@ -104,10 +103,7 @@ class PanelAdmin(ScreenHistory[M]):
         """The list, under the name that the menu gives it, with the view that the person wants to begin with."""
         if query := saved_views.landing(request, self):
             return HttpResponseRedirect(f"{request.path}?{query}")
-        answer = super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
-        if isinstance(answer, SimpleTemplateResponse):
-            answer.add_post_render_callback(without_indentation)
-        return answer
+        return lightened(super().changelist_view(request, {"title": self.heading, **(extra_context or {})}))
 
     @display(description=gettext_lazy("Select record"))
     def action_checkbox(self, instance: M) -> SafeString:

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -26,7 +26,16 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _REMEMBERED = "page_size"
-_LABEL_OF_BOX = re.compile(r'(?<=<td class="action-checkbox") data-label="[^"]*"')
+# Columns that say by themselves what they are: who, where, what.
+_SELF_EVIDENT = (
+    "about|address|amount|app_name|author|blog|buyer|callback_url|description|items|kind|location|next_step|note|place|"
+    "platform|problem|product_type|reason|reference|role|shown_on|shown_value|tags|thing|vendor|what|when|who|why"
+)
+# Labels of cells that a phone shows without: the box, what leads to the row, a state, and what is named above.
+_LABEL_THAT_NONE_READS = re.compile(
+    rf'(<(?:th class="[^"]*"|td class="(?:action-checkbox|field-(?:{_SELF_EVIDENT})(?: [^"]*)?)")) data-label="[^"]*"'
+    r'| data-label="[^"]*"(?=>(?:<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
+)
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
@@ -50,6 +59,7 @@ class PanelChangeList(ThemedChangeList):
     def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
         """Like the theme's; ``list_per_page`` may be another one of ``PAGE_SIZES``."""
         super().__init__(request, model, *args, **kwargs)
+        self._path = request.path
         self.saved_views = [] if self.is_popup else saved_views.tabs(request, self.model_admin)
         self.current_view = next((view for view in self.saved_views if view.current), None)
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
@@ -139,6 +149,10 @@ class PanelChangeList(ThemedChangeList):
             wanted[ORDER_VAR] = self.columns.sorted_anywhere(str(wanted[ORDER_VAR]))
         return super().get_query_string(wanted, remove)
 
+    def url_for_result(self, result: Model) -> str:
+        """Where a row leads, from the address of the list: it stands in each row, and often twice."""
+        return super().url_for_result(result).removeprefix(self._path)
+
     @property
     def filter_panel(self) -> FilterPanel:
         """Its filters, as people set them."""
@@ -182,13 +196,20 @@ def _folded(model: type[Model], name: str) -> str:
     return name if copy is None else name.replace(copy.of, str(copy.name))
 
 
+def lightened(answer: HttpResponse) -> HttpResponse:
+    """A page of many rows, which will be sent without its indentation."""
+    if isinstance(answer, SimpleTemplateResponse):
+        answer.add_post_render_callback(without_indentation)
+    return answer
+
+
 def without_indentation(answer: SimpleTemplateResponse) -> None:
     """Take the indentation of the templates out of a page, a third of what a list weighs, and labels that none reads.
 
     What people type into a text area and what a script is made of, keep their lines.
     """
     text = _INDENTATION.sub(lambda found: found[1] or "\n", answer.content.decode())
-    answer.content = _LABEL_OF_BOX.sub("", text)
+    answer.content = _LABEL_THAT_NONE_READS.sub(r"\1", text)
 
 
 def page_size(request: HttpRequest, default: int) -> int:

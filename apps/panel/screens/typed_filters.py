@@ -1,4 +1,4 @@
-"""Filters that one types into: a day from and to, an amount from and to, a word.
+"""Filters that one types into: a day, an amount or a number from and to, a word.
 
 They stand in the form of the list's filters (``filter_panel``). What cannot be read is said under the field, and
 nothing fits it: rows that were not asked for must not look as if they did.
@@ -15,12 +15,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.ground import languages
+from apps.ground import languages, ranks
 from apps.ground.tenancy import current_shop
 from apps.panel.money import MoneyField
 from apps.panel.screens.filters import Screen
@@ -28,6 +28,7 @@ from apps.panel.screens.filters import Screen
 M = TypeVar("M", bound=Model)
 Value = TypeVar("Value")
 LONGEST = 255
+MOST = 2**31 - 1
 
 
 class TypedFilter(admin.ListFilter, Generic[Value]):
@@ -51,6 +52,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Screen) -> None:
         """Take what is its own out of the address' parameters."""
         super().__init__(request, params, model, model_admin)
+        self.model = model
         self.typed: dict[str, str] = {}
         self.values: dict[str, Value] = {}
         self.problems: dict[str, str] = {}
@@ -128,7 +130,14 @@ class _RangeFilter(TypedFilter[Value]):
     @property
     def own_order(self) -> Sequence[str]:  # type: ignore[override]
         """By the field, and rows that are equal in it by their keys."""
-        return (f"-{self.field}", "-pk")
+        return ranks.by_rank(self.model, (f"-{self.field}", "-pk"))
+
+    def fitting(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
+        """The rows within the range, both ends included."""
+        since, until = values
+        if since is not None:
+            rows = rows.filter(ranks.where(self.model, self.field, "gte", since))
+        return rows if until is None else rows.filter(ranks.where(self.model, self.field, "lte", until))
 
 
 class DaysFilter(_RangeFilter[date]):
@@ -167,16 +176,24 @@ class AmountsFilter(_RangeFilter[Any]):
         """An amount, ``9.90`` or ``9,90``."""
         return MoneyField().clean(text)
 
-    def fitting(self, rows: QuerySet[M], values: Sequence[Any]) -> QuerySet[M]:
-        """The rows with such amounts, both ends included."""
-        since, until = values
-        if since is not None:
-            rows = rows.filter(**{f"{self.field}__gte": since})
-        return rows.filter(**{f"{self.field}__lte": until}) if until is not None else rows
-
     def told(self, value: Any) -> str:
         """With the decimals of the shop's currency."""
         return languages.amount(value, current_shop().currency)
+
+
+class NumbersFilter(_RangeFilter[int]):
+    """Whole numbers from and to; derive from it and name the field."""
+
+    mode = "numeric"
+
+    def read(self, text: str) -> int:
+        """A number that no column is too narrow for."""
+        found: int = forms.IntegerField(min_value=0, max_value=MOST).clean(text)
+        return found
+
+    def told(self, value: int) -> str:
+        """In the reader's way of writing it."""
+        return number_format(value, force_grouping=True)
 
 
 class WordFilter(TypedFilter[str]):

@@ -164,11 +164,11 @@ def _outcome(draft: Drafted, product: Product) -> Outcome:
     known: Known | None = draft.known
     reason = "; ".join(draft.notes)
     if known is None:
-        return Outcome(Fate.NEW, product.title, reason, changes=draft.changes)
+        return Outcome(Fate.NEW, product.handle, reason, changes=draft.changes)
     if draft.writes or draft.stock or draft.collections:
-        return Outcome(Fate.CHANGED, product.title, reason, changes=draft.changes)
+        return Outcome(Fate.CHANGED, product.handle, reason, changes=draft.changes)
     unfetched = Fate.CHANGED if draft.changes else Fate.SKIPPED
-    told = Outcome(unfetched, product.title, reason, changes=draft.changes)
+    told = Outcome(unfetched, product.handle, reason, changes=draft.changes)
     return (
         told if reason or draft.changes else replace(told, reason=gettext_noop("is known already, and nothing differs"))
     )
@@ -205,5 +205,6 @@ PRODUCTS = Kind(
         take_in_many=_take_in_many,
         at_once=AT_ONCE,
         prepare=prepared,
+        find=lambda handles: {row.handle: row for row in Product.objects.filter(handle__in=handles)},
     ),
 )
