@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.api.rows.paging import beside, beside_any
-from apps.customers.admin.searching import MET, first_found, matches
+from apps.customers.admin.searching import GLANCED, first_found, matches
 from apps.customers.api.customers import read_order
 from apps.customers.domain import full_text
 from apps.customers.domain.search import SEARCH
@@ -180,7 +180,7 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
         met, many = asked("example person0")
         _, seldom = asked("person00003")
         first = Customer.rows().get(first_name="First00003").pk
-        nearest = set(newest[:MET])
+        nearest = set(newest[:GLANCED])
 
     assert not [text for text in met if "customers_words_search" in text]
     assert len(many) == 100

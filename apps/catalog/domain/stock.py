@@ -40,6 +40,8 @@ _ADD = (
 )
 # Of products with a frequent word in their titles the items of so many are found.
 FOLLOWED = 1_000
+# An index of parts knows no fewer letters.
+SHORTEST_PART = 3
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
@@ -95,7 +97,12 @@ def names_of_items(item_ids: Sequence[int]) -> dict[int, str]:
     return {row.inventory_item_id: row.full_name for row in rows}
 
 
-def matching_items(term: str) -> list[Q]:
-    """The items of products whose title has a word, the newest of these, or of variants with a barcode."""
-    titled = Product.objects.filter(title_key__contains=term).order_by("-pk").values("pk")[:FOLLOWED]
-    return [among(titled, "variant__product"), Q(variant__barcode=term)]
+def matching_items(term: str, most: int) -> list[Q]:
+    """The items of products whose title has a word, the newest of these, or of variants with a barcode.
+
+    Of fewer letters than an index of parts knows, the titles that begin with them.
+    """
+    part = "contains" if len(term) >= SHORTEST_PART else "startswith"
+    titled = Product.objects.filter(**{f"title_key__{part}": term}).order_by("-pk").values("pk")[: min(most, FOLLOWED)]
+    coded = Variant.objects.filter(barcode=term).order_by().values("inventory_item_id")[:most]
+    return [among(titled, "variant__product"), among(coded)]

@@ -19,9 +19,9 @@ from apps.shops.models import Shop
 
 MAX_WORDS = 10
 # So many of the newest customers are looked at one by one; so many of those that fit are enough to show.
-MET, ENOUGH = 2_000, 5
-# Where so many of those fit a list's search, very many do, and only this far it is walked.
-FREQUENT, WALKED = 25, 8_000
+GLANCED, ENOUGH = 1_000, 5
+# Where so many of so many fit a list's search, very many do, and only this far it is walked.
+FREQUENT, MET, WALKED = 25, 2_000, 8_000
 VERY_MANY = gettext_lazy(
     "This text finds very many customers. Those among the first {number} of the list are shown; add a word for fewer."
 )
@@ -46,7 +46,7 @@ def first_found(found: QuerySet[Customer], most: int) -> QuerySet[Customer]:
         found: Those that fit, in no order.
         most: How many.
     """
-    met = met_among(found, ("-pk",), MET)[:most]
+    met = met_among(found, ("-pk",), GLANCED)[:most]
     return found[:most] if len(met) < ENOUGH else Customer.rows().filter(pk__in=met)
 
 

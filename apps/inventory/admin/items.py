@@ -124,8 +124,9 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         """By SKU, and by what the catalog calls them."""
         if not search_term:
             return queryset, False
-        parts = [queryset.filter(each) for each in conditions(search_term)]
-        return united(queryset, parts, most=bound_of(request), newest=not is_from_anywhere(request)), False
+        most = bound_of(request)
+        parts = [queryset.filter(each) for each in conditions(search_term, most)]
+        return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
         """Through the service, which tells whoever shows the item."""

@@ -16,7 +16,7 @@ from apps.inventory.models import InventoryItem, Location, StockMovement
 from apps.panel.menu import Menu
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.screens.filters import Choices, Screen
-from apps.panel.screens.searching import bound_of, united
+from apps.panel.screens.searching import bound_of, is_from_anywhere, united
 from apps.panel.theme import display
 from apps.staff.domain.actors import names_of
 
@@ -89,12 +89,13 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
             return queryset, False
         most = bound_of(request)
         rows = InventoryItem.rows()
-        items = united(rows, [rows.filter(each) for each in conditions(search_term)], most=min(most, FOLLOWED))
+        named = [rows.filter(each) for each in conditions(search_term, most)]
+        items = united(rows, named, most=min(most, FOLLOWED))
         parts = [
             queryset.filter(reference__istartswith=search_term),
             queryset.filter(among(items.order_by().values("pk"), "item")),
         ]
-        return united(queryset, parts, most=most), False
+        return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """One item's movements are linked to from the stock grid."""

@@ -7,7 +7,7 @@ from django.db.models import Q
 from apps.inventory.models import InventoryItem
 
 Names = Callable[[Sequence[int]], Mapping[int, str]]
-Matching = Callable[[str], Sequence[Q]]
+Matching = Callable[[str, int], Sequence[Q]]
 
 _names: list[Names] = []
 _matching: list[Matching] = []
@@ -18,7 +18,8 @@ def name_items(*, names: Names, matching: Matching) -> None:
 
     Args:
         names: Gives ``{item id: name}`` for the items it knows, with a fixed number of queries.
-        matching: Gives conditions on items for a word that staff look for, each of which an index serves.
+        matching: Gives conditions on items for a word that staff look for, each of which an index serves and follows at
+            most so many rows of another table.
     """
     _names.append(names)
     _matching.append(matching)
@@ -32,6 +33,6 @@ def names_of_items(items: Sequence[InventoryItem]) -> dict[int, str]:
     return found
 
 
-def conditions(term: str) -> list[Q]:
-    """Conditions on items, of which one holds where SKU or name fits a word."""
-    return [Q(sku__istartswith=term), *(condition for matching in _matching for condition in matching(term))]
+def conditions(term: str, most: int) -> list[Q]:
+    """Conditions on items, of which one holds where SKU or name fits a word; of many names those of ``most`` rows."""
+    return [Q(sku__istartswith=term), *(condition for matching in _matching for condition in matching(term, most))]

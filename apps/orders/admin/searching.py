@@ -22,6 +22,8 @@ from apps.shops.models import Shop
 LONGEST_ID = 18
 # Of what very many orders or customers hold a part of, so many are looked at, and the newest orders besides.
 FOLLOWED, RECENT = 1_000, 5_000
+# So many of the newest orders the search from anywhere looks at.
+GLANCED = 1_000
 LOOKED_FOR = gettext_lazy("Number, SKU, city, tag, payment, or a part of the customer's name or e-mail")
 TOO_MANY = gettext_lazy(
     "This text stands in the tags of more than {followed} orders, or in more than {followed} customers' names. "
@@ -60,7 +62,7 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
     if len(term) >= SHORTEST_PART:
         # A tag may be that of a third of all orders: putting those into order would read them all.
         yield orders.filter(among(_tagged(orders, term).values("pk")[:FOLLOWED]))
-        newest = Order.rows().order_by("-pk").values("pk")[:RECENT]
+        newest = Order.rows().order_by("-pk").values("pk")[: GLANCED if most < FOLLOWED else RECENT]
         yield orders.filter(among(newest), tags__icontains=term)
 
 
