@@ -139,39 +139,39 @@ def found(panel: Panel, term: str, **query: Any) -> list[str]:
 
 
 def test_search_finds_pages_and_rows(owner: Panel) -> None:
-    factories.make_installation(owner.shop, name="Warehouse sync")
+    factories.make_installation(owner.shop, name="Larkspur sync")
 
-    assert found(owner, "warehouse") == ["Warehouse sync"]
+    assert found(owner, "larkspur") == ["Larkspur sync"]
     assert "Audit log" in found(owner, "audit")
 
 
 def test_search_finds_nothing_without_the_permission_to_look(panel_with: PanelWith, shop: Shop) -> None:
-    factories.make_installation(shop, name="Warehouse sync")
+    factories.make_installation(shop, name="Larkspur sync")
 
-    assert found(panel_with("staff_management_create"), "warehouse") == []
+    assert found(panel_with("staff_management_create"), "larkspur") == []
     assert found(panel_with(), "audit") == []
 
 
 def test_search_keeps_to_the_shop_and_forgets_at_once(owner: Panel, other_shop: Shop) -> None:
-    installation = factories.make_installation(other_shop, name="Warehouse sync")
-    assert found(owner, "warehouse") == []
+    installation = factories.make_installation(other_shop, name="Larkspur sync")
+    assert found(owner, "larkspur") == []
 
-    here = factories.make_installation(owner.shop, name="Warehouse here")
-    assert found(owner, "warehouse") == ["Warehouse here"]
+    here = factories.make_installation(owner.shop, name="Larkspur here")
+    assert found(owner, "larkspur") == ["Larkspur here"]
     with shop_scope(owner.shop):
         here.uninstalled_at = timezone.now()
         here.save()
 
-    assert found(owner, "warehouse") == []
+    assert found(owner, "larkspur") == []
     assert installation.uninstalled_at is None
 
 
 def test_search_gives_few_rows_and_ignores_short_terms(owner: Panel) -> None:
     for _ in range(8):
-        factories.make_installation(owner.shop, name="Warehouse")
+        factories.make_installation(owner.shop, name="Larkspur")
 
-    assert len(found(owner, "warehouse")) == 5
-    assert found(owner, "w") == []
+    assert len(found(owner, "larkspur")) == 5
+    assert found(owner, "l") == []
 
 
 def test_home_shows_nothing_to_somebody_without_permissions(panel_with: PanelWith, shop: Shop) -> None:
