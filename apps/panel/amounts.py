@@ -22,7 +22,7 @@ def plain_amount(text: str, currency: str) -> str:
 
     ``9,90`` and ``9.90`` are the same; of ``1.234,50`` and ``1,234.50`` the last separator is the decimal one, and one
     that comes twice separates groups. A lone comma before three digits may be either, and is not guessed at, unless the
-    currency has no decimals at all. A lone point is always the decimal one, as amounts are shown with it.
+    currency has no decimals at all. A lone point is always the decimal one.
 
     Args:
         text: What was typed.

@@ -5,10 +5,11 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.formats import get_format
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
-from apps.ground.money import MAX_AMOUNT, rounded, text_of
+from apps.ground.money import MAX_AMOUNT, places_of, rounded, text_of
 from apps.ground.tenancy import current_shop
 from apps.panel.amounts import Unclear, plain_amount
 from apps.panel.theme import ThemedTextInput
@@ -51,8 +52,12 @@ class MoneyField(forms.DecimalField):
         return amount if amount is None else rounded(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:
-        """With the currency's decimals."""
-        return text_of(value, self.currency) if isinstance(value, Decimal) else value
+        """With the currency's decimals, as the reader writes them; three behind a comma could be read as a group."""
+        if not isinstance(value, Decimal):
+            return value
+        text = text_of(value, self.currency)
+        comma = get_format("DECIMAL_SEPARATOR") == "," and places_of(self.currency) < 3
+        return text.replace(".", ",") if comma else text
 
 
 class _Amount(ThemedTextInput):

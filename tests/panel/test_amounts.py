@@ -70,3 +70,23 @@ def test_what_could_be_another_amount_is_refused(typed: str, currency: str, said
 def test_the_limit_is_written_as_the_language_writes_numbers(language: str, limit: str) -> None:
     with translation.override(language), pytest.raises(ValidationError, match=limit.replace(".", r"\.")):
         MoneyField(currency="EUR").clean("1000000000000")
+
+
+@pytest.mark.parametrize("currency", ["EUR", "JPY", "KWD"])
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("en", {"EUR": "1234.50", "JPY": "1234", "KWD": "1.234"}),
+        ("de", {"EUR": "1234,50", "JPY": "1234", "KWD": "1.234"}),
+    ],
+)
+def test_a_form_shows_amounts_as_the_language_writes_them_and_reads_what_it_shows(
+    language: str, shown: dict[str, str], currency: str
+) -> None:
+    field = MoneyField(currency=currency)
+    amount = Decimal({"EUR": "1234.500", "JPY": "1234.000", "KWD": "1.234"}[currency])
+
+    with translation.override(language):
+        assert field.prepare_value(amount) == shown[currency]
+        assert field.clean(field.prepare_value(amount)) == amount
+        assert not field.has_changed(amount, field.prepare_value(amount))
