@@ -113,10 +113,12 @@ def test_lists_sort_and_filter_by_what_stands_in_the_ranks(api: ApiClient, shop:
         assert seen == expected, order
 
 
+@pytest.mark.parametrize("walked_ranks", [1, 3, 100_000])
 def test_rows_behind_the_end_of_the_walk_are_found_by_their_ranks(
-    api: ApiClient, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch, walked_ranks: int
 ) -> None:
     monkeypatch.setattr(narrowed, "WALKED", 2)
+    monkeypatch.setattr(narrowed, "WALKED_RANKS", walked_ranks)
     for each in (shop, other_shop):
         with shop_scope(each):
             rows = [make_product(f"Mug {number}") for number in range(9)]

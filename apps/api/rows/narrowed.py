@@ -17,10 +17,13 @@ from django.db.models.functions import Coalesce
 from apps.api.rows.paging import Cursor, Direction, Order, behind, beside, beside_any, turned
 from apps.ground.lookups import among
 from apps.ground.ranks import by_rank
+from apps.ground.tenancy import current_shop
 
 WALKED = 2_000
 # So many times as far the second walk goes.
 FURTHER = 3
+# And so far a walk over ranks.
+WALKED_RANKS = 100_000
 Found = list[tuple[object, ...]]
 
 
@@ -65,16 +68,36 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
         count, cursor = count - len(met), Cursor(direction, end)
         if len(met) * FURTHER < count:
             break
-    near = [beside(each, order, cursor) for each in narrowed.alternatives]
-    # An expression hides the order from the indexes, so that those of the filter are used.
-    if narrowed.ranked is not None:
-        # They are alone in an index, where the join would read the rows of all of them.
-        effective = tuple(name.replace("id", "pk") for name in effective)
-        near = [beside(narrowed.ranked, tuple(name.replace("id", "pk") for name in order), cursor)]
-    by_sorting = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in effective]
     keys = model._default_manager.all()
-    parts = [keys.filter(among(each.order_by(*by_sorting).values("pk")[:count])) for each in near]
+    if narrowed.ranked is not None:
+        ranked = _ranked_keys(narrowed.ranked, order, cursor, count)
+        return found + list(beside(keys.filter(pk__in=ranked), order, cursor).values_list(*names))
+    near = [beside(each, order, cursor) for each in narrowed.alternatives]
+    parts = [keys.filter(among(_sorted(each, effective).values("pk")[:count])) for each in near]
     return found + list(beside_any(parts, order, cursor, count).values_list(*names))
+
+
+def _ranked_keys(ranked: QuerySet[Any], order: Order, cursor: Cursor | None, count: int) -> list[int]:
+    """The keys of the first of some ranks, in an order by id.
+
+    They are alone in an index, where a join would read the rows of all of them; and their table is so narrow that it is
+    walked further first, for where nearly all fit, sorting them takes longest.
+    """
+    by_key = tuple(name.replace("id", "pk") for name in order)
+    effective = tuple(turned(name) for name in by_key) if cursor and cursor.direction == "previous" else by_key
+    every = beside(ranked.model._default_manager.filter(shop=current_shop()), by_key, cursor)
+    end = next(iter(every.values_list("pk")[WALKED_RANKS : WALKED_RANKS + 1]), None)
+    near = beside(ranked, by_key, cursor)
+    keys = list((near if end is None else near.filter(_until(effective, end))).values_list("pk", flat=True)[:count])
+    if end is not None and len(keys) < count:
+        behind_it = near.filter(behind(effective, end))
+        keys += _sorted(behind_it, effective).values_list("pk", flat=True)[: count - len(keys)]
+    return keys
+
+
+def _sorted(rows: QuerySet[Any], order: Order) -> QuerySet[Any]:
+    """Rows in an order that an expression hides from the indexes, so that those of the filter are used."""
+    return rows.order_by(*(OrderBy(_hidden(name), descending=name.startswith("-")) for name in order))
 
 
 def _hidden(name: str) -> Coalesce:
