@@ -146,8 +146,10 @@
   sheet.querySelectorAll("[data-picture]").forEach((one) => addresses.set(one.dataset.picture, one.dataset.address));
   const showPicture = (row) => {
     const box = row.querySelector("[data-cell-picture]");
-    const address = addresses.get(cell(row, "picture")?.value);
+    const select = cell(row, "picture");
+    const address = addresses.get(select?.value);
     if (!box) return;
+    select.tabIndex = select.options.length > 1 ? 0 : -1; // Where there is none to choose, it is no stop on the way.
     if (!address) return box.replaceChildren();
     const image = new Image(36, 36);
     image.alt = "";

@@ -164,13 +164,13 @@ def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_onc
 
 
 def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
-    factories.make_installation(live_shop, name="Warehouse sync")
+    factories.make_installation(live_shop, name="Larkspur sync")
     window = open_window(owner, live_shop)
 
     page = window.go()
     page.keyboard.press("Control+k")
-    page.get_by_role("searchbox", name="Search").press_sequentially("wareh")
-    expect(page.get_by_role("link", name="Warehouse sync")).to_be_visible()
+    page.get_by_role("searchbox", name="Search").press_sequentially("larks")
+    expect(page.get_by_role("link", name="Larkspur sync")).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/shops/installation/*/change/")

@@ -37,6 +37,7 @@ LEFT_OUT: Mapping[str, str] = {
     "shops.App": "Known again by its key, see callers.",
     "shops.RetiringSecret": "Belongs to the app; a new one begins with its present secret.",
     "catalog.ProductRank": "Made by the database as the products come.",
+    "customers.CustomerProfile": "Made by the database as the customers come.",
     "customers.CustomerRank": "Made by the database as the customers come.",
     "customers.CustomerWords": "Made by the database as the customers come.",
     "webhooks.Host": "How servers answered lately, found out anew.",
