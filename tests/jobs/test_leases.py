@@ -78,7 +78,7 @@ def test_renewal_goes_on_after_an_error_of_the_database(
         with another_connection() as other:
             other.execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")
             other.execute(f"UPDATE jobs_job SET task = task WHERE id = {job.pk}")
-            time.sleep(0.8)
+            time.sleep(0.5)
             other.execute("ROLLBACK")
         time.sleep(0.6)
         taken_twice.append(queue.run(job.key))
