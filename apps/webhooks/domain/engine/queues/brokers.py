@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
+from aio_pika.connection import Connection, make_url
 from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
 from django.utils.translation import gettext_noop
 
@@ -102,8 +103,10 @@ class _Broker:
             channel = self._channel
             if self._exchange is None or channel is None or channel.is_closed:
                 await self.close()
-                self._connection = await aio_pika.connect(self._address)
-                self._channel = await self._connection.channel(publisher_confirms=True, on_return_raises=True)
+                # Known before it is made, so that it is closed where making it fails.
+                connection = self._connection = Connection(make_url(self._address))
+                await connection.connect()
+                self._channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
                 self._exchange = await self._channel.get_exchange(self._exchange_name)
             return self._exchange
 
