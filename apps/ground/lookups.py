@@ -7,6 +7,9 @@ from django.db.models import Field, ForeignObject, Model, Q, QuerySet
 from django.db.models.lookups import In
 from django.db.models.sql.compiler import SQLCompiler
 
+# An index of the parts of a text knows parts of three characters; of shorter words it knows beginnings.
+SHORTEST_PART = 3
+
 
 # Foreign keys do not take over the lookups of plain fields.
 @ForeignObject.register_lookup

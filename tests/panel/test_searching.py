@@ -217,6 +217,10 @@ def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_
             listed_of = panel.get("orders_order_changelist", q=text).context["cl"]
             assert [order.name for order in listed_of.result_list] == shown, text
             assert ("among the 3 who ordered last" in listed_of.search_note) == (enough == 3), text
+        # What is short and found often says both.
+        short = panel.get("orders_order_changelist", q="gr").context["cl"].search_note
+        assert "parts of names and tags need three" in short
+        assert ("among the 3 who ordered last" in short) == (enough == 3)
         # Of somebody whose name few have all orders are found, however long ago they were.
         assert orders_listed(panel, "hopper0") == [made[0].name]
 

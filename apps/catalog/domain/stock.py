@@ -15,7 +15,7 @@ from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
 from apps.events.domain.recording import Happening, is_heard, record_aspects
 from apps.ground.batches import Batch
-from apps.ground.lookups import among
+from apps.ground.lookups import SHORTEST_PART, among
 from apps.ground.rows import fresh_version
 from apps.ground.sql import Call
 from apps.ground.statements import Statement, any_of, bind_ids
@@ -40,8 +40,6 @@ _ADD = (
 )
 # Of products with a frequent word in their titles the items of so many are found.
 FOLLOWED = 1_000
-# An index of parts knows no fewer letters.
-SHORTEST_PART = 3
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 

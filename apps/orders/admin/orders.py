@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from apps.customers.models import Customer
 from apps.ground import languages
 from apps.ground.errors import DomainError
-from apps.ground.lookups import among
 from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
 from apps.orders.admin.amending import LinesForm, around, shown
@@ -33,7 +32,7 @@ from apps.panel.once import posted
 from apps.panel.requests import By, Context
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_inline
-from apps.panel.screens.searching import SHORTEST_PART, bound_of, is_from_anywhere, note_cut, united
+from apps.panel.screens.searching import bound_of, is_from_anywhere, note_cut, united
 from apps.panel.theme import display
 from apps.panel.tour import Step
 from apps.panel.wording import in_words
@@ -172,15 +171,14 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
             return queryset, False
         most = bound_of(request)
         buyers = searching.buyers(term, self.shop(request), most)
-        followed = [queryset.filter(among(each.values("pk"), "customer")) for each in buyers.customers]
         if not is_from_anywhere(request):
             note_cut(request, searching.cut_note(term, buyers))
-        parts = [*searching.parts_of(queryset, term, most), *followed]
+        parts = list(searching.parts_of(queryset, term, buyers, most))
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
 
     def search_note(self, term: str) -> str:
         """Which texts are not looked for everywhere."""
-        return str(searching.TOO_SHORT) if len(term.strip()) < SHORTEST_PART else ""
+        return searching.short_note(term.strip())
 
     @admin.action(description=gettext_lazy("Close the chosen orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:

@@ -13,10 +13,9 @@ from apps.customers.admin.searching import FREQUENT, MET, first_found, matches, 
 from apps.customers.domain import words
 from apps.customers.domain.search_text import fold, marked
 from apps.customers.models import Customer
-from apps.ground.lookups import among
+from apps.ground.lookups import SHORTEST_PART, among
 from apps.ground.ranks import ordered
 from apps.orders.models import LineItem, Order, Transaction
-from apps.panel.screens.searching import SHORTEST_PART
 from apps.shops.models import Shop
 
 LONGEST_ID = 18
@@ -39,14 +38,23 @@ TOO_SHORT = gettext_lazy(
 )
 
 
-def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet[Order]]:
-    """The orders of which a text is the name, the e-mail, a SKU, the city, a payment, or a part of the tags.
+class Buyers(NamedTuple):
+    """The customers whose orders a search finds; ``cut`` where these are some of those that fit."""
+
+    customers: list[QuerySet[Customer]]
+    cut: bool = False
+
+
+def parts_of(orders: QuerySet[Order], term: str, found: Buyers, most: int) -> Iterator[QuerySet[Order]]:
+    """The orders of the buyers, and those of which a text is the name, e-mail, SKU, city, payment, or a part of a tag.
 
     Args:
         orders: Those that may be found.
         term: The text.
+        found: Whom the text finds.
         most: How many rows of another table are followed to their orders.
     """
+    yield from (orders.filter(among(each.values("pk"), "customer")) for each in found.customers)
     wanted = Upper(Value(term))
     yield orders.filter(name=f"#{term.removeprefix('#')}")
     yield orders.filter(email=term)
@@ -64,13 +72,6 @@ def parts_of(orders: QuerySet[Order], term: str, most: int) -> Iterator[QuerySet
         yield orders.filter(among(_tagged(orders, term).values("pk")[:FOLLOWED]))
         newest = Order.rows().order_by("-pk").values("pk")[: GLANCED if most < FOLLOWED else RECENT]
         yield orders.filter(among(newest), tags__icontains=term)
-
-
-class Buyers(NamedTuple):
-    """The customers whose orders a search finds; ``cut`` where these are some of those that fit."""
-
-    customers: list[QuerySet[Customer]]
-    cut: bool = False
 
 
 def buyers(term: str, shop: Shop, most: int) -> Buyers:
@@ -97,6 +98,11 @@ def buyers(term: str, shop: Shop, most: int) -> Buyers:
     # planner takes the tables for empty, as in a new store, it would compare all with all.
     beginning = rows.filter(among(rows.filter(words_fit).order_by().values("pk")))
     return Buyers([ordered(beginning, ("-last_order_at", "-pk"))[:most], _named(term)[:FOLLOWED]])
+
+
+def short_note(term: str) -> str:
+    """That a text is too short to be looked for everywhere, in a sentence; empty where it is not."""
+    return str(TOO_SHORT) if 0 < len(term) < SHORTEST_PART else ""
 
 
 def cut_note(term: str, found: Buyers) -> str:

@@ -65,7 +65,8 @@ class PanelChangeList(ThemedChangeList):
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
         self.own_views = self._own_views()
         self.narrowing = None if self.is_popup else narrowing(self)
-        self.search_note = (self.model_admin.search_note(self.query) or cut_of(request)) if self.query else ""
+        notes = (self.model_admin.search_note(self.query), cut_of(request)) if self.query else ()
+        self.search_note = " ".join(filter(None, notes))
         self.asked = saved_views.canonical(request.GET.urlencode())
         if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
             self.keepable = ""

@@ -11,14 +11,12 @@ from django.http import HttpRequest
 from django.utils.text import smart_split, unescape_string_literal
 from django.utils.translation import gettext as _
 
-from apps.ground.lookups import among
+from apps.ground.lookups import SHORTEST_PART, among
 from apps.ground.rows import ShopOwned
 from apps.ground.tenancy import current_shop
 from apps.panel.screens.paging import COUNTED
 
 MAX_WORDS = 10
-# An index of the parts of a text knows parts of three characters; of shorter words it knows beginnings.
-SHORTEST_PART = 3
 # Of so many rows that are found first the search from anywhere shows the few that stand first in the list.
 CANDIDATES = 100
 _BEGINNINGS = {"icontains": "istartswith", "contains": "startswith"}
