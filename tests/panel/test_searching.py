@@ -18,6 +18,7 @@ from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.metafields.domain.setting import set_many
 from apps.metafields.models import Metafield
+from apps.orders.admin.searching import Buyers
 from apps.orders.admin.searching import parts_of as of_orders
 from apps.orders.models import LineItem, Order, Transaction
 from apps.panel.screens import searching
@@ -319,7 +320,7 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
 def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
     with shop_scope(shop):
         products = of_products(Product.rows().order_by(), "Thing 7", most=10)
-        orders = of_orders(Order.rows().order_by(), "Thing 7", most=10)
+        orders = of_orders(Order.rows().order_by(), "Thing 7", Buyers([]), most=10)
         told = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
 
     for index in (
