@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
+from apps.panel.screens import far_ends
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
@@ -50,6 +51,7 @@ def counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let lists count so far."""
     for module in ("paging", "far_ends", "lists"):
         monkeypatch.setattr(f"apps.panel.screens.{module}.COUNTED", most)
+    monkeypatch.setattr(far_ends, "WALKS", (2, most))
 
 
 def listed(panel: Panel, **query: str) -> tuple[list[int], str]:

@@ -251,6 +251,34 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
     assert "bulkedit" in taken["Location"]
 
 
+def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
+    shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = panel_with("customers")
+    with shop_scope(shop):
+        exempt = [make_customer(first_name="Grace", tax_exempt=True) for _ in range(4)]
+        make_customer(first_name="Ada", tax_exempt=True)
+        for _ in range(3):
+            make_customer(first_name="Grace")
+    for module in ("customers", "searching"):
+        monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
+    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 2)
+
+    def listed(**query: str) -> tuple[set[int], str]:
+        found = panel.get("customers_customer_changelist", q="grace", **query).context["cl"]
+        return {row.pk for row in found.result_list}, found.search_note
+
+    shown, note = listed(tax_exempt__exact="1")
+    assert len(shown) in {2, 3}
+    assert shown <= {customer.pk for customer in exempt}
+    assert "among the first 3 of the list" in note
+    # Where a filter leaves fewer than are looked at, all who fit are found.
+    monkeypatch.setattr("apps.customers.admin.searching.WALKED", 6)
+    monkeypatch.setattr("apps.customers.admin.searching.MET", 3)
+    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 3)
+    assert listed(tax_exempt__exact="1") == ({customer.pk for customer in exempt}, "")
+
+
 def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(panel: Panel, panel_with: PanelWith) -> None:
     def said(name: str, text: str) -> str:
         return str(panel_with("products", "orders").get(name, q=text).context["cl"].search_note)
@@ -313,6 +341,8 @@ def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
     said = "This text stands in the tags of more than 1 orders"
     assert said in panel.get("orders_order_changelist", q="vip").content.decode()
     assert said not in panel.get("orders_order_changelist", q="vipx").content.decode()
+    # Tags are not looked through for two letters, so there is nothing to say of them.
+    assert said not in panel.get("orders_order_changelist", q="vi").content.decode()
 
 
 @pytest.mark.postgres

@@ -168,11 +168,10 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if is_from_anywhere(request):
             found = first_found(Customer.rows().filter(fits).order_by(), CANDIDATES)
             return queryset.filter(among(found.values("pk"))), False
-        found = queryset.filter(fits)
-        if met := met_in_list(found):
+        if met := met_in_list(queryset, fits):
             note_cut(request, VERY_MANY.format(number=number_format(WALKED, force_grouping=True)))
             return queryset.filter(pk__in=met), False
-        return found, False
+        return queryset.filter(fits), False
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Without deleting many: most customers have orders, and stay."""

@@ -50,19 +50,28 @@ def first_found(found: QuerySet[Customer], most: int) -> QuerySet[Customer]:
     return found[:most] if len(met) < ENOUGH else Customer.rows().filter(pk__in=met)
 
 
-def met_in_list(found: QuerySet[Customer]) -> list[int]:
+def met_in_list(rows: QuerySet[Customer], fits: Q) -> list[int]:
     """Of a text that very many have, the keys of those that fit among the first ``WALKED`` of a list.
 
+    Where other filters leave few of those, among any ``WALKED`` that they leave.
+
     Args:
-        found: Those that fit, in the order of the list.
+        rows: The list without the text, in its order.
+        fits: Who has the text.
 
     Returns:
-        Nobody where fewer fit: the index finds them all.
+        Nobody where fewer have the text or are left: the indexes find them all.
     """
-    order = [name for name in found.query.order_by if isinstance(name, str)]
-    if len(order) < len(found.query.order_by) or len(met_among(found, order, MET)) < FREQUENT:
+    order = [name for name in rows.query.order_by if isinstance(name, str)]
+    found = rows.filter(fits)
+    if len(order) < len(found.query.order_by) or len(met_among(Customer.rows().filter(fits), order, MET)) < FREQUENT:
         return []
-    return met_among(found, order, WALKED)
+    met = met_among(found, order, WALKED)
+    if len(met) >= FREQUENT:
+        return met
+    left = list(rows.order_by().values_list("pk", flat=True)[:WALKED])
+    met = list(found.order_by().filter(pk__in=left).values_list("pk", flat=True))
+    return met if len(left) == WALKED and len(met) >= FREQUENT else []
 
 
 def met_among(found: QuerySet[Customer], order: Sequence[str], walked: int) -> list[int]:

@@ -109,8 +109,10 @@ def cut_note(term: str, found: Buyers) -> str:
     """That a search shows some of what it finds, in a sentence; empty where it shows all."""
     if found.cut:
         return TOO_MANY_BUYERS.format(number=number_format(MET, force_grouping=True))
+    if term.startswith("#") or len(term) < SHORTEST_PART:
+        return ""
     cut = _tagged(Order.rows(), term), _named(term)
-    if not term.startswith("#") and any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
+    if any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
         return TOO_MANY.format(
             followed=number_format(FOLLOWED, force_grouping=True), newest=number_format(RECENT, force_grouping=True)
         )

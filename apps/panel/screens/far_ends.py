@@ -4,9 +4,9 @@ A database that is asked for the first fifty rows in some order expects those th
 the list in that order until it has them. Where they stand at its far end, as the orders of one old day do in a list
 that begins with the newest, it walks all of it. How many fit is known before: a list counts them, as far as it counts.
 
-*Few* fit: their keys are read by the filter's own index, and sorted. *Many* fit: as many rows as a list counts are
-looked through in the order; only where too few of them fit, as many as it counts in the filter's own order are sorted
-instead of all.
+*Few* fit: their keys are read by the filter's own index, and sorted. *Many* fit: the first rows of the order are looked
+through, a few and then more; only where too few of them fit, as many as a list counts in the filter's own order are
+sorted instead of all.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,8 @@ from apps.ground.lookups import among
 from apps.panel.screens.paging import COUNTED
 
 Rows = QuerySet[Any, Any]
+# So many of the first rows of an order are looked through: where many fit they are soon met.
+WALKS = 1_000, 5_000
 
 
 class Narrowed(NamedTuple):
@@ -62,13 +64,15 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
         return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
-    found = list(_keys(rows.filter(among(ranks.nearest(narrowed.all_rows, order, COUNTED))), 0, end))
-    if len(found) == end:
-        return Page(rows.filter(pk__in=found[first:]), True)
+    for walked in WALKS:
+        found = list(_keys(rows.filter(among(ranks.nearest(narrowed.all_rows, order, walked))), 0, end))
+        if len(found) == end:
+            return Page(rows.filter(pk__in=found[first:]), True)
     if len(found) >= narrowed.size:
         return Page(rows[first:end], True)
-    some = rows.filter(among(narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]))
-    return Page(_by_keys(rows, some, first, end), False)
+    some = narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]
+    sorted_rows = ranks.joined(narrowed.all_rows.filter(among(some)).order_by(*order))
+    return Page(_by_keys(rows, sorted_rows, first, end), False)
 
 
 def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
