@@ -234,7 +234,7 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
         made = [make_customer(first_name="Grace", last_name=f"Hopper{number}") for number in range(4)]
     for module in ("customers", "searching"):
         monkeypatch.setattr(f"apps.customers.admin.{module}.WALKED", 3)
-    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 4)
+    monkeypatch.setattr("apps.customers.admin.searching.FREQUENT", 3)
 
     shown = panel.get(list_name, q="grace").context["cl"]
     by_name = panel.get(list_name, q="grace", o="1").context["cl"]
