@@ -4,6 +4,7 @@ It prepares what it needs first. Everything that could stop it is looked at befo
 says what takes a while, then how to get in, and then nothing: what the processes print are warnings and errors.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -31,6 +32,8 @@ def main() -> None:
     with variables.told_in_a_sentence():
         _require_port()
         _prepare()
+    # What is loaded stays until the end: looking through it then would only keep whoever pressed Ctrl-C.
+    gc.freeze()
     sys.exit(_run())
 
 

@@ -1,5 +1,6 @@
 """``python -m backoffice.worker``: the worker, as many jobs at once as ``WORKERS`` says."""
 
+import gc
 import warnings
 
 from celery.apps import worker
@@ -21,6 +22,8 @@ def main() -> None:
         # no word.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
+        # What is loaded stays until the end, here and in the processes that are made of this one.
+        gc.freeze()
         app.worker_main(
             [
                 *("--quiet", "worker", "--loglevel", "WARNING", "--concurrency", str(settings.WORKERS)),

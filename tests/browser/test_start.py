@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
 from tests.client.conftest import free_port
@@ -59,7 +60,9 @@ class Product:
         raise AssertionError("the product did not start")
 
     def stop(self) -> float:
-        """Press Ctrl-C; seconds until it has ended."""
+        """Press Ctrl-C where it runs; seconds until it has ended."""
+        if self.process.poll() is not None:
+            return 0
         before = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(60) == 0
@@ -165,13 +168,12 @@ def test_the_login_page_goes_out_as_it_is(product: Product) -> None:
 
 
 def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(product: Product) -> None:
-    """The only test that stops it; it leaves it running."""
+    """The last one with the product: it leaves it stopped."""
     seconds = product.stop()
     first = product.output
     product.start()
     product.stop()
     second = product.output
-    product.start()
 
     lines = [line for line in first.splitlines() if line]
     assert seconds < patience(3), f"{seconds:.1f} s"
@@ -188,8 +190,13 @@ def test_it_stops_at_once_has_said_no_word_too_many_and_issues_no_further_token(
     assert "shown at the first start" in second
 
 
-def test_on_a_database_of_ones_own_no_demo_is_made(tmp_path: Path) -> None:
-    own = Product(tmp_path, DATABASE_URL=f"sqlite:///{tmp_path / 'own.sqlite3'}")
+def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_path: Path) -> None:
+    file = tmp_path / "own.sqlite3"
+    if connection.vendor == "sqlite":
+        # The tests' own, without a shop: its tables are made already.
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM INTO %s", [str(file)])
+    own = Product(tmp_path, DATABASE_URL=f"sqlite:///{file}")
 
     own.start()
     own.stop()
