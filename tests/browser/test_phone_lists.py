@@ -1,4 +1,7 @@
-"""On a phone a row of a list is three lines at the most, whatever it holds, and its state is among them."""
+"""On a phone a row of a list is three lines at the most, whatever it holds, and its state is among them.
+
+At a desk all columns are in sight.
+"""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -97,6 +100,20 @@ def test_a_row_of_a_list_is_three_lines_at_the_most(
     assert found == []
     assert empty == set()
     assert window.problems == []
+
+
+def test_at_a_small_desk_the_longest_lists_show_their_last_column(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    fill(live_shop, owner)
+    window = open_window(owner, live_shop, viewport={"width": 1280, "height": 900}, locale="de-DE")
+
+    for name in ("fulfillment_fulfillmentorder", "orders_order", "customers_customer", "catalog_product"):
+        page = window.go(f"{name}_changelist")
+        beyond = page.locator("#result_list").evaluate(
+            "table => table.getBoundingClientRect().right - table.closest('.bo-rows').getBoundingClientRect().right"
+        )
+        assert beyond <= 1, f"{name}: {beyond} pixels"
 
 
 def test_whoever_chooses_columns_sees_all_of_them(open_window: Open, live_shop: Shop, owner: User) -> None:

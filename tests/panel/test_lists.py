@@ -103,6 +103,15 @@ def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch
     assert (pages.count, pages.is_complete) == (2, False)
 
 
+def test_the_foot_of_a_list_says_how_many_rows_there_are_as_people_write_it(shop: Shop, owner: Panel) -> None:
+    with shop_scope(shop):
+        Job.objects.bulk_create(Job(shop=shop, task="x.y") for _ in range(1_234))
+
+    assert "1,234" in owner.get("jobs_job_changelist").content.decode()
+    german = owner.http.get(owner.url("jobs_job_changelist"), HTTP_ACCEPT_LANGUAGE="de")
+    assert "1.234" in german.content.decode()
+
+
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize(
     "query", [{"q": "a" * 200}, {"p": "999999"}, {"o": "99.-1"}, {"nonsense__x": "1"}, {"q": "%_'\""}]

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
@@ -169,7 +168,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             found = first_found(Customer.rows().filter(fits).order_by(), CANDIDATES)
             return queryset.filter(among(found.values("pk"))), False
         if met := met_in_list(queryset, fits):
-            note_cut(request, VERY_MANY.format(number=number_format(WALKED, force_grouping=True)))
+            note_cut(request, VERY_MANY.format(number=languages.count(WALKED)))
             return queryset.filter(pk__in=met), False
         return queryset.filter(fits), False
 

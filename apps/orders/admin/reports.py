@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
@@ -266,7 +266,7 @@ _TABLES: dict[str, Callable[[Days], Table]] = {"sales": _sales, "returning": _re
 
 
 def _orders(count: int) -> str:
-    return ngettext("{count} order", "{count} orders", count).format(count=_number(count))
+    return ngettext("{count} order", "{count} orders", count).format(count=languages.count(count))
 
 
 def _not_added(others: int) -> str:
@@ -274,10 +274,6 @@ def _not_added(others: int) -> str:
     if not others:
         return ""
     return _("{orders} in other currencies cannot be added to it.").format(orders=_orders(others))
-
-
-def _number(count: int) -> str:
-    return number_format(count, force_grouping=True)
 
 
 def _change(now: Decimal, then: Decimal) -> str:
@@ -288,4 +284,4 @@ def _change(now: Decimal, then: Decimal) -> str:
         return _("after nothing before")
     percent = abs(round(100 * (now - then) / then))
     said = _("{percent} % more than before") if now > then else _("{percent} % less than before")
-    return said.format(percent=_number(percent))
+    return said.format(percent=languages.count(percent))

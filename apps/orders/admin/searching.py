@@ -6,13 +6,13 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Upper
-from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from apps.customers.admin.searching import FREQUENT, MET, first_found, matches, met_among
 from apps.customers.domain import words
 from apps.customers.domain.search_text import fold, marked
 from apps.customers.models import Customer
+from apps.ground import languages
 from apps.ground.lookups import SHORTEST_PART, among
 from apps.ground.ranks import ordered
 from apps.orders.models import LineItem, Order, Transaction
@@ -108,14 +108,12 @@ def short_note(term: str) -> str:
 def cut_note(term: str, found: Buyers) -> str:
     """That a search shows some of what it finds, in a sentence; empty where it shows all."""
     if found.cut:
-        return TOO_MANY_BUYERS.format(number=number_format(MET, force_grouping=True))
+        return TOO_MANY_BUYERS.format(number=languages.count(MET))
     if term.startswith("#") or len(term) < SHORTEST_PART:
         return ""
     cut = _tagged(Order.rows(), term), _named(term)
     if any(rows.values("pk")[FOLLOWED : FOLLOWED + 1].exists() for rows in cut):
-        return TOO_MANY.format(
-            followed=number_format(FOLLOWED, force_grouping=True), newest=number_format(RECENT, force_grouping=True)
-        )
+        return TOO_MANY.format(followed=languages.count(FOLLOWED), newest=languages.count(RECENT))
     return ""
 
 

@@ -9,10 +9,9 @@ from django.contrib.admin.views.main import ALL_VAR, ORDER_VAR
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from apps.ground import ranks
+from apps.ground import languages, ranks
 from apps.ground.folding import folded_copies
 from apps.panel.requests import Context
 from apps.panel.screens import far_ends, saved_views
@@ -100,7 +99,7 @@ class PanelChangeList(ThemedChangeList):
         self.result_list = page.rows
         if not page.of_all:
             said = _("{number} of the rows that fit are sorted here. Narrow the list further to sort all of them.")
-            self.order_note = said.format(number=number_format(COUNTED, force_grouping=True))
+            self.order_note = said.format(number=languages.count(COUNTED))
 
     def _typed(self) -> list[TypedFilter[Any]]:
         """The filters into which something was typed that narrows the list, those by days first."""
@@ -158,6 +157,11 @@ class PanelChangeList(ThemedChangeList):
     def filter_panel(self) -> FilterPanel:
         """Its filters, as people set them."""
         return FilterPanel(self)
+
+    @property
+    def number_told(self) -> str:
+        """How many rows there are, as far as they are counted, as people write it."""
+        return languages.count(self.result_count)
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:

@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django_stubs_ext import StrOrPromise
@@ -193,7 +193,7 @@ class NumbersFilter(_RangeFilter[int]):
 
     def told(self, value: int) -> str:
         """In the reader's way of writing it."""
-        return number_format(value, force_grouping=True)
+        return languages.count(value)
 
 
 class WordFilter(TypedFilter[str]):
