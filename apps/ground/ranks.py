@@ -103,13 +103,23 @@ def nearest(rows: QuerySet[M, Any], order: Iterable[str], most: int) -> QuerySet
         order: The names of the order, as ``by_rank`` gives them.
         most: How many.
     """
+    return by_themselves(rows, order).values("pk")[:most]
+
+
+def by_themselves(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySet[Any, Any]:
+    """A shop's rows in an order, or in their place their ranks, which have the same keys, where these have the order.
+
+    Args:
+        rows: All rows of the current shop.
+        order: The names of the order, as ``by_rank`` gives them.
+    """
     names = tuple(order)
     used = ranks_in(rows.model, names)
     if len(used) != 1:
-        return rows.order_by(*names).values("pk")[:most]
+        return rows.order_by(*names)
     ((name, rank),) = used.items()
     own = (each.replace(f"{name}__", "").replace("of_id", "pk") for each in names)
-    return rank._default_manager.filter(shop=current_shop()).order_by(*own).values("pk")[:most]
+    return rank._default_manager.filter(shop=current_shop()).order_by(*own)
 
 
 def where(model: type[models.Model], name: str, lookup: str, value: object) -> Q:

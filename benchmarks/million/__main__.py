@@ -1,6 +1,7 @@
 """Fills, walks, prints what is over; see the package."""
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -52,6 +53,8 @@ def walk(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
     ids.make_the_rest(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
     found: dict[str, Cost] = {}
+    # A collection of all that is loaded would count as the time of whichever page it comes in.
+    gc.freeze()
     walked = rest.Walk(description, ids.of_rows(shop_id), rows)
     for client, cases in ((interface, walked.addresses()), (browser, panel.addresses(browser, shop, rows))):
         for name, address in cases:

@@ -58,9 +58,9 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
     if len(order) < len(rows.query.order_by):
         return Page(rows[first:end], True)
     if narrowed.number < COUNTED:
-        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in order]
-        ranked = ranks.ranks_in(rows.model, order)
-        fitting = rows.filter(among(narrowed.unranked.order_by().values("pk"))) if ranked else rows
+        ranked = bool(ranks.ranks_in(rows.model, order))
+        fitting = _sorted(narrowed, narrowed.unranked.order_by(), order) if ranked else rows
+        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in fitting.query.order_by]
         return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
@@ -70,9 +70,16 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
             return Page(rows.filter(pk__in=found[first:]), True)
     if len(found) >= narrowed.size:
         return Page(rows[first:end], True)
-    some = narrowed.unranked.order_by(*narrowed.own).values("pk")[:COUNTED]
-    sorted_rows = ranks.joined(narrowed.all_rows.filter(among(some)).order_by(*order))
-    return Page(_by_keys(rows, sorted_rows, first, end), False)
+    some = narrowed.unranked.order_by(*narrowed.own)[:COUNTED]
+    return Page(_by_keys(rows, _sorted(narrowed, some, order), first, end), False)
+
+
+def _sorted(narrowed: Narrowed, some: Rows, order: Sequence[str]) -> Rows:
+    """Some of the rows in an order; their ranks instead where these have it, so that nothing else is read to sort them.
+
+    SQLite would look for each of the keys in turn in a join with the rows.
+    """
+    return ranks.by_themselves(narrowed.all_rows, order).filter(among(some.values("pk")))
 
 
 def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
