@@ -104,6 +104,16 @@ def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(panel: Panel, mon
     assert listed(panel, o=BY_TOTAL, p="2", **ON_THE_OLD_DAY)[0] == [2, 1, 0]
 
 
+@pytest.mark.parametrize("most", [28, 31])
+def test_two_filters_leave_what_fits_both(panel: Panel, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Whether or not one of them leaves few rows by itself."""
+    counting(monkeypatch, most)
+
+    assert listed(panel, total_to="90", **ON_THE_OLD_DAY)[0] == list(range(10, 30))
+    assert listed(panel, total_to="90", o=BY_TOTAL, **ON_THE_OLD_DAY)[0] == list(reversed(range(10, 30)))
+    assert listed(panel, total_to="10", **ON_THE_OLD_DAY)[0] == []
+
+
 @pytest.mark.postgres
 def test_an_old_day_is_read_by_its_index(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     counting(monkeypatch, 28)
