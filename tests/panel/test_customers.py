@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.customers.domain import accounts, personal_data
 from apps.customers.domain.customers import update_customer
-from apps.customers.models import Address, Customer
+from apps.customers.models import Address, ConsentChange, Customer
 from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
@@ -178,6 +178,24 @@ def test_staff_change_consents_and_the_history_shows_it(panel: Panel, customer: 
     page = panel.get(CHANGE, customer.pk).content.decode()
     assert "consent history" in page.lower()
     assert panel.user.get_full_name() in page
+
+
+def test_of_a_long_history_of_consents_the_newest_are_shown(
+    panel: Panel, customer: Customer, shop: Shop, django_assert_max_num_queries: Any
+) -> None:
+    with shop_scope(shop):
+        ConsentChange.objects.bulk_create(
+            ConsentChange(shop=shop, customer=customer, channel="email", state="subscribed", actor="system")
+            for _ in range(100)
+        )
+
+    with django_assert_max_num_queries(40):
+        page = panel.get(CHANGE, customer.pk)
+
+    (shown,) = (each for each in page.context["inline_admin_formsets"] if each.formset.model is ConsentChange)
+    assert len(shown.formset.forms) == 20
+    panel.post(CHANGE, customer.pk, **form_of(customer, note="Nice"))
+    assert reload(customer).note == "Nice"
 
 
 def test_of_two_who_change_the_second_is_told(panel: Panel, customer: Customer) -> None:

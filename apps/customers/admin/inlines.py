@@ -99,6 +99,7 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     fields = readonly_fields = ("channel", "state", "opt_in_level", "consent_updated_at", "collected_from", "by")
     ordering = ("-id",)
     can_delete = False
+    per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentChange]:
         """The shop's rows."""

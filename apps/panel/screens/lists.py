@@ -132,16 +132,16 @@ class PanelChangeList(ThemedChangeList):
         return ranks.joined(self._unranked)
 
     def _few_first(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Of rows that several typed filters leave, those that one of them leaves by itself, where these are few.
+        """Of rows that several typed filters leave, those of the one that fewest fit, where these are few.
 
         Of two filters in different tables a database reads all that fits the other one, expecting few to fit both.
         """
         typed = self._typed()
-        for each in typed if len(typed) > 1 else ():
-            alone = each.queryset(request, self.root_queryset).order_by().values("pk")[:COUNTED]
-            if alone.count() < COUNTED:
-                return rows.filter(among(alone))
-        return rows
+        if len(typed) < 2:
+            return rows
+        alone = [each.queryset(request, self.root_queryset).order_by().values("pk")[:COUNTED] for each in typed]
+        number, few = min(((keys.count(), keys) for keys in alone), key=lambda found: found[0])
+        return rows.filter(among(few)) if number < COUNTED else rows
 
     def _arrange(self, request: HttpRequest) -> None:
         """Show the columns that are wanted, and read by them what the address says of sorting."""
