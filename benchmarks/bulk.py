@@ -157,7 +157,8 @@ def loading(*models: type[Model]) -> Iterator[None]:
     with connection.cursor() as cursor:
         if on_postgres():
             cursor.execute("SET statement_timeout = 0")
-            cursor.execute("VACUUM ANALYZE")
+            filled = [*tables, *(rank._meta.db_table for rank in _ranks_of(models))]
+            cursor.execute(f"VACUUM ANALYZE {', '.join(filled)}")
             cursor.execute("RESET statement_timeout")
         else:
             cursor.execute("ANALYZE")
