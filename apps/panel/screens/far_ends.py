@@ -60,7 +60,8 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
     if narrowed.number < COUNTED:
         ranked = bool(ranks.ranks_in(rows.model, order))
         fitting = _sorted(narrowed, narrowed.unranked.order_by(), order) if ranked else rows
-        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in fitting.query.order_by]
+        names = [str(name) for name in fitting.query.order_by]
+        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in names]
         return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
