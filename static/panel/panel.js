@@ -209,10 +209,13 @@ window.translate = (text, values = {}) =>
     const opener = document.querySelector("[x-on\\:click='filterOpen = true']");
     if (!filters || !opener || (event.type === "keydown" && event.key !== "Escape")) return;
     const wasOpen = filters.checkVisibility();
-    setTimeout(() => {
-      if (wasOpen === filters.checkVisibility()) return;
-      (wasOpen ? opener : filters.querySelector("select, input:not([type=hidden]), li a"))?.focus();
-    });
+    // They are shown and hidden in one of the next frames, on a busy machine not in the first.
+    const look = (frames) => {
+      if (wasOpen !== filters.checkVisibility())
+        (wasOpen ? opener : filters.querySelector("select, input:not([type=hidden]), li a"))?.focus();
+      else if (frames) requestAnimationFrame(() => look(frames - 1));
+    };
+    setTimeout(look, 0, 30);
   };
   // What is not chosen does not stand in the address, where an empty value may be one to look for.
   const sendChosen = (event) => {
