@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, OrderBy, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from apps.api.rows.paging import Cursor, Direction, Order, behind, beside, beside_any, turned
-from apps.ground.lookups import among
+from apps.ground.lookups import among, sorted_apart
 from apps.ground.ranks import by_rank
 from apps.ground.tenancy import current_shop
 
@@ -73,7 +72,7 @@ def first_rows(narrowed: Narrowed, order: Order, cursor: Cursor | None, count: i
         ranked = _ranked_keys(narrowed.ranked, order, cursor, count)
         return found + list(beside(keys.filter(pk__in=ranked), order, cursor).values_list(*names))
     near = [beside(each, order, cursor) for each in narrowed.alternatives]
-    parts = [keys.filter(among(_sorted(each, effective).values("pk")[:count])) for each in near]
+    parts = [keys.filter(among(sorted_apart(each, effective).values("pk")[:count])) for each in near]
     return found + list(beside_any(parts, order, cursor, count).values_list(*names))
 
 
@@ -91,18 +90,8 @@ def _ranked_keys(ranked: QuerySet[Any], order: Order, cursor: Cursor | None, cou
     keys = list((near if end is None else near.filter(_until(effective, end))).values_list("pk", flat=True)[:count])
     if end is not None and len(keys) < count:
         behind_it = near.filter(behind(effective, end))
-        keys += _sorted(behind_it, effective).values_list("pk", flat=True)[: count - len(keys)]
+        keys += sorted_apart(behind_it, effective).values_list("pk", flat=True)[: count - len(keys)]
     return keys
-
-
-def _sorted(rows: QuerySet[Any], order: Order) -> QuerySet[Any]:
-    """Rows in an order that an expression hides from the indexes, so that those of the filter are used."""
-    return rows.order_by(*(OrderBy(_hidden(name), descending=name.startswith("-")) for name in order))
-
-
-def _hidden(name: str) -> Coalesce:
-    column = F(name.lstrip("-"))
-    return Coalesce(column, column)
 
 
 def _until(order: Order, end: tuple[object, ...]) -> Q:

@@ -1,5 +1,7 @@
 """What stands in a customer's form besides the customer: addresses, and the history of consents."""
 
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Any, cast
 
 from django.db.models import QuerySet
@@ -108,4 +110,9 @@ class ConsentInline(ReadOnly, ShopOwnedTabularInline[ConsentChange, Customer]):
     @display(description=gettext_lazy("Recorded by"))
     def by(self, change: ConsentChange) -> str:
         """Who recorded it."""
-        return name_of(change.actor)
+        return self._name_of(change.actor)
+
+    @cached_property
+    def _name_of(self) -> Callable[[str], str]:
+        """The names of this request, of which each is looked up once."""
+        return cache(name_of)

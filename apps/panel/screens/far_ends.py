@@ -12,11 +12,10 @@ sorted instead of all.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import F, OrderBy, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 
 from apps.ground import ranks
-from apps.ground.lookups import among
+from apps.ground.lookups import among, sorted_apart
 from apps.panel.screens.paging import COUNTED
 
 Rows = QuerySet[Any, Any]
@@ -60,9 +59,7 @@ def page_of(narrowed: Narrowed, first: int, end: int) -> Page:
     if narrowed.number < COUNTED:
         ranked = bool(ranks.ranks_in(rows.model, order))
         fitting = _sorted(narrowed, narrowed.unranked.order_by(), order) if ranked else rows
-        names = [str(name) for name in fitting.query.order_by]
-        hidden = [OrderBy(_hidden(name), descending=name.startswith("-")) for name in names]
-        return Page(_by_keys(rows, fitting.order_by(*hidden), first, end), True)
+        return Page(_by_keys(rows, sorted_apart(fitting, fitting.query.order_by), first, end), True)
     if order in (list(narrowed.own), [name.lstrip("-") for name in narrowed.own]):
         return Page(rows[first:end], True)
     for walked in WALKS:
@@ -90,9 +87,3 @@ def _by_keys(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
 
 def _keys(rows: Rows, first: int, end: int) -> Rows:
     return rows.select_related(None).values_list("pk", flat=True)[first:end]
-
-
-def _hidden(name: str) -> Coalesce:
-    """A column that no index knows, so that those of the filter are used."""
-    column = F(name.lstrip("-"))
-    return Coalesce(column, column)
