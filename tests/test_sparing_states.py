@@ -35,6 +35,27 @@ def test_models_after_all_migrations_are_the_same() -> None:
 
 
 @pytest.mark.django_db
+def test_after_all_migrations_no_class_knows_one_that_is_gone() -> None:
+    loader = MigrationExecutor(connection).loader
+    state = ProjectState(real_apps=loader.unmigrated_apps)
+    assert state.apps.get_models() == []
+    plan = {key: None for leaf in loader.graph.leaf_nodes() for key in loader.graph.forwards_plan(leaf)}
+
+    with sparing():
+        for key in plan:
+            loader.graph.nodes[key].mutate_state(state, preserve=False)
+
+    at_hand = set(state.apps.get_models(include_auto_created=True))
+    relations = [
+        field for model in at_hand for field in model._meta.get_fields(include_hidden=True) if field.is_relation
+    ]
+    known = {field.related_model for field in relations if field.related_model}
+    assert len(at_hand) > 100
+    assert len(relations) > len(at_hand)
+    assert known - at_hand == set()
+
+
+@pytest.mark.django_db
 def test_database_has_every_index_and_constraint_of_the_models() -> None:
     missing = []
     with connection.cursor() as cursor:
@@ -79,6 +100,40 @@ def test_class_learns_of_indexes_and_constraints_and_others_stay() -> None:
     assert (model_of(state, "Thing"), model_of(state, "Part")) == (thing, part)
     assert [index.name for index in thing._meta.indexes] == ["by_id_down"]
     assert [constraint.name for constraint in thing._meta.constraints] == ["has_id"]
+
+
+def test_new_model_is_known_to_the_one_it_refers_to_which_stays() -> None:
+    state = a_state()
+    thing, part = model_of(state, "Thing"), model_of(state, "Part")
+
+    with sparing():
+        state.add_model(
+            ModelState("t", "Note", [("id", CharField(primary_key=True)), ("part", ForeignKey("t.Part", CASCADE))])
+        )
+
+    assert (model_of(state, "Thing"), model_of(state, "Part")) == (thing, part)
+    assert [relation.related_model for relation in part._meta.related_objects] == [model_of(state, "Note")]
+    assert hasattr(part, "note_set")
+
+
+def test_those_that_refer_to_a_changed_model_are_made_anew_and_no_others() -> None:
+    state = a_state()
+    key = ("id", CharField(max_length=9, primary_key=True))
+    state.add_model(ModelState("t", "Place", [key]))
+    state.add_model(ModelState("t", "Kind", [key, ("place", ForeignKey("t.Place", CASCADE))]))
+    state.add_model(ModelState("t", "Child", [], bases=("t.Part",)))
+    place, thing, part, child = (model_of(state, name) for name in ("Place", "Thing", "Part", "Child"))
+
+    with sparing():
+        state.add_field("t", "thing", "kind", ForeignKey("t.Kind", CASCADE), preserve_default=True)
+
+    assert model_of(state, "Place") is place
+    assert not {thing, part, child} & {model_of(state, name) for name in ("Thing", "Part", "Child")}
+    assert model_of(state, "Part")._meta.get_field("thing").related_model is model_of(state, "Thing")
+    assert issubclass(model_of(state, "Child"), model_of(state, "Part"))
+    assert [relation.related_model for relation in model_of(state, "Kind")._meta.related_objects] == [
+        model_of(state, "Thing")
+    ]
 
 
 @pytest.mark.parametrize(
