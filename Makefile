@@ -4,6 +4,8 @@ UV := .venv/bin/uv
 RUN := .venv/bin/python
 export PORT ?= 8000
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Where containers set it, each process compiles 2,400 modules anew: it starts in 5 seconds instead of 2.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-pooled environment check format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 

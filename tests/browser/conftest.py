@@ -20,6 +20,21 @@ from tests import factories, parts
 CHROMIUM = parts.chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+# The rules that go by colours. They are half of axe's work, and the only ones that a look of the same elements changes.
+COLOURS = ("color-contrast", "link-in-text-block")
+# What axe finds: by all rules in the document or, with ``colours``, by these there and by all in what is seen since.
+LOOK = """async ([tags, colours]) => {
+    const run = async (where, runOnly) => (await axe.run(where, {runOnly, resultTypes: ['violations']})).violations;
+    const all = {type: 'tag', values: tags};
+    const seen = [...document.querySelectorAll('*')].filter(e => e.checkVisibility());
+    const since = seen.filter(e => !window.seenBefore?.has(e));
+    window.seenBefore = new Set(seen);
+    const found = colours.length === 0 ? await run(document, all) : [
+        ...await run(document, {type: 'rule', values: colours}),
+        ...since.length ? await run({include: since}, all) : [],
+    ];
+    return found.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)));
+}"""
 # How much the page is wider than the window once it has come to rest: a script may lay things out after a resize, some
 # frames later. A page that stays too wide is waited for the longest.
 SIDEWAYS = """async () => {
@@ -67,15 +82,11 @@ class Window:
         width: int = self.page.evaluate(SIDEWAYS)
         return width
 
-    def violations(self) -> list[str]:
-        """What axe finds."""
+    def violations(self, *, recoloured: bool = False) -> list[str]:
+        """What axe finds; of a page that is ``recoloured`` since, in its colours and in what was not seen before."""
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text())
-        found: list[str] = self.page.evaluate(
-            "async tags => (await axe.run(document, {runOnly: {type: 'tag', values: tags}}))"
-            ".violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)))",
-            list(TAGS),
-        )
+        found: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
         return found
 
     def barriers(self) -> list[tuple[str, str]]:
@@ -87,7 +98,7 @@ class Window:
         for look in ("light", "dark"):
             self.page.emulate_media(color_scheme=look)
             self.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", look == "dark")
-            found += [(look, problem) for problem in self.violations()]
+            found += [(look, problem) for problem in self.violations(recoloured=look == "dark")]
             found += [(look, f"{wide} pixels too wide")] if (wide := self.sideways()) > 0 else []
         return found
 

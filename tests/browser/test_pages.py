@@ -91,6 +91,26 @@ def test_filters_are_open_to_everybody(open_window: Open, live_shop: Shop, owner
     assert window.problems == []
 
 
+BAD_IN_THE_DARK = """
+  <title>Lamp</title>
+  <style>
+    .lamp { display: none } .dark .lamp { display: block }
+    .dark p { color: #222; background: #111 }
+  </style>
+  <main><h1>Lamp</h1><p>Switched on</p><img class="lamp" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" width="9"></main>
+"""
+
+
+def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Shop, axe: None) -> None:
+    """A control of ``barriers``, which looks at dark pages by fewer rules."""
+    window = open_window(None, live_shop)
+    window.page.set_content(f"<!doctype html><html lang='en'>{BAD_IN_THE_DARK}</html>")
+
+    found = {(look, problem.split()[0]) for look, problem in window.barriers()}
+
+    assert found == {("dark", "color-contrast"), ("dark", "image-alt")}
+
+
 def send_one(shop: Shop, order: Order) -> None:
     """One of the order's two mugs is on its way, the other is still to come."""
     with shop_scope(shop):
