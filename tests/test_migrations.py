@@ -3,10 +3,17 @@
 Rule: reliability, F14.
 """
 
+import os
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -16,8 +23,10 @@ from django.db.migrations.state import ProjectState
 
 from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside
 from apps.jobs.management.commands import migrate
+from tests.client.conftest import database_url
 from tests.faults.conftest import another_connection
 from tests.schema_changes import unsafe
+from tests.upgrades.places import scratch_database
 
 # The last migration of each app that had landed before there was a rule.
 BEFORE_THE_RULE = {
@@ -222,3 +231,44 @@ def test_index_is_built_beside_and_over_what_a_broken_attempt_left() -> None:
 
     assert "tests_by_event" in built
     assert "tests_by_event" not in indexes()
+
+
+# --- undoing ---
+
+
+@contextmanager
+def empty_database(folder: Path) -> Iterator[tuple[str, Any]]:
+    """The URL of an empty database of the run's kind, and a plain connection to it."""
+    if connection.vendor == "postgresql":
+        with scratch_database(database_url()) as url, psycopg.connect(url, autocommit=True) as plain:
+            yield url, plain
+    else:
+        file = folder / "empty.sqlite3"
+        with closing(sqlite3.connect(file)) as plain:
+            yield f"sqlite:///{file}", plain
+
+
+TRIGGERS = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.own_sessions
+def test_no_trigger_writes_into_a_table_that_was_undone(tmp_path: Path) -> None:
+    """Else no product could be written any more."""
+    with empty_database(tmp_path) as (url, plain):
+
+        def migrated(*to: str) -> set[str]:
+            """The triggers that are there behind it."""
+            env = {**os.environ, "DATABASE_URL": url, "BACKOFFICE_DATA_DIR": str(tmp_path)}
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *to]
+            done = subprocess.run(command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr[-2000:]
+            return {name for (name,) in plain.execute(TRIGGERS[connection.vendor]).fetchall()}
+
+        whole, undone, again = migrated(), migrated("catalog", "0010"), migrated()
+
+    assert whole - undone == {f"catalog_productrank_{event}" for event in ("insert", "update", "delete")}
+    assert undone < whole == again

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connections, models, transaction
+from django.db.migrations import Migration
 from django.db.models import F, Q, QuerySet
 
 from apps.ground.tenancy import current_shop
@@ -163,6 +164,16 @@ def ensure_all(using: str, **_: object) -> None:
         ensure(rank, using)
 
 
+def step_aside(using: str, plan: Iterable[tuple[Migration, bool]], **_: object) -> None:
+    """``remove`` every rank's triggers before migrations are undone; a receiver of ``pre_migrate``.
+
+    A table that goes would leave triggers that write into it. ``ensure_all`` makes those of the others again.
+    """
+    if any(backwards for _migration, backwards in plan):
+        for rank in Rank.__subclasses__():
+            remove(rank, using)
+
+
 def ensure(rank: type[Rank], using: str) -> None:
     """Make a rank table's triggers where they are missing, and the ranks that are.
 
@@ -186,11 +197,16 @@ def ensure(rank: type[Rank], using: str) -> None:
 
 
 def remove(rank: type[Rank], using: str) -> None:
-    """Drop a rank table's triggers on PostgreSQL, for a migration that takes the table away."""
-    with connections[using].cursor() as cursor:
+    """Drop a rank table's triggers, before the table goes."""
+    database, row = connections[using], _row(rank)._meta.db_table
+    on_row = f" ON {row}" if database.vendor == "postgresql" else ""
+    if row not in database.introspection.table_names():
+        return
+    with database.cursor() as cursor:
         for event in _EVENTS:
-            cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event} ON {_row(rank)._meta.db_table}")
-        cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
+            cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event}{on_row}")
+        if database.vendor == "postgresql":
+            cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
 
 
 def _row(rank: type[Rank]) -> type[models.Model]:

@@ -97,7 +97,7 @@ BAD_IN_THE_DARK = """
     .lamp { display: none } .dark .lamp { display: block }
     .dark p { color: #222; background: #111 }
   </style>
-  <main><h1>Lamp</h1><p>Switched on</p><img class="lamp" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" width="9"></main>
+  <main><h1>Lamp</h1><p>Switched on</p><img class="lamp" src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></main>
 """
 
 

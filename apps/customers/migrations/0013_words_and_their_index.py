@@ -18,11 +18,6 @@ def fill(apps, schema_editor):
         ranks.ensure(apps.get_model("customers", "CustomerWords"), schema_editor.connection.alias)
 
 
-def stop(apps, schema_editor):
-    if schema_editor.connection.vendor == "postgresql":
-        ranks.remove(apps.get_model("customers", "CustomerWords"), schema_editor.connection.alias)
-
-
 class Migration(migrations.Migration):
     atomic = False
 
@@ -31,7 +26,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(fill, stop),
+        migrations.RunPython(fill, migrations.RunPython.noop),
         AddPartsIndexBeside("customerwords", "customers_words_search", COLUMNS),
         DropPartsIndexBeside("customer", OLD, COLUMNS),
     ]

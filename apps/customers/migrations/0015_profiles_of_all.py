@@ -13,11 +13,6 @@ def fill(apps, schema_editor):
         ranks.ensure(apps.get_model("customers", "CustomerProfile"), schema_editor.connection.alias)
 
 
-def stop(apps, schema_editor):
-    if schema_editor.connection.vendor == "postgresql":
-        ranks.remove(apps.get_model("customers", "CustomerProfile"), schema_editor.connection.alias)
-
-
 class Migration(migrations.Migration):
     atomic = False
 
@@ -26,7 +21,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(fill, stop),
+        migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_name"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_first"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_email"),
