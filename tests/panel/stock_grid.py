@@ -13,7 +13,7 @@ def messages_of(response: Response) -> str:
 
 
 def cell(item: Any, place: Any, wanted: Any, seen: Any = "") -> dict[str, str]:
-    return {f"cell-{item.pk}-{place.pk}": str(wanted), f"seen-{item.pk}-{place.pk}": str(seen)}
+    return {f"cell-{item.pk}-{place.pk}-{seen}": str(wanted)}
 
 
 def save(panel: Panel, reason: str = "count", **cells: str) -> Response:

@@ -21,7 +21,9 @@ def test_the_grid_shows_items_by_locations(panel_with: PanelWith, shop: Shop) ->
     rows = page.context["rows"]
     assert [place.name for place in page.context["places"]] == ["Depot", "Shop location"]
     assert [(row["item"].pk, [cell["now"] for cell in row["cells"]]) for row in rows] == [(item.pk, [41, 0])]
-    assert 'aria-label="MUG-7 at Depot"' in page.content.decode()
+    text = page.content.decode()
+    assert f'aria-labelledby="i{item.pk} p{depot.pk}"' in text
+    assert text.count(f'id="i{item.pk}"') == text.count(f'id="p{depot.pk}"') == 1
 
 
 def test_the_grid_writes_the_changed_cells_with_the_reason(panel_with: PanelWith, shop: Shop) -> None:
@@ -44,6 +46,31 @@ def test_the_grid_writes_the_changed_cells_with_the_reason(panel_with: PanelWith
     assert ledger_of(two, first) == []
     with shop_scope(shop):
         assert StockMovement.objects.latest("id").actor == f"staff:{panel.user.pk}"
+
+
+def test_a_form_that_names_its_cells_otherwise_is_refused_aloud(panel_with: PanelWith, shop: Shop) -> None:
+    """As one would from before the names carried what was seen."""
+    item, first = make_item(shop), first_location(shop)
+    put(item, first, 5)
+
+    response = save(panel_with("products"), **{f"cell-{item.pk}-{first.pk}": "7", f"seen-{item.pk}-{first.pk}": "5"})
+
+    assert "This form is no longer valid." in messages_of(response)
+    assert level_of(item, first) == 5
+
+
+def test_a_grid_of_25_items_at_six_locations_is_light(panel_with: PanelWith, shop: Shop) -> None:
+    places = [make_location(shop, name=f"Warehouse {number}") for number in range(5)]
+    for number in range(25):
+        item = make_item(shop, sku=f"HOODIE-GREEN-{number:05}")
+        for place in places:
+            put(item, place, 100 + number)
+
+    panel = panel_with("products")
+    panel.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    weight = len(panel.get(GRID).content)
+
+    assert weight < 60_000
 
 
 @pytest.mark.parametrize(

@@ -205,16 +205,16 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     ) -> list[Context]:
         items = list(page.object_list)
         names, levels = names_of_items(items), grid.levels_of(items, places)
+        typed = grid.typed_in(request.POST.dict()) if refused else {}
 
         def cell(item: InventoryItem, place: Location) -> Context:
             key = (item.pk, place.pk)
             level = levels.get(key)
             now = level.available if level else None
-            typed = request.POST.get(f"cell-{item.pk}-{place.pk}") if key in refused or refused else None
             return {
-                "name": f"{item.pk}-{place.pk}",
+                "name": grid.name_of(item, place, now),
                 "now": now,
-                "shown": typed if typed is not None else "" if now is None else now,
+                "shown": typed[key].text if key in typed else "" if now is None else now,
                 "place": place,
                 "refused": refused.get(key, ""),
                 "editable": not place.legacy,

@@ -19,7 +19,7 @@ from apps.inventory.domain import stock as services
 from apps.inventory.domain.movements import Move
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
 
-_CELL = re.compile(r"cell-([1-9][0-9]{0,17})-([1-9][0-9]{0,17})", re.ASCII)
+_CELL = re.compile(r"cell-([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-(-?[0-9]{1,10})?", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
 Key = tuple[int, int]
 
@@ -33,6 +33,12 @@ class CellsRefused(DomainError):
         """Name the cells."""
         super().__init__(_("Nothing is saved: see the marked cells."))
         self.cells = dict(cells)
+
+
+class FormOutdated(DomainError):
+    """A form names its cells in a way that is not, or no longer, ours."""
+
+    code = "form_outdated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +61,45 @@ class Level(NamedTuple):
     is_low: bool
 
 
-def read_cells(data: Mapping[str, str]) -> dict[Key, Cell]:
-    """The cells of a form that were changed: ``cell-<item>-<location>`` beside ``seen-<item>-<location>``.
+class Typed(NamedTuple):
+    """What a form says of a cell: the number that was seen, None for no level, and the text that stands there now."""
 
-    A cell that is left blank stays as it is.
+    seen: int | None
+    text: str
+
+
+def name_of(item: InventoryItem, place: Location, seen: int | None) -> str:
+    """The name of a cell's field, which carries what the person sees."""
+    return f"cell-{item.pk}-{place.pk}-{'' if seen is None else seen}"
+
+
+def typed_in(data: Mapping[str, str]) -> dict[Key, Typed]:
+    """All cells of a form that are not blank, by their names.
+
+    Raises:
+        FormOutdated: A name says no cell.
+    """
+    typed = {}
+    for name, given in data.items():
+        if name.startswith("cell-") and (text := given.strip()):
+            match = _CELL.fullmatch(name)
+            if match is None:
+                raise FormOutdated(_("This form is no longer valid. Nothing has been done. Open its page again."))
+            typed[int(match[1]), int(match[2])] = Typed(int(match[3]) if match[3] else None, text)
+    return typed
+
+
+def read_cells(data: Mapping[str, str]) -> dict[Key, Cell]:
+    """The cells of a form that were changed. A cell that is left blank stays as it is.
 
     Raises:
         CellsRefused: Something typed is no number that a level can have.
+        FormOutdated: A name says no cell.
     """
     cells: dict[Key, Cell] = {}
     refused: dict[Key, str] = {}
-    for name, text in data.items():
-        match = _CELL.fullmatch(name)
-        if match is None or not text.strip():
-            continue
-        key = (int(match[1]), int(match[2]))
-        seen_text = data.get(f"seen-{match[1]}-{match[2]}", "")
-        seen = int(seen_text) if _NUMBER.fullmatch(seen_text) else None
-        if not _NUMBER.fullmatch(text.strip()):
+    for key, (seen, text) in typed_in(data).items():
+        if not _NUMBER.fullmatch(text):
             refused[key] = _("This is no whole number.")
             continue
         wanted = int(text)
