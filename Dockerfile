@@ -3,7 +3,7 @@ FROM python:3.13-slim AS build
 WORKDIR /app
 RUN pip install --no-cache-dir uv==0.13.9
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --no-cache --extra sentry --extra otel --extra amqp
+RUN uv sync --frozen --no-dev --no-cache --compile-bytecode --extra sentry --extra otel --extra amqp
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 backoffice && install -d -o backoffice /data
@@ -11,7 +11,7 @@ WORKDIR /app
 COPY --from=build /app/.venv .venv
 COPY . .
 ENV PATH=/app/.venv/bin:$PATH BACKOFFICE_DATA_DIR=/data HOST=0.0.0.0 PORT=8000 PYTHONUNBUFFERED=1
-RUN BACKOFFICE_SECRET_KEY=build BACKOFFICE_DATA_DIR=/tmp/build python manage.py collectstatic --noinput --verbosity 0 -i rest_framework -i xregexp -i gis
+RUN python -m compileall -q apps backoffice && BACKOFFICE_SECRET_KEY=build BACKOFFICE_DATA_DIR=/tmp/build python manage.py collectstatic --noinput --verbosity 0 -i rest_framework -i xregexp -i gis
 USER 10001
 VOLUME /data
 EXPOSE 8000
