@@ -1,8 +1,9 @@
 """The guide for staff, out of ``docs/``, as a page of the panel: there without the internet, with its pictures."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,14 +14,20 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from apps.ground.languages import ENGLISH
 from apps.panel.requests import Context
+from apps.panel.search import also_find
+from apps.panel.theme import SearchResult
+from apps.panel.wishes import Wish
 
 _FOLDER = Path(settings.BASE_DIR, "docs")
 # The guide's pages; links to others lead nowhere in the panel, and are words there.
 PAGES = ("staff", "imports")
+_HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 _PICTURE = re.compile(r"images/([\w-]+\.png)")
 
 
@@ -49,12 +56,31 @@ def help_picture(request: HttpRequest, name: str) -> FileResponse:
     return FileResponse(path.open("rb"), content_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
+@also_find
+def find_headings(request: HttpRequest, term: str) -> Iterator[SearchResult]:
+    """Headings of the guide that a term means in English, which the guide speaks; the nearest first."""
+    with override(ENGLISH):
+        wish = Wish(term)
+    found = [(near, *place) for place in _headings() if (near := wish.nearness(place[1], "", "")) is not None]
+    for _near, name, heading in sorted(found, key=lambda each: each[0]):
+        link = f"{reverse('admin:help_page', args=(name,))}#{slugify(heading)}"
+        yield SearchResult(title=heading, description=_("Help"), link=link, icon="help")
+
+
+@cache
+def _headings() -> list[tuple[str, str]]:
+    return [(name, heading) for name in PAGES for heading in _HEADING.findall(_text(name))]
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / f"{name}.md").read_text()
+
+
 @lru_cache(maxsize=64)
 def _guide(name: str, root: str) -> Guide:
     """The page for one shop's panel, whose addresses begin with ``root``."""
-    text = (_FOLDER / f"{name}.md").read_text()
     markdown = MarkdownIt().enable("table")
-    tokens, sections, title = markdown.parse(text), [], ""
+    tokens, sections, title = markdown.parse(_text(name)), [], ""
     for token, words in pairwise(tokens):
         if token.type == "heading_open" and token.tag == "h1":
             title = words.content
