@@ -100,9 +100,18 @@ def _lead(token: Token, root: str) -> None:
     if token.type == "image" and (found := _PICTURE.fullmatch(str(token.attrGet("src")))):
         token.attrSet("src", f"{root}help/images/{found[1]}")
         token.attrSet("loading", "lazy")
+        # Headings stay where an address led, while pictures above them come.
+        for name, pixels in zip(("width", "height"), _size(found[1]), strict=True):
+            token.attrSet(name, str(pixels))
     if token.type == "link_open":
         page, _mark, anchor = str(token.attrGet("href")).partition("#")
         if page.removesuffix(".md") in PAGES:
             token.attrSet("href", f"{root}help/{page.removesuffix('.md')}/{'#' if anchor else ''}{anchor}")
         elif page.endswith(".md"):
             token.attrs.pop("href")
+
+
+def _size(name: str) -> tuple[int, int]:
+    """Width and height of a picture in pixels, which each PNG says at its beginning."""
+    head = (_FOLDER / "images" / name).read_bytes()[16:24]
+    return int.from_bytes(head[:4]), int.from_bytes(head[4:])

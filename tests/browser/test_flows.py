@@ -176,6 +176,22 @@ def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Sh
     assert window.problems == []
 
 
+def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    window = open_window(owner, live_shop, locale="de-DE")
+
+    page = window.go()
+    page.keyboard.press("Control+k")
+    page.get_by_role("searchbox", name="Suchen", exact=True).press_sequentially("giving money")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/help/staff/#giving-money-back")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.get_by_role("heading", name="Giving money back")).to_be_in_viewport()
+    assert window.problems == []
+
+
 def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live_shop: Shop, owner: User) -> None:
     window = open_window(owner, live_shop)
     page = window.go("orders_order_changelist")

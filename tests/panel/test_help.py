@@ -33,6 +33,7 @@ def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with
         picture = panel.http.get(address)
         assert picture.status_code == 200, address
         assert b"".join(picture.streaming_content).startswith(b"\x89PNG"), address  # type: ignore[attr-defined]
+    assert guide.count("<img ") == len(re.findall(r' width="\d{3,4}" height="\d{3,4}"', guide))
     for address in re.findall(r'<a href="(/[^"#]+)', guide):
         assert panel.http.get(address).status_code == 200, address
 
