@@ -27,6 +27,7 @@ LETTERS = (
 # Where an icon's name may stand; any word of these files that is one counts.
 SOURCES = (
     *(ROOT / name for name in ("templates", "apps", "backoffice")),
+    *sorted(ROOT.glob("static/panel/*.css")),
     *(THEME / name for name in ("templates", "static/unfold/js/app.js", "static/unfold/css/styles.css")),
 )
 _WORD = re.compile(r"[a-z0-9_]{3,}")

@@ -1,4 +1,7 @@
-"""Every place that the search from anywhere leads to: pages of the menu, one's own, settings, forms that add a row."""
+"""Every place that the search from anywhere leads to: pages of the menu, one's own, settings, forms that add a row.
+
+What has only a fragment for its link, such as ``#dark``, leads nowhere: palette.js does it.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -67,6 +70,24 @@ def _of_account(request: HttpRequest) -> list[Entry]:
             "translate",
             f"{profile}#id_language",
             pgettext("search", "language, locale, translation, german, english"),
+        ),
+        (
+            _("Dark mode"),
+            "dark_mode",
+            "#dark",
+            pgettext("search", "dark, dark theme, theme dark, night mode, black, appearance"),
+        ),
+        (
+            _("Light mode"),
+            "light_mode",
+            "#light",
+            pgettext("search", "light, light theme, theme light, day mode, bright, white, appearance"),
+        ),
+        (
+            _("Light or dark like the system"),
+            "computer",
+            "#auto",
+            pgettext("search", "system mode, system theme, theme like the system, automatic, appearance"),
         ),
         (
             _("Where I am signed in"),

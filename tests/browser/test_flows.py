@@ -176,6 +176,52 @@ def test_the_search_opens_and_leads_by_keyboard(open_window: Open, live_shop: Sh
     assert window.problems == []
 
 
+def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
+    open_window: Open, live_shop: Shop, owner: User
+) -> None:
+    window = open_window(owner, live_shop, locale="de-DE")
+
+    page = window.go()
+    page.keyboard.press("Control+k")
+    page.get_by_role("searchbox", name="Suchen", exact=True).press_sequentially("giving money")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/help/staff/#giving-money-back")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.get_by_role("heading", name="Giving money back")).to_be_in_viewport()
+    assert window.problems == []
+
+
+def test_the_search_switches_light_and_dark_where_one_is(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("orders_order_changelist")
+    address, html, field = page.url, page.locator("html"), page.get_by_role("searchbox", name="Search", exact=True)
+
+    for typed, theme in (("dark", "dark"), ("light", "light")):
+        page.keyboard.press("Control+k")
+        expect(field).to_be_focused()
+        field.press_sequentially(typed)
+        page.keyboard.press("Enter")  # Before the answer is there.
+        expect(html).to_contain_class(theme)
+        expect(field).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    field.press_sequentially("light or dark")
+    expect(page.get_by_role("link", name="Light or dark like the system")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(field).to_be_hidden()
+    page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
+    field.press_sequentially("night")
+    page.get_by_role("link", name="Dark mode").click()
+    expect(html).to_contain_class("dark")
+
+    assert page.url == address
+    assert page.reload()
+    expect(html).to_contain_class("dark")
+    assert window.problems == []
+
+
 def test_the_filters_work_by_keyboard(open_window: Open, live_shop: Shop, owner: User) -> None:
     window = open_window(owner, live_shop)
 

@@ -159,3 +159,22 @@ def test_scripts_speak_the_language_of_the_page(open_window: Open, live_shop: Sh
     expect(page.get_by_role("button", name="Fett")).to_be_visible()
     page.get_by_role("textbox", name="Werte der Option 1").first.fill("Rot,Blau,")
     expect(page.get_by_role("button", name="Nach hinten: Rot")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en-US", "de-DE"])
+def test_on_a_phone_each_cell_of_the_sheet_stands_whole_beside_its_label(
+    open_window: Open, live_shop: Shop, owner: User, language: str
+) -> None:
+    with shop_scope(live_shop):
+        product = make_product("Mug")
+    window = open_window(owner, live_shop, viewport={"width": 390, "height": 844}, locale=language)
+
+    page = window.go("catalog_product_change", product.pk)
+
+    switch = page.locator("[data-cell=tracked]").first.bounding_box()
+    assert switch is not None
+    assert (switch["width"], switch["height"]) == (32, 20)
+    # The picture's choices stand beside their label, where none is shown.
+    assert page.locator("[data-cell-picture]").first.is_hidden()
+    assert window.sideways() <= 0
+    assert window.problems == []

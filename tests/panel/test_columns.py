@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.db import connection
+from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from apps.staff.models import ListColumns, Membership
+from apps.staff.models import ListColumns, Membership, User
 from tests.catalog.factories import make_product
 from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
@@ -164,3 +166,22 @@ def test_each_list_shows_all_that_it_offers(owner: Panel, name: str) -> None:
     assert page.status_code == 200
     assert shown(page) == names
     assert len(names) > len(columns.delivered)
+
+
+def test_a_cell_carries_its_label_unless_its_column_says_that_it_needs_none(owner: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        make_product("Hat", vendor="Acme")
+
+    row = owner.get(LIST).content.decode().split('class="data-row"')[1].split("</tr>")[0]
+
+    assert '<td class="field-vendor">Acme</td>' in row
+    assert 'data-label="Stock"' in row
+
+
+def test_self_evident_columns_are_among_those_that_a_list_offers(rf: RequestFactory) -> None:
+    request = rf.get("/")
+    request.user = User(is_superuser=True)
+
+    for screen in admin.site._registry.values():
+        shown = [getattr(column, "__name__", column) for column in screen.get_list_display(request)]
+        assert {*getattr(screen, "list_self_evident", ())} <= {*shown, *getattr(screen, "list_extra", ())}, screen

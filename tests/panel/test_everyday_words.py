@@ -60,6 +60,9 @@ ENGLISH = {
     "Password": "password, passwords, change password, change my password",
     "Two-factor authentication": "two factor, two-factor, 2fa, passkey, passkeys, second factor, recovery codes",
     "Language of the panel": "language, my language, change language, languages",
+    "Dark mode": "dark, dark mode, dark theme, night mode",
+    "Light mode": "light, light mode, light theme, bright",
+    "Light or dark like the system": "system mode, system theme, like the system",
     "Where I am signed in": "sessions, devices, sign out everywhere",
     "All shops": "switch shop, all shops, other shop",
     "Log out": "log out, logout, sign out, sign-out, log off",
@@ -99,6 +102,9 @@ GERMAN = {
     "Passwort": "passwort, kennwort, passwort ändern, password",
     "Zwei-Faktor-Authentifizierung": "zwei-faktor, zweifaktor, 2fa, passkey, sicherheitsschlüssel, two factor",
     "Sprache des Panels": "sprache, sprachen, meine sprache, language",
+    "Dunkler Modus": "dunkel, dunkelmodus, dunkler modus, nachtmodus, dark mode, darstellung",
+    "Heller Modus": "hell, hellmodus, heller modus, light mode",
+    "Hell oder dunkel wie das System": "systemmodus, wie das system",
     "Abmelden": "abmelden, ausloggen, logout, sign out",
     "Hilfe": "hilfe, anleitung, handbuch, help",
     "Steuern enthalten": "steuer, steuern, mehrwertsteuer, mwst, tax",
@@ -128,6 +134,13 @@ def test_words_lead_to_what_they_mean(
 @pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("en", "gift card"), ("de", "gutschein")])
 def test_what_the_product_does_not_have_leads_nowhere_else(owner: Panel, language: str, word: str) -> None:
     assert titles(owner, word, language) == []
+
+
+def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner: Panel) -> None:
+    found = titles(owner, "theme")
+
+    assert found[0] == "Themes"
+    assert {"Dark mode", "Light mode", "Light or dark like the system"} <= {*found}
 
 
 def test_every_page_of_the_menu_and_every_setting_has_words(owner: Panel, monkeypatch: pytest.MonkeyPatch) -> None:

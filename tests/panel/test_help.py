@@ -33,8 +33,33 @@ def test_the_guide_is_there_for_everybody_with_its_pictures_and_links(panel_with
         picture = panel.http.get(address)
         assert picture.status_code == 200, address
         assert b"".join(picture.streaming_content).startswith(b"\x89PNG"), address  # type: ignore[attr-defined]
+    assert guide.count("<img ") == len(re.findall(r' width="\d{3,4}" height="\d{3,4}"', guide))
     for address in re.findall(r'<a href="(/[^"#]+)', guide):
         assert panel.http.get(address).status_code == 200, address
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_search_finds_the_guides_headings_and_leads_to_them(panel_with: PanelWith, language: str) -> None:
+    panel = panel_with()
+    panel.http.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+
+    for term, name, anchor in (
+        ("giving money back", "staff", "giving-money-back"),
+        ("the customers who are one", "staff", "two-customers-who-are-one"),
+        ("rows mean", "imports", "what-the-rows-mean"),
+    ):
+        found = panel.get("search", s=term, extended="1").context["results"]
+        assert [result.link for result in found] == [f"{panel.url('help_page', name)}#{anchor}"], term
+        assert f'id="{anchor}"' in panel.get("help_page", name).content.decode()
+
+
+def test_pages_come_before_headings_of_the_guide(panel_with: PanelWith) -> None:
+    panel = panel_with(owner=True)
+
+    found = panel.get("search", s="payment handlers", extended="1").context["results"]
+
+    assert [result.link for result in found][:1] == [panel.url("payments_paymenthandlerconfig_changelist")]
+    assert found[-1].link.endswith("/help/staff/#payment-handlers")
 
 
 def test_the_menu_leads_to_the_guide(panel_with: PanelWith) -> None:

@@ -38,3 +38,4 @@ def test_a_list_of_25_rich_rows_is_light(owner: Panel, label: str) -> None:
 
     assert answer.content.count(b"data-row") == ROWS
     assert weight < MOST
+    assert b"bo-badge-default" not in answer.content  # Without a colour of its own a badge needs no name for it.

@@ -169,6 +169,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     inlines = (VariantInline, MetafieldInline)
     list_display = ("picture", "title", "state", "stock", "vendor", "product_type", "updated_at")
     list_extra = ("tagged", "published", "sold", "created_at")
+    list_self_evident = ("vendor", "product_type")
     list_display_links = ("picture", "title")
     list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")

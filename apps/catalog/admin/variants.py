@@ -174,6 +174,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     form = VariantForm
     list_display = ("product_title", "own_title", "sku", "price_shown", "inventory_quantity")
     list_extra = ("scanned", "compared", "cost", "vendor", "tracked")
+    list_self_evident = ("vendor",)
     list_display_links = ("product_title", "own_title")
     list_select_related = ("product", "inventory_item")
     list_filter = ("inventory_policy", "taxable", VariantProductFilter, PriceFilter, LowStockFilter)

@@ -87,6 +87,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
     intro = gettext_lazy("Each blog holds articles, and says whether customers may comment on them.")
     empty_text = gettext_lazy("There is no blog yet. Add one to write articles.")
     list_display = ("title", "handle", "commentable", "tags", "updated_at")
+    list_self_evident = ("tags",)
     search_fields = ("title__icontains",)
     ordering = ("-id",)
     fields = ("title", "handle", "commentable", "template_suffix")
@@ -218,6 +219,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
     inlines = (MetafieldInline,)
     change_form_template = "panel/articles/change_form.html"
     list_display = ("title", "blog", "author", "tags", "visibility", "updated_at")
+    list_self_evident = ("blog", "author", "tags")
     list_filter = (VisibilityFilter, "blog")
     list_select_related = ("blog",)
     search_fields = ("title__icontains",)

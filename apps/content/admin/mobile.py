@@ -73,6 +73,7 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     )
     empty_text = gettext_lazy("No mobile app is registered.")
     list_display = ("application_id", "platform", "links", "updated_at")
+    list_self_evident = ("platform",)
     list_filter = ("platform",)
     search_fields = ("application_id__icontains",)
     ordering = ("id",)

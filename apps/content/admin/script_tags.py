@@ -35,6 +35,7 @@ class ScriptTagAdmin(ReadOnly, ShopOwnedAdmin[ScriptTag]):
     )
     empty_text = gettext_lazy("No app loads a script on the storefront.")
     list_display = ("source", "app_name", "shown_on", "cached", "created_at")
+    list_self_evident = ("app_name", "shown_on")
     list_display_links = ("source",)
     list_filter = (AppFilter, "display_scope")
     list_filter_submit = True

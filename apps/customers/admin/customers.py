@@ -75,6 +75,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     form = CustomerForm
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     list_extra = ("telephone", "newsletter", "tagged", "proven")
+    list_self_evident = ("address",)
     list_display_links = ("name",)
     list_filter = (
         "state",

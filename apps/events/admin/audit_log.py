@@ -85,6 +85,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
         "Everything that staff, apps and Backoffice itself changed in this shop. Entries cannot be edited or removed."
     )
     empty_text = gettext_lazy("Nothing has happened here yet.")
+    list_self_evident = ("when", "who", "what", "about")
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
     place_in_search = 90

@@ -101,6 +101,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     form = ServiceForm
     fields = ("run_by", *COLUMNS)
     list_display = ("name", "app_name", "callback_url", "stock", "numbers")
+    list_self_evident = ("app_name", "callback_url")
     list_select_related = ("app",)
     search_fields = ("name__istartswith",)
     ordering = ("name", "id")

@@ -89,6 +89,7 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
     )
     empty_text = gettext_lazy("Nothing here: what is ordered appears as soon as it is routed to a location.")
     list_display = ("order_name", "due_at", "place", "items", "destination", "state", "request_state", "next_step")
+    list_self_evident = ("place", "items", "next_step")
     list_display_links = ("order_name",)
     list_filter = (ViewFilter, LocationFilter, ServiceFilter, StatusFilter, RequestFilter)
     list_filter_submit = True

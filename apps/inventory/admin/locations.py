@@ -61,6 +61,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     )
     form = LocationForm
     list_display = ("name", "place", "status", "priority")
+    list_self_evident = ("place",)
     list_filter = ("active", "legacy")
     search_fields = ("name__istartswith", "city__istartswith")
     ordering = ("name", "id")

@@ -62,6 +62,7 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
     intro = gettext_lazy("Every change of stock, with who made it and why. A level is the sum of its movements.")
     empty_text = gettext_lazy("No stock has moved yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
+    list_self_evident = ("when", "thing", "location", "why", "who", "reference")
     list_display_links = None
     list_filter = (LocationFilter, "reason")
     list_select_related = ("item", "location")

@@ -52,6 +52,7 @@ class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
     )
     empty_text = gettext_lazy("Nothing is running, and nothing has run lately.")
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
+    list_self_evident = ("problem",)
     list_display_links = ("name",)
     list_filter = ("state",)
     search_fields = ("task__icontains",)

@@ -42,6 +42,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     empty_text = gettext_lazy("The shop has no metafields.")
     form = ShopMetafieldForm
     list_display = ("name", "kind", "shown_value", "description", "updated_at")
+    list_self_evident = ("kind", "shown_value", "description")
     list_display_links = ("name",)
     search_fields = ("namespace__istartswith", "key__istartswith")
     ordering = ("namespace", "key")

@@ -73,6 +73,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
     form = OrderForm
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     list_extra = ("mail", "telephone", "town", "channel")
+    list_self_evident = ("buyer", "tags")
     list_display_links = ("name",)
     list_filter = (
         ViewFilter,

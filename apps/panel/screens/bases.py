@@ -103,7 +103,8 @@ class PanelAdmin(ScreenHistory[M]):
         """The list, under the name that the menu gives it, with the view that the person wants to begin with."""
         if query := saved_views.landing(request, self):
             return HttpResponseRedirect(f"{request.path}?{query}")
-        return lightened(super().changelist_view(request, {"title": self.heading, **(extra_context or {})}))
+        answer = super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
+        return lightened(answer, self.list_self_evident)
 
     @display(description=gettext_lazy("Select record"))
     def action_checkbox(self, instance: M) -> SafeString:

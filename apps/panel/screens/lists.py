@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache, partial
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
@@ -26,16 +27,6 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _REMEMBERED = "page_size"
-# Columns that say by themselves what they are: who, where, what.
-_SELF_EVIDENT = (
-    "about|address|amount|app_name|author|blog|buyer|callback_url|description|items|kind|location|next_step|note|place|"
-    "platform|problem|product_type|reason|reference|role|shown_on|shown_value|tags|thing|vendor|what|when|who|why"
-)
-# Labels of cells that a phone shows without: the box, what leads to the row, a state, and what is named above.
-_LABEL_THAT_NONE_READS = re.compile(
-    rf'(<(?:th class="[^"]*"|td class="(?:action-checkbox|field-(?:{_SELF_EVIDENT})(?: [^"]*)?)")) data-label="[^"]*"'
-    r'| data-label="[^"]*"(?=>(?:<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
-)
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
@@ -214,20 +205,30 @@ def _folded(model: type[Model], name: str) -> str:
     return name if copy is None else name.replace(copy.of, str(copy.name))
 
 
-def lightened(answer: HttpResponse) -> HttpResponse:
-    """A page of many rows, which will be sent without its indentation."""
+def lightened(answer: HttpResponse, self_evident: Iterable[str] = ()) -> HttpResponse:
+    """A page of many rows, which will be sent without its indentation and without the labels of such columns."""
     if isinstance(answer, SimpleTemplateResponse):
-        answer.add_post_render_callback(without_indentation)
+        answer.add_post_render_callback(partial(without_indentation, self_evident=tuple(self_evident)))
     return answer
 
 
-def without_indentation(answer: SimpleTemplateResponse) -> None:
+def without_indentation(answer: SimpleTemplateResponse, self_evident: tuple[str, ...] = ()) -> None:
     """Take the indentation of the templates out of a page, a third of what a list weighs, and labels that none reads.
 
     What people type into a text area and what a script is made of, keep their lines.
     """
     text = _INDENTATION.sub(lambda found: found[1] or "\n", answer.content.decode())
-    answer.content = _LABEL_THAT_NONE_READS.sub(r"\1", text)
+    answer.content = _labels_that_none_reads(self_evident).sub(r"\1", text)
+
+
+@cache
+def _labels_that_none_reads(self_evident: tuple[str, ...]) -> re.Pattern[str]:
+    """Labels of cells that a phone shows without: the box, what leads to the row, a state, and the columns named."""
+    bare = "|".join(["action-checkbox", *(f"field-{name}" for name in self_evident)])
+    return re.compile(
+        rf'(<(?:th class="[^"]*"|td class="(?:{bare})(?: [^"]*)?")) data-label="[^"]*"'
+        r'| data-label="[^"]*"(?=>(?:<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
+    )
 
 
 def page_size(request: HttpRequest, default: int) -> int:

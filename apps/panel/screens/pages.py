@@ -38,10 +38,12 @@ class ScreenPages(ThemedAdmin[M]):
     Attributes:
         menu: Where the list stands in the menu; None keeps it out.
         list_extra: Columns that the list offers beside its ``list_display``; they cost no statements.
+        list_self_evident: Columns that say by themselves what they are; a phone shows them without their label.
     """
 
     menu: Menu | None = None
     list_extra: Sequence[str] = ()
+    list_self_evident: Sequence[str] = ()
 
     def shop(self, request: HttpRequest) -> Shop:
         """The shop that the request is in."""

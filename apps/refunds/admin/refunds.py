@@ -70,6 +70,7 @@ class RefundAdmin(ReadOnly, ShopOwnedAdmin[Refund]):
     intro = gettext_lazy("What went back to customers. A refund begins on the page of its order.")
     empty_text = gettext_lazy("No refund here. Open an order and choose Refund…")
     list_display = ("name", "processed_at", "amount", "outcome", "reason", "note")
+    list_self_evident = ("amount", "reason", "note")
     list_display_links = ("name",)
     list_filter = (RefundedFilter, OwedFilter, "reason")
     list_filter_submit = True

@@ -63,6 +63,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         "The people who work in this shop, and what each may do. A change applies from their next click."
     )
     list_display = ("person", "role", "two_factor", "last_login", "status")
+    list_self_evident = ("role",)
     list_display_links = ("person",)
     list_select_related = ("user",)
     search_fields = ("user__email__istartswith", "user__first_name__istartswith", "user__last_name__istartswith")

@@ -88,6 +88,7 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
     empty_text = gettext_lazy("Nothing has been sent to an app lately.")
     list_before_template = "panel/webhooks/deliveries.html"
     list_display = ("what", "about", "app_name", "status", "tries", "triggered_at", "problem")
+    list_self_evident = ("about", "app_name", "problem")
     list_display_links = ("what",)
     list_filter = ("state", "kind", AppFilter, TriggeredFilter, SubscriptionFilter)
     list_filter_submit = True

@@ -97,6 +97,7 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     empty_text = gettext_lazy("No app of this shop has subscribed to anything.")
     list_before_template = "panel/webhooks/subscriptions.html"
     list_display = ("topic_name", "app_name", "address", "status", "delivered_at")
+    list_self_evident = ("app_name", "address")
     list_display_links = ("topic_name",)
     list_filter = ("state",)
     search_fields = ("topic__istartswith", "uri__icontains", "app__name__icontains")
