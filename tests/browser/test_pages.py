@@ -111,6 +111,25 @@ def test_what_is_bad_in_the_dark_alone_is_seen(open_window: Open, live_shop: Sho
     assert found == {("dark", "color-contrast"), ("dark", "image-alt")}
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "<img src='http://elsewhere.example/x.png'>",
+        "<script>fetch('https://192.0.2.7/x').catch(() => {})</script>",
+        "<link rel='stylesheet' href='http://elsewhere.example/x.css'>",
+    ],
+)
+def test_a_request_to_another_host_is_told(open_window: Open, live_shop: Shop, asks: str) -> None:
+    """A control of ``problems``, on a page that no policy keeps from it."""
+    window = open_window(None, live_shop)
+
+    window.page.set_content(
+        f"<!doctype html><html lang='en'><title>Asks</title>{asks}</html>", wait_until="networkidle"
+    )
+
+    assert ["ERR_NAME_NOT_RESOLVED" in problem for problem in window.problems] == [True]
+
+
 def send_one(shop: Shop, order: Order) -> None:
     """One of the order's two mugs is on its way, the other is still to come."""
     with shop_scope(shop):
