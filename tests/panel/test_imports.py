@@ -54,6 +54,21 @@ def checked(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
         return Import.objects.latest("pk")
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"), [(b"", "The file has no rows."), (b"ada\n", "None of them is left to import.")]
+)
+def test_a_file_of_which_nothing_can_be_imported_offers_no_import(
+    panel_with: PanelWith, rows: bytes, said: str
+) -> None:
+    panel = panel_with("customers")
+    row = checked(panel, b"email\n" + rows)
+
+    page = panel.get("exchange_import_change", row.pk).content.decode()
+
+    assert said in page
+    assert panel.url("exchange_import_confirm", row.pk) not in page
+
+
 @contextmanager
 def no_room() -> Iterator[None]:
     """No file can grow beyond 4 KiB, as on a disk that is full."""

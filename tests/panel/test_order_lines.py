@@ -9,6 +9,7 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import reconciliation
 from apps.orders.domain import amending
 from apps.orders.domain.edits import Edit, LineEdit
+from apps.orders.domain.order_status import story_of
 from apps.orders.models import LineItem, Order
 from apps.shops.models import Shop
 from tests.conftest import Response
@@ -74,6 +75,22 @@ def test_units_go_and_what_is_owed_is_said(panel: Panel, shop: Shop) -> None:
         assert order.current_total_price == 0
         assert Event.objects.get(topic="orders/edited").actor == f"staff:{panel.user.pk}"
     assert list(reconciliation.differences(CHECKS)) == []
+
+
+def test_what_was_taken_out_stands_beside_the_total_for_staff_and_buyer(panel: Panel, shop: Shop) -> None:
+    order = make_order(shop)
+    with shop_scope(shop):
+        line = order.line_items.get()
+    before = panel.get(PAGE, order.pk).context["sums"]
+
+    send(panel, order, "save", **{f"units-{line.pk}": "1"})
+
+    after = [*before[:-1], ("Removed or returned", "-10.00 USD"), ("Total now", "10.00 USD"), before[-1]]
+    assert [label for label, _ in before] == ["Goods", "Total", "Paid"]
+    assert panel.get(PAGE, order.pk).context["sums"] == after
+    with shop_scope(shop):
+        order.refresh_from_db()
+        assert story_of(order)["sums"] == [*after, ("Outstanding", "10.00 USD")]
 
 
 @pytest.mark.parametrize(

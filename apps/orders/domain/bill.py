@@ -23,7 +23,7 @@ def as_seen(order: Order) -> Writer:
 
 
 def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
-    """What the order comes to, line by line; amounts of nothing are left out."""
+    """What the order came to, line by line, and what it comes to now; amounts of nothing are left out."""
     codes = ", ".join(code["code"] for code in order.discount_codes)
     rows = [
         (_("Goods"), order.total_line_items_price, True),
@@ -33,7 +33,15 @@ def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
         (_("Duties"), order.total_duties, False),
         (_("Tip"), order.total_tip_received, False),
         (_("Total"), order.total_price, True),
+        *_now(order),
         (_("Paid"), order.total_paid, True),
         (_("Refunded"), -order.total_refunded, False),
     ]
     return [(label, money(amount)) for label, amount, always in rows if always or amount]
+
+
+def _now(order: Order) -> list[tuple[str, Decimal, bool]]:
+    """What became of the total, where an edit, a refund or a cancellation took something out."""
+    gone = order.current_total_price - order.total_price
+    now = order.current_total_price
+    return [(_("Removed or returned"), gone, True), (_("Total now"), now, True)] if gone else []

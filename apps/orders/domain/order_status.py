@@ -5,6 +5,7 @@ Rule: decisions, Fulfillment (order status page).
 """
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.ground.attrs import Attrs
@@ -29,6 +30,7 @@ def url_of(shop_id: int, token: str) -> str:
 def story_of(order: Order) -> Attrs:
     """What the page tells: what was bought, what it comes to, and how far it is."""
     money = as_seen(order)
+    owed = [(_("Outstanding"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
     address = order.shipping_address or {}
     return {
         "order": order,
@@ -41,7 +43,7 @@ def story_of(order: Order) -> Attrs:
             }
             for line in lines_of(order)
         ],
-        "sums": sums_of(order, money),
+        "sums": [*sums_of(order, money), *owed],
         "sent": SENT[Order.FulfillmentStatus(order.fulfillment_status)],
         "shipping": ", ".join(row.title for row in shipping_of(order) if not row.is_removed),
         "destination": ", ".join(part for part in (address.get("city"), address.get("country")) if part),
