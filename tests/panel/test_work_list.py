@@ -240,7 +240,7 @@ def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Sho
 
     act(panel, row, Action.REQUEST_FULFILLMENT, message="Gift wrap", **{line: "2"})
     asked = row.request_status
-    act(panel, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="paper")
+    act(panel, row, Action.REJECT_FULFILLMENT_REQUEST, message="No paper", reason="inventory_out_of_stock")
     rejected = row.request_status
     page = panel.get(ORDER, row.order_id).content.decode()
     act(panel, row, Action.REQUEST_FULFILLMENT, **{line: "2"})
@@ -252,6 +252,7 @@ def test_a_service_is_asked_answers_and_is_asked_back(panel: Panel, in_shop: Sho
     assert (asked, rejected) == ("submitted", "rejected")
     assert "Gift wrap" in page
     assert "No paper" in page
+    assert "(Out of stock)" in page
     assert (row.status, row.request_status) == ("incomplete", "closed")
     assert FulfillmentOrder.objects.exclude(pk=row.pk).get().lines.get().quantity == 2
 

@@ -257,3 +257,8 @@ class MerchantRequest(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} of {self.fulfillment_order_id}"
+
+    @property
+    def answer_reason_in_words(self) -> str:
+        """Why it was rejected, for people; what apps call otherwise than holds stays as they wrote it."""
+        return str(dict(FulfillmentHold.Reason.choices).get(self.answer_reason, self.answer_reason))
