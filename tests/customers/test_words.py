@@ -86,14 +86,13 @@ def test_a_new_customer_is_entered_among_the_words_once(api: ApiClient, shop: Sh
 
 def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient, shop: Shop) -> None:
     filling = import_module("apps.customers.migrations.0013_words_and_their_index")
-    editor = SimpleNamespace(connection=connection)
-    filling.stop(apps, editor)
+    ranks.remove(CustomerWords, "default")
     CustomerWords.objects.all().delete()
     with shop_scope(shop):
         made = [make_customer(first_name=f"Ann{number}") for number in range(3)]
     assert differing()
 
-    filling.fill(apps, editor)
+    filling.fill(apps, SimpleNamespace(connection=connection))
 
     assert differing() == set()
     shown = api.get("customers/search.json", query="ann1").json()["customers"]

@@ -141,6 +141,7 @@ def test_a_connection_that_broke_is_made_again(
         with dispatching():
             happen(shop)
             broker.take()
+            assert ended(shop) == {"done": 1}  # The broker has it before it has said so.
             proxy.suffer(Fault.RESET)
             happen(shop)
             assert ended(shop, 2) == {"done": 1, "retry": 1}
