@@ -268,7 +268,10 @@ def test_no_trigger_writes_into_a_table_that_was_undone(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr[-2000:]
             return {name for (name,) in plain.execute(TRIGGERS[connection.vendor]).fetchall()}
 
-        whole, undone, again = migrated(), migrated("catalog", "0010"), migrated()
+        whole, _, undone, again = migrated(), migrated("customers", "0010"), migrated("catalog", "0010"), migrated()
 
-    assert whole - undone == {f"catalog_productrank_{event}" for event in ("insert", "update", "delete")}
+    ranks = ("catalog_productrank", "customers_customerrank", "customers_customerwords", "customers_customerprofile")
+    kept_here = {f"{rank}_{event}" for rank in ranks for event in ("insert", "update", "delete")} & whole
+    assert kept_here >= {f"{ranks[0]}_insert", f"{ranks[1]}_insert"}
+    assert whole - undone == kept_here
     assert undone < whole == again

@@ -20,7 +20,9 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connections, models, transaction
-from django.db.migrations import Migration
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
 from django.db.models import F, Q, QuerySet
 
 from apps.ground.tenancy import current_shop
@@ -164,16 +166,6 @@ def ensure_all(using: str, **_: object) -> None:
         ensure(rank, using)
 
 
-def step_aside(using: str, plan: Iterable[tuple[Migration, bool]], **_: object) -> None:
-    """``remove`` every rank's triggers before migrations are undone; a receiver of ``pre_migrate``.
-
-    A table that goes would leave triggers that write into it. ``ensure_all`` makes those of the others again.
-    """
-    if any(backwards for _migration, backwards in plan):
-        for rank in Rank.__subclasses__():
-            remove(rank, using)
-
-
 def ensure(rank: type[Rank], using: str) -> None:
     """Make a rank table's triggers where they are missing, and the ranks that are.
 
@@ -198,15 +190,42 @@ def ensure(rank: type[Rank], using: str) -> None:
 
 def remove(rank: type[Rank], using: str) -> None:
     """Drop a rank table's triggers, before the table goes."""
-    database, row = connections[using], _row(rank)._meta.db_table
-    on_row = f" ON {row}" if database.vendor == "postgresql" else ""
-    if row not in database.introspection.table_names():
-        return
+    database = connections[using]
+    on_row = f" ON {_row(rank)._meta.db_table}" if database.vendor == "postgresql" else ""
     with database.cursor() as cursor:
         for event in _EVENTS:
             cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event}{on_row}")
         if database.vendor == "postgresql":
             cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
+
+
+class TriggersGoToo(Operation):
+    """For the migration that makes a rank's table: undone, it takes the triggers along.
+
+    In the table's own transaction: triggers without a table let nobody write a row, a table without them goes stale.
+    """
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the rank's model."""
+        self.name = name
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Models stay as they are."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """``ensure_all`` makes them behind all migrations."""
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Drop them."""
+        remove(from_state.apps.get_model(app_label, self.name), schema_editor.connection.alias)
+
+    def describe(self) -> str:
+        """In the plan of ``migrate``."""
+        return f"Drop the triggers of {self.name} where its table goes"
 
 
 def _row(rank: type[Rank]) -> type[models.Model]:

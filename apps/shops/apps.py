@@ -1,7 +1,7 @@
 """The shops app: shops, apps, installations and tokens."""
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate, pre_migrate
+from django.db.models.signals import post_migrate
 
 
 class ShopsConfig(AppConfig):
@@ -24,7 +24,6 @@ class ShopsConfig(AppConfig):
         housekeeping.register("codes and tokens of apps", authorizing.clear)
         each_minute.register("purchases of apps that expired", purchases.expire)
         post_migrate.connect(ids.start_high, sender=self, dispatch_uid="ids.start_high")
-        pre_migrate.connect(ranks.step_aside, sender=self, dispatch_uid="ranks.step_aside")
         post_migrate.connect(ranks.ensure_all, sender=self, dispatch_uid="ranks.ensure_all")
         post_migrate.connect(read_only.ensure, sender=self, dispatch_uid="shops.read_only")
         post_migrate.connect(statistics.take_for_shared, sender=self, dispatch_uid="statistics.take_for_shared")

@@ -1,6 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from apps.ground.ranks import TriggersGoToo
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -48,4 +50,5 @@ class Migration(migrations.Migration):
         ),
         migrations.RemoveIndex(model_name="product", name="catalog_product_best_selling"),
         migrations.RemoveIndex(model_name="product", name="catalog_product_by_update"),
+        TriggersGoToo("ProductRank"),
     ]

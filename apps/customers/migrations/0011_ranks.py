@@ -1,6 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from apps.ground.ranks import TriggersGoToo
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -54,4 +56,5 @@ class Migration(migrations.Migration):
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_order"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_orders"),
         migrations.RemoveIndex(model_name="customer", name="customers_customer_by_spending"),
+        TriggersGoToo("CustomerRank"),
     ]

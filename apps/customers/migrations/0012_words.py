@@ -1,6 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from apps.ground.ranks import TriggersGoToo
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -43,4 +45,5 @@ class Migration(migrations.Migration):
                 "abstract": False,
             },
         ),
+        TriggersGoToo("CustomerWords"),
     ]

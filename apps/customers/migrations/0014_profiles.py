@@ -1,6 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from apps.ground.ranks import TriggersGoToo
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -49,4 +51,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        TriggersGoToo("CustomerProfile"),
     ]
