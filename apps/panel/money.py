@@ -6,6 +6,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.formats import get_format
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
@@ -58,6 +60,10 @@ class MoneyField(forms.DecimalField):
         text = text_of(value, self.currency)
         comma = get_format("DECIMAL_SEPARATOR") == "," and places_of(self.currency) < 3
         return text.replace(".", ",") if comma else text
+
+    def shown(self, value: Decimal) -> SafeString:
+        """The amount for those who may only look."""
+        return conditional_escape(languages.amount(value, self.currency))
 
 
 class _Amount(ThemedTextInput):

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.catalog.admin.option_fields import named_columns
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import SIDE, Waiting
 from apps.catalog.admin.variants import VariantFields
@@ -243,7 +244,6 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     model = Variant
     form = VariantRow
     formset = VariantFormSet
-    fields = SHEET_FIELDS
     ordering = ("position", "id")
     template = "panel/catalog/sheet.html"
     show_change_link = True
@@ -261,9 +261,16 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         waiting = getattr(request, "pictures_brought", [])
         surroundings = Surroundings.of(obj, waiting, with_stock=may(request, CHANGE_STOCK))
         row = type("Row", (VariantRow,), {"surroundings": surroundings})
-        made = super().get_formset(request, obj, **{"form": row, **kwargs})
+        made = super().get_formset(request, obj, **{"form": row, "labels": named_columns(obj), **kwargs})
         made.surroundings = surroundings  # type: ignore[attr-defined]
         return made
+
+    def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
+        """Those of the sheet; who may only look sees no empty options."""
+        if obj is None or self.has_change_permission(request, obj):
+            return [*SHEET_FIELDS]
+        named = named_columns(obj)
+        return [name for name in SHEET_FIELDS if name in named or name not in COLUMNS]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
         """With their items, and the product, after which the only one is called."""
