@@ -3,7 +3,7 @@
 The theme has no types of its own. To the type checker its classes are Django's, with the attributes that we set.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -19,12 +19,14 @@ from unfold.dataclasses import SearchResult
 from unfold.fields import UnfoldAdminReadonlyField
 from unfold.forms import ActionForm
 from unfold.sites import UnfoldAdminSite as ThemedSite
+from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
 
 from apps.ground.money import plain
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, StackedInline, TabularInline
+    from django.contrib.admin.helpers import AdminForm, InlineAdminFormSet
     from django.contrib.admin.options import _FieldOpts
     from django.contrib.admin.views.main import ChangeList as ThemedChangeList
     from django.forms import CheckboxInput as ThemedSwitch
@@ -107,6 +109,20 @@ class ShownField(UnfoldAdminReadonlyField):
 
 
 themed_forms.UnfoldAdminReadonlyField = ShownField
+
+
+def _wrong_in_rows(inline: "InlineAdminFormSet") -> int:
+    """How many fields of inline rows are wrong; the theme counts the rows."""
+    return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
+
+
+def _wrong_in_general(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
+    """How many fields are wrong in the tab of the form itself."""
+    rows = (inline for inline in inlines if not getattr(inline.opts, "tab", False))
+    return len(form.errors) + sum(map(_wrong_in_rows, rows))
+
+
+unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _wrong_in_general, _wrong_in_rows
 
 # A group of fields of a form, under its heading.
 Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"

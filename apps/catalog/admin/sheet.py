@@ -96,9 +96,14 @@ class Surroundings:
     @property
     def choices(self) -> list[tuple[str, str]]:
         """The pictures that a variant can show."""
-        stored = [(str(row.pk), _called(number, row.alt)) for number, row in enumerate(self.images, start=1)]
-        new = [(one.choice, _called(n, one.alt)) for n, one in enumerate(self.waiting, start=len(stored) + 1)]
-        return [("", _("No picture")), *stored, *new]
+        stored = [(str(row.pk), row.alt or row.name) for row in self.images]
+        new = [(one.choice, one.alt or one.picture.name) for one in self.waiting]
+        numbered = _("Image {number}, {name}")
+        called = [
+            (choice, numbered.format(number=number, name=name))
+            for number, (choice, name) in enumerate([*stored, *new], start=1)
+        ]
+        return [("", _("No picture")), *called]
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -364,11 +369,6 @@ def _stock_field(place: Location) -> forms.IntegerField:
         widget=widget,
         show_hidden_initial=True,
     )
-
-
-def _called(number: int, alt: str | None) -> str:
-    name = _("Image {number}").format(number=number)
-    return f"{name}, {alt}" if alt else name
 
 
 def _small(row: ProductImage) -> str:
