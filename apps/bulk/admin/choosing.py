@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from apps.bulk.domain import edits
 from apps.bulk.domain.kinds import kind_of
 from apps.bulk.kinds import KINDS
+from apps.ground import languages
 from apps.ground.rows import ShopOwned
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.extensions import add_action, add_list_header
@@ -18,10 +19,10 @@ from apps.panel.screens.paging import COUNTED
 from apps.panel.screens.searching import cut_of
 
 MANY_FOUND = gettext_lazy(
-    "The search finds more than {:,} rows, and a list shows no more of them. Narrow it with a filter first."
+    "The search finds more than {limit} rows, and a list shows no more of them. Narrow it with a filter first."
 )
 CUT = gettext_lazy("The search shows only some of the rows that it finds. Narrow it with another word first.")
-TOO_MANY = gettext_lazy("These are more than {:,} rows. Narrow the list with a filter first.")
+TOO_MANY = gettext_lazy("These are more than {limit} rows. Narrow the list with a filter first.")
 
 
 @admin.action(description=gettext_lazy("Edit the chosen…"))
@@ -34,9 +35,9 @@ def edit_chosen(
     if request.POST.get("select_across") == "1" and cut_of(request):
         refusal = str(CUT)
     elif request.GET.get("q") and len(ids) >= COUNTED:
-        refusal = MANY_FOUND.format(COUNTED)
+        refusal = MANY_FOUND.format(limit=languages.count(COUNTED))
     elif len(ids) > edits.MOST:
-        refusal = TOO_MANY.format(edits.MOST)
+        refusal = TOO_MANY.format(limit=languages.count(edits.MOST))
     elif not ids:
         refusal = _("There is nothing to edit: the rows are gone.")
     if refusal:
