@@ -1,5 +1,6 @@
 """Variants as staff see them one by one; ``sheet`` shows them as rows of their product's form."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -244,6 +245,14 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         # The products' indexes begin with the shop.
         variants = super().get_queryset(request).filter(product__shop=self.shop(request))
         return variants.select_related(*self.list_select_related)
+
+    def names_in_search(self, rows: Sequence[Variant]) -> Mapping[int, str]:
+        """With their products."""
+        return {row.pk: row.full_name for row in rows}
+
+    def told_in_search(self, instance: Variant) -> Sequence[str]:
+        """Its SKU, where it has one."""
+        return [instance.inventory_item.sku] if instance.inventory_item.sku else []
 
     @display(description=gettext_lazy("Title"), empty_value="–")
     def own_title(self, variant: Variant) -> str | None:
