@@ -17,6 +17,8 @@ from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.world import furnish, pages
+from tests.catalog.factories import make_product
+from tests.customers.factories import make_customer
 from tests.fulfillment.factories import make_event, make_fulfillment, route
 from tests.orders.factories import make_order
 
@@ -232,3 +234,36 @@ def test_error_pages_are_open_to_everybody(
     assert response.status == answer[0]
     expect(window.page.get_by_role("heading", level=1)).to_have_text(answer[1])
     assert window.violations() == []
+
+
+# By how many pixels fields side by side differ in the height at which their labels and their contents begin.
+UNEVEN = """() => [...document.querySelectorAll('.field-row.grid')].filter(row => row.checkVisibility()).map(row => {
+    const middle = box => box.top + Math.min(box.height, 38) / 2;
+    const lines = [...row.querySelectorAll('.field-line')];
+    const middles = find => lines.map(line => middle(find(line).getBoundingClientRect()));
+    const spread = places => Math.max(...places) - Math.min(...places);
+    const content = line => line.querySelector('input:not([type=hidden]), select, textarea, .readonly');
+    return Math.max(spread(middles(line => line.querySelector('label'))), spread(middles(content)));
+})"""
+
+
+@pytest.mark.parametrize("fully", [True, False])
+def test_fields_side_by_side_begin_on_one_line(open_window: Open, live_shop: Shop, fully: bool) -> None:
+    with shop_scope(live_shop):
+        customer = make_customer(email="ada@example.com")
+        product = make_product("Mug")
+        variant = product.variants.get()
+    names = ("customers", "products", "locations")
+    user = factories.make_member(live_shop, *(names if fully else ()), view_only=() if fully else names)
+    window = open_window(user, live_shop)
+    pages: list[tuple[str, tuple[object, ...]]] = [
+        ("customers_customer_change", (customer.pk,)),
+        ("catalog_product_change", (product.pk,)),
+        ("catalog_variant_change", (variant.pk,)),
+        *([("inventory_location_add", ())] if fully else []),
+    ]
+
+    for name, args in pages:
+        uneven = window.go(name, *args).evaluate(UNEVEN)
+        assert uneven
+        assert max(uneven) <= 2, (name, uneven)

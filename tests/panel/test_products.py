@@ -423,6 +423,7 @@ def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
     assert re.findall(r'data-column="(option\d)">([^<]+)<', sheet) == [("option1", "Size")]
     assert '<div class="bo-visual-text"><p>Warm &amp; <b>dry</b></p></div>' in sheet
     assert "steal" not in sheet
+    assert ("New variants" in sheet, "Neue Varianten" in sheet) == (False, False)
     assert re.search(rf'class="readonly[^>]*>{re.escape(price)}</div>', page)
     assert re.search(r'class="readonly[^>]*>0[.,]25</div>', page)
     assert re.search(r"<label[^>]*>Size</label>", page)
