@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.admin.helpers import AdminForm, InlineAdminFormSet
     from django.contrib.admin.options import _FieldOpts
     from django.contrib.admin.views.main import ChangeList as ThemedChangeList
+    from django.db.models import ForeignObjectRel
     from django.forms import CheckboxInput as ThemedSwitch
     from django.forms import ClearableFileInput as ThemedFileInput
     from django.forms import EmailInput as ThemedEmailInput
@@ -106,6 +107,14 @@ class ShownField(UnfoldAdminReadonlyField):
         if shown is not None and value not in {None, ""}:
             return shown(value)
         return conditional_escape(number_format(plain(value))) if isinstance(value, Decimal) else super().contents()
+
+    def get_admin_url(self, remote_field: "ForeignObjectRel", remote_obj: Model) -> str:
+        """Another row, with a link for those who may open it."""
+        request = getattr(self.form, "request", None)
+        screen = self.model_admin.admin_site._registry.get(remote_field.model)
+        if request and screen and not screen.has_view_or_change_permission(request, remote_obj):
+            return str(remote_obj)
+        return str(super().get_admin_url(remote_field, remote_obj))
 
 
 themed_forms.UnfoldAdminReadonlyField = ShownField

@@ -33,7 +33,11 @@ class Panel:
         return panel_url(self.shop, f"admin:{name}", *args)
 
     def get(self, name: str = "index", /, *args: object, **query: Any) -> Response:
-        answer = self.http.get(self.url(name, *args), query)
+        return self.open(self.url(name, *args), **query)
+
+    def open(self, address: str, **query: Any) -> Response:
+        """Follow a link."""
+        answer = self.http.get(address, query)
         _send_all(answer)
         return answer
 

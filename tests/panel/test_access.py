@@ -3,15 +3,18 @@
 The table must name each route of the site: a new one fails ``test_every_route_is_in_the_table`` until it is listed.
 """
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib import admin
 from django.db.models import Model
 from django.test import Client
 from django.urls import URLResolver
+from django.urls.resolvers import RegexPattern
 
 from apps.catalog.models import Collection, Product, Variant
 from apps.content.models import ScriptTag
@@ -24,6 +27,7 @@ from apps.staff.domain.permissions import NAMES as EVERY
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.api.conftest import everything_stored
+from tests.conftest import Response
 from tests.each import Each
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.forms import untouched
@@ -48,6 +52,16 @@ def state() -> dict[str, Any]:
     )  # fmt: skip
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models} | {
         "events": list(Event._base_manager.exclude(topic="staff/refused").order_by("pk").values_list("pk"))
+    }
+
+
+def links(page: Response) -> dict[str, str]:
+    """Where a page leads within the shop: the names of the pages, each with one address."""
+    text = "" if page.streaming else html.unescape(page.content.decode())
+    found = {urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)}
+    panel = URLResolver(RegexPattern("^/s/acme/admin/"), admin.site.get_urls())
+    return {
+        str(panel.resolve(urlsplit(link).path).url_name): link for link in found if link.startswith("/s/acme/admin/")
     }
 
 
@@ -95,7 +109,9 @@ def test_somebody_without_permissions_is_refused_and_changes_nothing(panel_with:
 
 
 @pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
-def test_each_permission_lets_in(permission: str, panel_with: PanelWith, things_of: Things) -> None:
+def test_each_permission_lets_in_and_no_link_leads_further(
+    permission: str, panel_with: PanelWith, things_of: Things
+) -> None:
     panel = panel_with(permission)
     things = things_of(panel.shop)
 
@@ -103,7 +119,26 @@ def test_each_permission_lets_in(permission: str, panel_with: PanelWith, things_
         for name, row in TABLE.items():
             if permission in row.lets:
                 with each(name):
-                    assert panel.get(name, *things[row.about]).status_code == row.status
+                    answer = panel.get(name, *things[row.about])
+                    assert answer.status_code == row.status
+                    assert {to for to in links(answer) if to in TABLE and permission not in TABLE[to].lets} == set()
+
+
+@pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
+def test_who_may_only_view_by_one_permission_meets_no_refusal_behind_a_link(
+    permission: str, panel_with: PanelWith, things_of: Things
+) -> None:
+    panel = panel_with(view_only=[permission])
+    things = things_of(panel.shop)
+    named = [("index", ()), *((name, things[row.about]) for name, row in TABLE.items() if permission in row.lets)]
+    pages = [panel.get(name, *args) for name, args in named]
+    behind = {to: path for page in pages if page.status_code == 200 for to, path in links(page).items()}
+
+    with Each() as each:
+        for name, path in behind.items():
+            if name in TABLE:
+                with each(name):
+                    assert panel.open(path).status_code != 403
 
 
 @pytest.mark.parametrize(

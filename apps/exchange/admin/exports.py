@@ -84,7 +84,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         ),
     )
     intro = gettext_lazy("Files that you asked for. Only you can fetch them, for two days.")
-    empty_text = gettext_lazy("You have no export yet. Make one with the button above.")
+    empty_text = gettext_lazy("You have no export yet.")
     list_display = ("what", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
     ordering = ("-id",)
@@ -106,6 +106,10 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     def status(self, export: Export) -> tuple[str, str]:
         """Where it stands."""
         return export.state, export.get_state_display()
+
+    def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
+        """With the way to a new one, for those who may take something out."""
+        return super().changelist_view(request, {**(extra_context or {}), "may_export": bool(_allowed(request))})
 
     def get_urls(self) -> list[URLPattern]:
         """Asking for a file and fetching it."""
@@ -145,7 +149,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
     def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
         """The form for what is to go out; the audit log has one of its own."""
         needed = {name: exporter.permission for name, exporter in offered().items()}
-        allowed = [name for name, permission in needed.items() if may(request, permission)]
+        allowed = _allowed(request)
         if not allowed:
             raise MissingPermission(*needed.values())
         asked = request.GET.get("kind", allowed[0])
@@ -168,6 +172,11 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
         add_never_cache_headers(response)
         return response
+
+
+def _allowed(request: HttpRequest) -> list[str]:
+    """What the person may take out."""
+    return [name for name, exporter in offered().items() if may(request, exporter.permission)]
 
 
 def _as_listed(request: HttpRequest) -> Attrs:

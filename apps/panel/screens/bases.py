@@ -243,10 +243,10 @@ class PanelAdmin(ScreenHistory[M]):
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
     ) -> type[ModelForm[M]]:
-        """The form, with what a service refused a moment ago."""
+        """The form, with whose it is and what a service refused a moment ago."""
         form = super().get_form(request, obj, change, **kwargs)
         assert issubclass(form, PanelForm)
-        form.refusal = in_shop(request).panel_refusal
+        form.request, form.refusal = request, in_shop(request).panel_refusal
         return form
 
     def changeform_view(
@@ -257,7 +257,7 @@ class PanelAdmin(ScreenHistory[M]):
         extra_context: Context | None = None,
     ) -> HttpResponse:
         """Show or save, once; what a service refuses comes back on the form, with everything that was typed."""
-        extra_context = {**self._where, **(extra_context or {})}
+        extra_context = {**self._where(request), **(extra_context or {})}
         show = super().changeform_view
         try:
             return cast("HttpResponse", once(request, lambda: show(request, object_id, form_url, extra_context)))
@@ -277,7 +277,7 @@ class PanelAdmin(ScreenHistory[M]):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
         """Ask, then delete; a service's refusal leads back with its reason."""
         try:
-            return super().delete_view(request, object_id, {**self._where, **(extra_context or {})})
+            return super().delete_view(request, object_id, {**self._where(request), **(extra_context or {})})
         except DomainError as refusal:
             self.message_user(request, in_words(refusal), messages.ERROR)
         except (models.ProtectedError, models.RestrictedError):

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 from rest_framework.serializers import ValidationError as Refused
@@ -101,11 +102,13 @@ class Conflict:
 class PanelForm(ShopOwnedForm[M]):
     """Carries the version that the person saw, and refuses to overwrite a newer one unasked.
 
-    ``refusal`` is what a service answered to the same input a moment ago; it is shown on its fields.
+    ``refusal`` is what a service answered to the same input a moment ago; it is shown on its fields. ``request`` says
+    who looks at it.
     """
 
     seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
+    request: HttpRequest | None = None
     refusal: DomainError | None = None
     conflict: Conflict | None = None
 

@@ -59,7 +59,7 @@ class ScreenPages(ThemedAdmin[M]):
 
     def page(self, request: HttpRequest, template: str, title: str, **context: object) -> HttpResponse:
         """A page in the panel's frame."""
-        base = {**self.admin_site.each_context(request), **self._where, "title": title, "opts": self.opts}
+        base = {**self.admin_site.each_context(request), **self._where(request), "title": title, "opts": self.opts}
         return TemplateResponse(request, template, base | context)
 
     def action_url(self, route: str, view: View, name: str, *, keyed: bool = False) -> URLPattern:
@@ -88,10 +88,10 @@ class ScreenPages(ThemedAdmin[M]):
         """What people call this screen."""
         return (str(self.menu.title) if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
 
-    @property
-    def _where(self) -> Context:
-        """What the header of a page below the list needs."""
-        return {"heading_link": self.url("changelist"), "model_admin": self}
+    def _where(self, request: HttpRequest) -> Context:
+        """What the header of a page below the list needs; who may not open the list has no way to it."""
+        link = self.url("changelist") if self.has_view_or_change_permission(request) else ""
+        return {"heading_link": link, "model_admin": self}
 
     def row_or_404(self, request: HttpRequest, object_id: str) -> M:
         """The shop's row of that id.
