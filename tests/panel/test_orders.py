@@ -4,12 +4,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.customers.domain.search_text import renew
 from apps.customers.models import Customer
 from apps.events.models import Event
 from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
+from apps.orders.domain.amending import edit_lines
+from apps.orders.domain.edits import Edit, LineEdit
 from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
 from tests.orders.factories import available, make_order, make_variant
@@ -238,6 +241,23 @@ def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, 
     assert nobody.get(PAGE, order.pk).status_code == 403
     assert nobody.get(LIST).status_code == 403
     assert reload(order).version == order.version
+
+
+def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: Order, shop: Shop) -> None:
+    with shop_scope(shop):
+        (line,) = order.line_items.all()
+        edit_lines(order, Edit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
+    other = make_order(shop, customer={"id": order.customer_id})
+
+    listed, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)
+    found = panel.get("search", s=order.name, extended="1")
+    beside = panel.get(PAGE, other.pk)
+
+    for page in (listed, customer):
+        assert b'20.00 USD <small class="bo-subtle">now 10.00 USD</small>' in page.content
+    assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
+    assert "20.00 USD, now 10.00 USD" in found.context["results"][0].description
+    assert [row["total"] for row in panel.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]
 
 
 def test_delete_goes_through_the_service(panel: Panel, order: Order) -> None:

@@ -30,6 +30,7 @@ SUMS = (
     "current_total_tax",
     "current_total_duties",
     "current_total_price",
+    "total_removed",
 )
 # Grams, as many as the column holds.
 MAX_WEIGHT = 2**63 - 1
@@ -351,6 +352,18 @@ def total_currently(order: Order, lines: Sequence[LineItem], shipping: Sequence[
     given = sum((row.refunded for row in left), order.total_tip_received if nothing else ZERO)
     # Goods that are cancelled take with them what was given back for them before.
     order.current_total_price = max(whole - given + order.refund_discrepancy, ZERO)
+    order.total_removed = sum((_removed(order, line) for line in lines), ZERO)
+
+
+def _removed(order: Order, line: LineItem) -> Decimal:
+    """What the units of a line came to that are neither left nor refunded."""
+    sold = line.current_quantity + line.refunded_quantity
+
+    def of(amount: Decimal) -> Decimal:
+        return amount - portion(amount, sold, line.quantity, order.currency)
+
+    taxes = ZERO if order.taxes_included else of(line.tax)
+    return line.price * (line.quantity - sold) - of(line.discount) + taxes
 
 
 def _payable(order: Order, goods: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
