@@ -50,6 +50,7 @@ window.panelWords = {
   "Image {number}": "Bild {number}",
   "It cannot be worked out just now. Press Calculate.": "Das lässt sich gerade nicht berechnen. Drücken Sie „Berechnen“.",
   "It could not be sent. Try again; if you were signed out, sign in first.": "Es konnte nicht gesendet werden. Versuchen Sie es noch einmal; wenn Sie abgemeldet wurden, melden Sie sich zuerst an.",
+  "It could not be shown here just now.": "Das ließ sich hier gerade nicht anzeigen.",
   "It is saved as soon as the pictures are there.": "Es wird gespeichert, sobald die Bilder da sind.",
   "It was refused ({status}).": "Das wurde abgelehnt ({status}).",
   "Italic (Ctrl+I)": "Kursiv (Strg+I)",

@@ -262,3 +262,19 @@ def test_what_is_edited_out_altogether_was_not_sold(panel: Panel, shop: Shop) ->
         amending.edit_lines(order, Edit({line.pk: LineEdit(0)}, [cup]), actor="staff:1", at=NOW)
 
     assert tables(panel)["products"].rows == [("Cup", 1, 1, "7.00")]
+
+
+def test_the_home_page_asks_for_returning_customers_and_best_sellers(panel: Panel, shop: Shop) -> None:
+    for number in range(6):
+        sell(shop, lines=[{"title": f"Mug {number}", "price": Decimal(10 + number), "quantity": 1}])
+    ((_, section),) = panel.get(days="7").context["sections"]
+
+    answer = panel.http.get(section["address"])
+    shown = answer.content.decode()
+
+    assert section["address"] == f"{panel.url(REPORT)}answers/?first=2031-04-30"
+    assert [name for name, _ in answer.context["tables"]] == ["returning", "products"]
+    assert [row[0] for row in dict(answer.context["tables"])["products"].rows] == [f"Mug {n}" for n in (5, 4, 3, 2, 1)]
+    assert "And 1 more" in shown
+    assert "table=returning&amp;first=2031-04-30" in shown
+    assert panel.get("orders_order_report_answers", first="x").status_code == 404

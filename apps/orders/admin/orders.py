@@ -207,6 +207,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """The order's own actions, besides Django's pages."""
         return [
             self.action_url("report/", self.report_view, "report"),
+            self.action_url("report/answers/", self.report_answers_view, "report_answers"),
             self.action_url("report/file/", self.report_file_view, "report_file"),
             self.action_url("<path:object_id>/edit/", self.edit_view, "edit"),
             self.action_url("<path:object_id>/lines/", self.lines_view, "lines", keyed=True),
@@ -223,6 +224,10 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """What was sold, to whom, and what most of."""
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
+
+    def report_answers_view(self, request: HttpRequest) -> HttpResponse:
+        """Tables of the report that the home page shows too."""
+        return reports.answers_view(request)
 
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
         """A table of it."""

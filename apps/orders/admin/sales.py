@@ -51,6 +51,12 @@ def days(count: int) -> list[Day]:
     ]
 
 
+def days_at_home(request: HttpRequest) -> int:
+    """How many days the home page shows."""
+    asked = request.GET.get("days", "")
+    return int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
+
+
 def _label(day: Day, currency: str) -> str:
     said = ngettext("{day}: {money}, {count} order", "{day}: {money}, {count} orders", day.orders)
     return said.format(day=date_format(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
@@ -65,8 +71,7 @@ def _today(request: HttpRequest) -> home.Figure:
 
 
 def _chart(request: HttpRequest) -> Context:
-    asked = request.GET.get("days", "")
-    chosen = int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
+    chosen = days_at_home(request)
     both, currency = days(2 * chosen), current_shop().currency
     before, shown = both[:chosen], both[chosen:]
     total, total_before = (sum((day.total for day in span), ZERO) for span in (shown, before))
