@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
+from typing import TypeAlias
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
@@ -104,6 +105,10 @@ class Table:
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
+# The tables of a page by their names, each made of the days.
+Tables: TypeAlias = Mapping[str, Callable[[Days], Table]]
+
+
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     """The page; ``base`` is what each page of the screen shows."""
     require(request, REPORT)
@@ -124,12 +129,12 @@ def answers_view(request: HttpRequest) -> HttpResponse:
     form = _form(request)
     if not form.is_valid():
         raise Http404("There are no such days")
-    tables = {"returning": _returning, "products": partial(_products, most=MOST_AT_HOME)}
+    tables: Tables = {"returning": _returning, "products": partial(_products, most=MOST_AT_HOME)}
     context = _shown(request, Days(**form.cleaned_data), tables)
     return TemplateResponse(request, "panel/orders/report_tables.html", context)
 
 
-def _shown(request: HttpRequest, days: Days, tables: Mapping[str, Callable[[Days], Table]]) -> Context:
+def _shown(request: HttpRequest, days: Days, tables: Tables) -> Context:
     return {
         "tables": [(name, make(days)) for name, make in tables.items()],
         "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
@@ -294,7 +299,7 @@ def _products(days: Days, most: int = MOST_SHOWN) -> Table:
     )
 
 
-_TABLES: dict[str, Callable[[Days], Table]] = {"sales": _sales, "returning": _returning, "products": _products}
+_TABLES: Tables = {"sales": _sales, "returning": _returning, "products": _products}
 
 
 def _orders(count: int) -> str:
