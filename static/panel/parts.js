@@ -1,5 +1,5 @@
-// Parts of a page that come after it: whatever they need, the rest is there at once. Until then, and without scripts, a
-// link to the whole stands in their place.
+// Parts of a page that are asked for once somebody comes to where they stand, as they may take long. Until then, and
+// without scripts, a link to the whole stands in their place.
 (() => {
   "use strict";
   const fill = async (place) => {
@@ -15,5 +15,11 @@
     }
   };
 
-  document.querySelectorAll("[data-part]").forEach(fill);
+  const observer = new IntersectionObserver((places) => {
+    for (const { target } of places.filter(({ isIntersecting }) => isIntersecting)) {
+      observer.unobserve(target);
+      fill(target);
+    }
+  });
+  document.querySelectorAll("[data-part]").forEach((place) => observer.observe(place));
 })();
