@@ -8,6 +8,7 @@ import pytest
 from apps.customers.domain.search_text import renew
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.exchange.domain import exports
 from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Comment, Order
@@ -214,7 +215,7 @@ def test_the_chosen_orders_are_exported(
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr("apps.exchange.admin.exports.MAX_EXPORTED", 0)
+    monkeypatch.setattr(exports, "MOST", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
@@ -222,7 +223,7 @@ def test_the_chosen_orders_are_exported(
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
     assert asked["Location"] == exporter.url("exchange_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
-    assert "Choose 1 to 0 of them" in too_many.content.decode()
+    assert "These are more than 0 rows." in too_many.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:
