@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO
+from typing import IO, NamedTuple
 
 from django.utils.translation import gettext_noop
 
@@ -62,20 +62,28 @@ def rows_of(file: IO[bytes], form: str, mapping: Mapped | None = None) -> Iterat
             yield _object(line, reading.kind, reading.importer, [reading.cells(row)])
 
 
-def unknown_in(file: IO[bytes], form: str, mapping: Mapped | None = None) -> list[str]:
-    """The columns of a table, or the members of objects, that nobody knows and that would be left out.
+class LeftOut(NamedTuple):
+    """The columns of a table, or the members of objects, that nobody knows, and those that have no place here."""
+
+    unknown: list[str]
+    passed_over: list[str]
+
+
+def left_out_in(file: IO[bytes], form: str, mapping: Mapped | None = None) -> LeftOut:
+    """What of a file would be left out.
 
     Raises:
         UnreadableFile: It is a table, and its header is unusable.
     """
     if form != Format.JSON_LINES:
-        return list(_table(file, mapping)[0].unknown)[:MAX_UNKNOWN]
+        reading = _table(file, mapping)[0]
+        return LeftOut(list(reading.unknown)[:MAX_UNKNOWN], list(reading.passed_over))
     found: dict[str, None] = {}
     for row in _json_lines(file):
         found |= dict.fromkeys(sorted(row.unknown))
         if len(found) > MAX_UNKNOWN:
             break
-    return list(found)[:MAX_UNKNOWN]
+    return LeftOut(list(found)[:MAX_UNKNOWN], [])
 
 
 # --- lines of JSON ---------------------------------------------------------------------------------------------------

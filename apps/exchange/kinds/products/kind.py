@@ -23,7 +23,7 @@ from apps.exchange.domain.kinds import Exporter, Importer, Kind
 from apps.exchange.domain.rows import Body, Fate, Outcome, RawRow, failed
 from apps.exchange.domain.taking import by_itself
 from apps.exchange.kinds.interface import members_of
-from apps.exchange.kinds.products.columns import ALIASES, COLUMNS, HANDLE
+from apps.exchange.kinds.products.columns import ALIASES, COLUMNS, HANDLE, PASSED_OVER
 from apps.exchange.kinds.products.drafts import Drafted, Drafting
 from apps.exchange.kinds.products.known import Known, known_by_handle, places_named
 from apps.exchange.kinds.products.pictures import prepared
@@ -193,6 +193,7 @@ PRODUCTS = Kind(
         granted_by="products",
         columns=COLUMNS,
         aliases=ALIASES,
+        passed_over=PASSED_OVER,
         members=members_of(ProductSerializer, "metafields", "collections", *GLOBAL),
         group_by=HANDLE,
         known_by=tuple(name for name in COLUMNS if name != HANDLE),
