@@ -59,7 +59,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     expect(mug).to_contain_text("Vendor: Old → Clay")
     expect(mug).to_contain_text("1: Price: 10.00 → 12.50")
     refused = page.get_by_role("region", name="Rows that fail").get_by_role("row").nth(1)
-    expect(refused).to_contain_text("Variant 1: price is invalid")
+    expect(refused).to_contain_text("Variant 1: Price is invalid.")
     with shop_scope(live_shop):
         assert list(Product.objects.values_list("title", "vendor")) == [("Mug", "Old")]
     barriers += window.barriers()
@@ -70,7 +70,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     work()
 
     expect(page.get_by_role("heading", name="What happened")).to_be_visible()
-    expect(page.get_by_role("region", name="Rows that fail")).to_contain_text("Variant 1: price is invalid")
+    expect(page.get_by_role("region", name="Rows that fail")).to_contain_text("Variant 1: Price is invalid.")
     with page.expect_download() as download:
         page.get_by_role("link", name="Report as CSV").click()
     told = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))

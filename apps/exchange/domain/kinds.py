@@ -98,6 +98,7 @@ class Importer:
     Attributes:
         permission: The Django permission that people need.
         granted_by: The staff permission that lets people import at all.
+        models: What has the fields of an object and of its parts, the likeliest first.
         columns: Of a table.
         aliases: What other systems call them.
         passed_over: Columns of other systems that have no place here; they are named, and left out unasked.
@@ -121,6 +122,7 @@ class Importer:
 
     permission: str
     granted_by: str
+    models: tuple[type[Model], ...]
     columns: tuple[str, ...]
     aliases: Mapping[str, str]
     members: frozenset[str]

@@ -21,6 +21,8 @@ from apps.ground.strict_json import BadJson, parse_json
 _APART = tells(gettext_noop("{what} stands in the file before; its rows must be together"))
 _LEFT_OUT = tells(gettext_noop("{what} is left out as a whole: {problem}"))
 _TOO_MANY_ROWS = tells(gettext_noop("{what} has more than {limit} rows"))
+_NO_JSON = tells(gettext_noop("is no JSON: {error}"))
+_NO_OBJECT = tells(gettext_noop("the line must be {forms}"))
 _TOO_LONG = tells(gettext_noop("is longer than {limit} bytes"))
 
 # Values of a column that show what it holds, characters of each, and the rows that they are looked for in.
@@ -107,14 +109,14 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
     try:
         value = parse_json(text, limit=MAX_ROW)
     except BadJson as error:
-        return RawRow(line, problem=f"is no JSON: {error}")
+        return RawRow(line, problem=_NO_JSON.format(error=error))
     if isinstance(value, dict) and len(value) == 1:
         [(key, body)] = value.items()
         if key in kinds and isinstance(body, dict):
             kind = kinds[key]
             return RawRow(line, kind, body, unknown=frozenset(body) - importers()[kind].members)
     forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
-    return RawRow(line, problem=f"must be {forms}")
+    return RawRow(line, problem=_NO_OBJECT.format(forms=forms))
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 import pycountry
 from babel import Locale, UnknownLocaleError
+from django.utils.translation import gettext
 
 from apps.ground import languages
 from apps.ground.errors import DomainError
@@ -117,7 +118,7 @@ def complete(
     """
     named = next((found for word in (country_code, country) if word and (found := find_country(word))), None)
     if named is None:
-        raise UnknownCountry("is not valid" if country or country_code else BLANK)
+        raise UnknownCountry(gettext("is not valid") if country or country_code else BLANK)
     for word in (province_code, province):
         if word and (part := find_province(named.code, word)):
             return Region(named, part.name, part.code)
