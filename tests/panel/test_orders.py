@@ -13,6 +13,7 @@ from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
 from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests.orders.factories import available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
@@ -46,6 +47,20 @@ def act(panel: Panel, order: Order, name: str, **data: str) -> Any:
     """Send a form of the order's page, with its key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
+
+
+def test_addresses_name_the_country_in_the_readers_language(panel: Panel, order: Order, shop: Shop) -> None:
+    with shop_scope(shop):
+        Order.objects.filter(pk=order.pk).update(
+            billing_address={"country": "United States", "country_code": "US", "province": "California"}
+        )
+    english = panel.get(PAGE, order.pk).context["addresses"]
+    User.objects.filter(pk=panel.user.pk).update(language="de")
+    german = panel.get(PAGE, order.pk).context["addresses"]
+
+    assert [lines[-1] for _, lines in english] == ["Sweden", "United States"]
+    assert [lines[-1] for _, lines in german] == ["Schweden", "Vereinigte Staaten"]
+    assert german[1][1][0] == "Kalifornien"
 
 
 def test_the_list_has_views_and_finds_orders(panel: Panel, order: Order, shop: Shop) -> None:
