@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.ground.attrs import Errors, Given
+from apps.ground.languages import retold_number
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, plain, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
+from apps.ground.retelling import tells
 from apps.orders.domain import levies
 from apps.orders.models import LineItem, Order, ShippingLine
 
@@ -34,6 +37,8 @@ SUMS = (
 )
 # Grams, as many as the column holds.
 MAX_WEIGHT = 2**63 - 1
+_MUST_ADD_UP = tells(gettext_noop("must add up to {total}, the taxes of the lines"), total=retold_number)
+_MUST_BE = tells(gettext_noop("must be {amount}"), amount=retold_number)
 Priced = LineItem | ShippingLine
 
 
@@ -294,7 +299,7 @@ def _unlike_those_of_rows(order: Order, rows: Sequence[Priced], taxes: Sequence[
     total += sum((row.duty_tax for row in rows if isinstance(row, LineItem)), ZERO)
     if None in prices or sum(prices, ZERO) == total:
         return {}
-    return {"tax_lines": [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]}
+    return {"tax_lines": [_MUST_ADD_UP.format(total=text_of(total, order.currency))]}
 
 
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> None:
@@ -388,7 +393,7 @@ def too_large(order: Order) -> Errors:
 def disagreements(order: Order, sent: Mapping[str, Decimal]) -> Errors:
     """The totals that a client sent and that are not what the order comes to."""
     return {
-        name: [f"must be {text_of(getattr(order, name), order.currency)}"]
+        name: [_MUST_BE.format(amount=text_of(getattr(order, name), order.currency))]
         for name, amount in sent.items()
         if amount != getattr(order, name)
     }
