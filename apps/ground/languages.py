@@ -49,9 +49,8 @@ def speaking(*wishes: str) -> Iterator[None]:
 
 
 def amount(value: Decimal, currency: str) -> str:
-    """An amount as people read it; in English as the interface shows it."""
-    text = text_of(value, currency)
-    return text if _is_english() else number_format(text, force_grouping=True)
+    """An amount as people read it, in groups of three; the interface, files and fields have ``text_of``."""
+    return str(number_format(text_of(value, currency), force_grouping=True))
 
 
 def money(value: Decimal, currency: str) -> str:
@@ -62,7 +61,7 @@ def money(value: Decimal, currency: str) -> str:
 def retold_amount(text: str) -> str:
     """An amount as texts store it (``48.00``, ``48.00 USD``), as people read it; what is none stays as it is."""
     found = _STORED.fullmatch(text)
-    if found is None or _is_english():
+    if found is None:
         return text
     return number_format(found[1], force_grouping=True) + (found[2] or "")
 

@@ -6,6 +6,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.formats import get_format
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
@@ -61,6 +63,10 @@ class MoneyField(forms.DecimalField):
     def prepare_value(self, value: object) -> object:
         """With the currency's decimals, as the reader writes them."""
         return written(value, self.currency) if isinstance(value, Decimal) else value
+
+    def shown(self, value: Decimal) -> SafeString:
+        """The amount for those who may only look."""
+        return conditional_escape(languages.amount(value, self.currency))
 
 
 class _Amount(ThemedTextInput):

@@ -63,8 +63,8 @@ def find_linked(request: HttpRequest, term: str) -> Iterator[Linked]:
     """Rows that a term matches and a text can point at; of screens with a ``storefront_path``."""
     term = term.strip()[:LONGEST].replace("\x00", "")
     if len(term) >= SHORTEST:
-        for row, screen in _found(request, term, lambda screen: screen.storefront_path is not None):
-            yield Linked(str(row), capfirst(str(row._meta.verbose_name)), screen.storefront_path(row))
+        for row, name, screen in _found(request, term, lambda screen: screen.storefront_path is not None):
+            yield Linked(name, capfirst(str(row._meta.verbose_name)), screen.storefront_path(row))
 
 
 def _pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
@@ -85,24 +85,25 @@ def _nearness(pages: Iterable[Entry], term: str) -> dict[str, int]:
 
 
 def _rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
-    for row, screen in _found(request, term):
+    for row, name, screen in _found(request, term):
         model = screen.model
-        name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+        page = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
         icon = getattr(getattr(screen, "menu", None), "icon", "search")
         kind = capfirst(str(model._meta.verbose_name))
         told = " · ".join([kind, *screen.told_in_search(row)])
-        link = reverse(name, args=(row.pk,))
-        yield Found(title=str(row), description=told, link=link, icon=icon, picture=screen.picture_in_search(row))
+        link = reverse(page, args=(row.pk,))
+        yield Found(title=name, description=told, link=link, icon=icon, picture=screen.picture_in_search(row))
 
 
 def _found(
     request: HttpRequest, term: str, wanted: Callable[[Any], bool] = lambda screen: True
-) -> Iterator[tuple[Model, Any]]:
-    """The first rows that a term finds on each screen, with the screen."""
+) -> Iterator[tuple[Model, str, Any]]:
+    """The first rows that a term finds on each screen, with their names and the screen."""
     screens: Iterable[Any] = filter(wanted, admin.site._registry.values())
     for screen in sorted(screens, key=lambda screen: screen.place_in_search):
         if screen.get_search_fields(request) and screen.has_view_permission(request):
             rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
             beside = screen.list_select_related
-            for row in (rows.select_related(*beside) if isinstance(beside, tuple) else rows)[:PER_MODEL]:
-                yield row, screen
+            first = list((rows.select_related(*beside) if isinstance(beside, tuple) else rows)[:PER_MODEL])
+            names = screen.names_in_search(first) if first else {}
+            yield from ((row, names[row.pk], screen) for row in first)

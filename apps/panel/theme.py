@@ -3,19 +3,30 @@
 The theme has no types of its own. To the type checker its classes are Django's, with the attributes that we set.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.db.models import Model
+from django.utils.formats import number_format
+from django.utils.functional import cached_property
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_noop
 from django_stubs_ext import StrOrPromise
+from unfold import forms as themed_forms
 from unfold.dataclasses import SearchResult
+from unfold.fields import UnfoldAdminReadonlyField
 from unfold.forms import ActionForm
 from unfold.sites import UnfoldAdminSite as ThemedSite
+from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
+
+from apps.ground.money import plain
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, StackedInline, TabularInline
+    from django.contrib.admin.helpers import AdminForm, InlineAdminFormSet
     from django.contrib.admin.options import _FieldOpts
     from django.contrib.admin.views.main import ChangeList as ThemedChangeList
     from django.forms import CheckboxInput as ThemedSwitch
@@ -79,6 +90,39 @@ unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
 # So does the choice of a bulk action.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
+
+
+class ShownField(UnfoldAdminReadonlyField):
+    """A field for those who may only look: a form's field with a ``shown`` says what they see of the value.
+
+    Other numbers go without the zeros at the end of their decimals.
+    """
+
+    @cached_property
+    def contents(self) -> SafeString:
+        """The value, as the form would show it; the theme's templates ask several times."""
+        shown = getattr(self.form.fields.get(self.field["field"]), "shown", None)
+        value = self.resolved_field[2] if self.resolved_field else None
+        if shown is not None and value not in {None, ""}:
+            return shown(value)
+        return conditional_escape(number_format(plain(value))) if isinstance(value, Decimal) else super().contents()
+
+
+themed_forms.UnfoldAdminReadonlyField = ShownField
+
+
+def _wrong_in_rows(inline: "InlineAdminFormSet") -> int:
+    """How many fields of inline rows are wrong; the theme counts the rows."""
+    return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
+
+
+def _wrong_in_general(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
+    """How many fields are wrong in the tab of the form itself."""
+    rows = (inline for inline in inlines if not getattr(inline.opts, "tab", False))
+    return len(form.errors) + sum(map(_wrong_in_rows, rows))
+
+
+unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _wrong_in_general, _wrong_in_rows
 
 # A group of fields of a form, under its heading.
 Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"

@@ -117,16 +117,13 @@ window.translate = (text, values = {}) =>
       if (heading) group.setAttribute("aria-label", heading);
     });
 
-  // A page begins at the field that says so, a form that adds at its first. The browser and Django's own script do it
-  // when they come to it: while nothing is shown yet, or when somebody is at another field already.
+  // A page begins at the field that says so, which the browser does while nothing is shown yet or not at all, and a form
+  // that adds at its first.
   const beginForm = () => {
     if (document.activeElement !== document.body || document.querySelector(":target")) return;
-    const { dataset } = document.getElementById("django-admin-form-add-constants") ?? {};
-    const form = dataset?.modelName && document.getElementById(`${dataset.modelName}_form`);
-    const first = form && [...form.elements].find((field) => field.matches("input, select, textarea") && !field.disabled && field.checkVisibility());
-    const begin = document.querySelector("[autofocus]") ?? first;
-    begin?.focus();
-    if (begin && form) delete dataset.modelName;
+    const fields = [...(document.querySelector("[data-begins]")?.form.elements ?? [])];
+    const first = fields.find((field) => field.matches("input, select, textarea") && !field.disabled && field.checkVisibility());
+    (document.querySelector("[autofocus]") ?? first)?.focus();
   };
 
   // A second click on a button that sends a form would send it again.

@@ -21,7 +21,8 @@
   const offer = () => window.productSheet?.offer(tiles().filter((tile) => tile.dataset.choice).map((tile, index) => {
     const alt = tile.querySelector('[name="picture-alt"]')?.value.trim();
     const number = stored + index + 1;
-    return { choice: tile.dataset.choice, address: tile.dataset.address, label: [translate("Image {number}", { number }), alt].filter(Boolean).join(", ") };
+    const label = translate("Image {number}, {name}", { number, name: alt || tile.dataset.name });
+    return { choice: tile.dataset.choice, address: tile.dataset.address, label };
   }));
 
   const button = (words, name, act) => {
@@ -56,7 +57,7 @@
     tile.querySelector('[name="picture-alt"]')?.addEventListener("change", offer);
   };
 
-  const fillTile = (tile, answer, name) => {
+  const fillTile = (tile, answer) => {
     const number = (made += 1);
     tile.dataset.choice = answer.choice;
     tile.dataset.address = answer.address;
@@ -77,7 +78,7 @@
     alt.maxLength = 512;
     field.append(label, alt);
     tile.replaceChildren(image, ticket, field);
-    finish(tile, name);
+    finish(tile, answer.name);
   };
 
   const ended = () => {
@@ -111,7 +112,7 @@
     request.upload.addEventListener("progress", (event) => event.lengthComputable && (bar.value = event.loaded / event.total));
     request.addEventListener("loadend", () => {
       const answer = request.response;
-      if (request.status === 200 && answer?.ticket) fillTile(tile, answer, file.name);
+      if (request.status === 200 && answer?.ticket) fillTile(tile, answer);
       else {
         tile.remove();
         const failed = translate("It could not be sent. Try again; if you were signed out, sign in first.");
@@ -149,5 +150,5 @@
     say(translate("It is saved as soon as the pictures are there."));
   });
   box.querySelector("[data-pictures-dropping]").hidden = false;
-  tiles().forEach((tile, index) => finish(tile, translate("picture {number}", { number: index + 1 })));
+  tiles().forEach((tile) => finish(tile, tile.dataset.name));
 })();

@@ -205,6 +205,10 @@
     });
   };
 
+  // A refused form brings its rows in the order in which they were made.
+  const placed = (row) => Number(place(row)?.value) || Infinity;
+  rows().sort((one, other) => placed(one) - placed(other) || 0).forEach((row) => body.insertBefore(row, template));
+
   // The pictures that the page has got or lost since it was opened: [{choice, label, address}].
   const offer = (pictures) => {
     pictures.forEach((one) => addresses.set(one.choice, one.address));

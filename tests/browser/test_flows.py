@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from apps.events.models import Event
 from apps.ground.tenancy import every_shop, shop_scope
@@ -14,12 +14,15 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.browser.conftest import Open
 from tests.catalog.factories import make_product
+from tests.content.factories import make_blog
 from tests.machine import until
 from tests.orders.factories import available, make_order, make_variant
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
+# The name of the field that has the keyboard; null where none has.
+FOCUSED = "() => document.activeElement.name ?? null"
 
 
 def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop, owner: User) -> None:
@@ -46,17 +49,45 @@ def test_logging_in_with_a_code_and_out_again(open_window: Open, live_shop: Shop
 
 
 def test_typing_begins_where_it_is_wanted(open_window: Open, live_shop: Shop, owner: User) -> None:
-    """At the first field of the login, and after a refused save at the first field that is wrong."""
-    focused = "() => document.activeElement.name"
-    assert open_window(None, live_shop).open("/accounts/login/").evaluate(focused) == "login"
+    """At the first field of the login and of a form that adds, on a change page nowhere."""
+    with shop_scope(live_shop):
+        blog = make_blog()
+    window = open_window(owner, live_shop)
 
-    page = open_window(owner, live_shop).go("content_blog_add")
-    page.get_by_label("Title").fill("News")
-    page.get_by_label("Handle").fill("no handle!")
+    assert open_window(None, live_shop).open("/accounts/login/").evaluate(FOCUSED) == "login"
+    assert window.go("content_blog_add").evaluate(FOCUSED) == "title"
+    assert window.go("content_blog_change", blog.pk).evaluate(FOCUSED) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("content_blog_add", {"title": "News", "handle": "no handle!"}),
+        ("catalog_product_add", {"title": "Shirt", "variants-0-price": "abc"}),
+        ("customers_customer_add", {"email": "no address"}),
+        ("inventory_location_add", {"name": "Depot", "zip": "1" * 300}),
+    ],
+)
+def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
+    open_window: Open, live_shop: Shop, owner: User, name: str, typed: dict[str, str]
+) -> None:
+    page = open_window(owner, live_shop).go(name)
+    # Django's own script, which begins at the first field, would come when all others are done.
+    page.route("**/admin/js/change_form.js", _late)
+    for field, text in typed.items():
+        page.locator(f"[name={field}]").evaluate("(field, text) => (field.value = text)", text)
+
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator("[aria-invalid=true]")).to_be_visible()
 
-    assert page.evaluate(focused) == "handle"
+    expect(page.locator("[aria-invalid=true]")).to_have_count(1)
+    page.wait_for_load_state()
+    *_right, wrong = typed
+    assert page.evaluate(FOCUSED) == wrong
+
+
+def _late(route: Route) -> None:
+    time.sleep(0.5)
+    route.continue_()
 
 
 def test_installing_an_app_by_keyboard_shows_its_token_once(open_window: Open, live_shop: Shop, owner: User) -> None:

@@ -109,7 +109,7 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
     expect(page.get_by_role("button", name="Remove blue.png")).to_be_visible()
     expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
     chosen = page.locator("tbody select[data-cell=picture]")
-    chosen.nth(1).select_option(label="Image 2")
+    chosen.nth(1).select_option(label="Image 2, blue.png")
     assert window.barriers() == []
     page.get_by_role("button", name="Save", exact=True).press("Enter")
     page.wait_for_url("**/catalog/product/")
@@ -121,6 +121,30 @@ def test_pictures_are_dropped_on_the_page_that_adds_a_product(
             ("Red", None),
             ("Blue", second.pk),
         ]
+
+
+def test_a_refused_product_comes_back_as_it_was(open_window: Open, live_shop: Shop, owner: User) -> None:
+    window = open_window(owner, live_shop)
+    page = window.go("catalog_product_add")
+    chips(page, 1, "Size", "S", "M")
+    page.get_by_role("button", name="Add another option").press("Enter")
+    chips(page, 2, "Colour", "Red", "Blue")
+    page.evaluate(DROP, [page.locator("[data-pictures]").element_handle(), base64.b64encode(PNG).decode(), ["red.png"]])
+    expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
+    page.locator("tbody select[data-cell=picture]").nth(1).select_option(label="Image 1, red.png")
+    for cell, text in ((("price", 1), "abc"), (("compare_at_price", 1), "abc"), (("price", 3), "abc")):
+        page.locator(f"tbody [data-cell={cell[0]}]").nth(cell[1]).fill(text)
+
+    page.get_by_role("button", name="Save", exact=True).press("Enter")
+
+    expect(page.locator("[aria-invalid=true]")).to_have_count(4)
+    expect(page.locator("#tabs-items .active")).to_have_text(re.compile(r"General\s+4"))
+    titles = page.locator("tbody [data-row-title]")
+    expect(titles).to_have_text(["S / Red", "S / Blue", "M / Red", "M / Blue"])
+    expect(page.locator("tbody select[data-cell=picture] option:checked").nth(1)).to_have_text("Image 1, red.png")
+    expect(page.get_by_role("button", name="Remove red.png")).to_be_visible()
+    expect(page.get_by_label("Title", exact=False).first).to_be_focused()
+    assert window.problems == []
 
 
 def test_what_is_often_changed_is_seen_without_scrolling(

@@ -300,6 +300,20 @@ def test_who_may_only_view_reads_or_is_refused_in_words(viewer: Panel, things_of
     assert read > 90
 
 
+def test_who_may_only_view_reads_amounts_in_the_decimals_of_the_currency(viewer: Panel, things_of: Things) -> None:
+    things = things_of(viewer.shop)
+    too_long = re.compile(r">\s*\d+[.,]\d{3,}\s*<")
+    assert too_long.search("<td>18.000</td>")
+
+    with Each() as each:
+        for name, row in TABLE.items():
+            if row.lets and row.status == 200:
+                with each(name):
+                    answer = viewer.get(name, *things[row.about])
+                    page = "" if answer.streaming else answer.content.decode()
+                    assert too_long.findall(page) == []
+
+
 def test_who_may_only_view_changes_nothing_by_any_form(viewer: Panel, things_of: Things) -> None:
     things = things_of(viewer.shop)
     viewer.get()

@@ -12,11 +12,16 @@ from django.utils import translation
 from django.utils.html import strip_tags
 
 from apps.ground import languages
+from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.domain.sessions import device_of
 from apps.staff.models import User
 from backoffice import messages
+from tests.catalog.factories import make_product
+from tests.each import Each
 from tests.panel.conftest import Panel
+from tests.panel.test_pseudo_language import told
+from tests.refunds.factories import bogus_order, give_back
 
 PROFILE = "/accounts/profile/"
 
@@ -76,7 +81,9 @@ def test_interface_answers_in_english(owner: Panel, shop: Shop) -> None:
 
 
 def test_amounts_are_written_as_in_the_language() -> None:
-    assert languages.money(Decimal("1234.5"), "EUR") == "1234.50 EUR"
+    assert languages.money(Decimal("1234.5"), "EUR") == "1,234.50 EUR"
+    assert languages.money(Decimal("-1234567.8"), "EUR") == "-1,234,567.80 EUR"
+    assert languages.money(Decimal("999.5"), "EUR") == "999.50 EUR"
     assert languages.count(12345) == "12,345"
     with languages.speaking("de-CH"):
         assert languages.money(Decimal("1234.5"), "EUR") == "1.234,50 EUR"
@@ -141,3 +148,33 @@ def test_a_device_is_named_in_the_language() -> None:
             device_of("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0") == "Firefox unter Linux"
         )
         assert device_of("") == "Unbekanntes Gerät"
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "1,234.50"), ("de", "1.234,50")])
+def test_amounts_that_are_shown_are_in_groups_and_those_of_files_are_not(
+    owner: Panel, shop: Shop, language: str, shown: str
+) -> None:
+    User.objects.filter(pk=owner.user.pk).update(language=language)
+    order = bogus_order(shop, "1234.50")
+    refund = give_back(order, "1234.50")
+    with shop_scope(shop):
+        make_product(prices=("1234.50",))
+        pages: list[tuple[Any, ...]] = [
+            ("index",),
+            ("orders_order_changelist",),
+            ("orders_order_change", order.pk),
+            ("orders_order_report",),
+            ("catalog_variant_changelist",),
+            ("refunds_refund_report",),
+            ("refunds_refund_change", refund.pk),
+            ("customers_customer_change", order.customer_id),
+        ]
+
+    with Each() as each:
+        for name, *args in pages:
+            with each(name):
+                said = " ".join(told(owner.get(name, *args).content.decode()))
+                assert shown in said
+                assert not re.search(r"\d{4,}[.,]\d\d\b", said)
+    file = owner.get("orders_order_report_file", table="sales")
+    assert "1234.50" in file.content.decode("utf-8-sig")

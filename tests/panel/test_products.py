@@ -15,6 +15,7 @@ from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.shops.models import Shop
 from apps.staff.domain import permissions
+from apps.staff.models import User
 from tests.catalog.factories import PNG, make_image, make_product, make_smart
 from tests.conftest import ApiClient
 from tests.panel.conftest import Panel, PanelWith
@@ -403,3 +404,34 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(panel: Panel,
         variant.refresh_from_db()
         assert (variant.option1, variant.option2, variant.title) == kept
         assert variant.price == Decimal("3.00")
+
+
+@pytest.mark.parametrize(("language", "price"), [("en", "18.00"), ("de", "18,00")])
+def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
+    panel_with: PanelWith, in_shop: Shop, language: str, price: str
+) -> None:
+    viewer = panel_with(view_only=["products"])
+    User.objects.filter(pk=viewer.user.pk).update(language=language)
+    markup = '<p onclick="steal()">Warm &amp; <b>dry</b></p><script>steal()</script>'
+    product = make_product("Coat", prices=("18", "2"), body_html=markup)
+    Variant.objects.update(weight=Decimal("0.25"))
+
+    sheet = viewer.get("catalog_product_change", product.pk).content.decode()
+    page = viewer.get("catalog_variant_change", product.variants.earliest("pk").pk).content.decode()
+
+    assert f">{price}</td>" in sheet
+    assert re.findall(r'data-column="(option\d)">([^<]+)<', sheet) == [("option1", "Size")]
+    assert '<div class="bo-visual-text"><p>Warm &amp; <b>dry</b></p></div>' in sheet
+    assert "steal" not in sheet
+    assert re.search(rf'class="readonly[^>]*>{re.escape(price)}</div>', page)
+    assert re.search(r'class="readonly[^>]*>0[.,]25</div>', page)
+    assert re.search(r"<label[^>]*>Size</label>", page)
+    assert not re.search(r"Option ?[123]|18\.000", sheet + page)
+
+
+def test_the_form_of_a_variant_calls_its_values_as_the_options_are_called(panel: Panel, in_shop: Shop) -> None:
+    variant = make_product("Coat", prices=("1.00",)).variants.get()
+
+    page = panel.get("catalog_variant_change", variant.pk).content.decode()
+
+    assert re.search(r'<label[^>]*for="id_option1"[^>]*>\s*Size', page)

@@ -43,8 +43,8 @@ _CUT = re.compile(r"\A[^⟦⟧]*⟧|⟦[^⟦⟧]*\Z")
 DATA = {
     "Acme", "App", "Backoffice", "CSV", "Cold", "Copy of Starter", "Customer", "Depot", "Fulfillment: route", "Hello",
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
-    "Shop location", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news", "status",
-    "system", "templates", "news-",
+    "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
+    "status", "system", "templates", "news-",
     # Within a text, between elements of it.
     "Copy this now.",
 }  # fmt: skip

@@ -27,6 +27,7 @@ from apps.shops.models import Shop
 from tests.catalog.factories import make_image, make_product
 from tests.customers.factories import make_customer
 from tests.each import Each
+from tests.inventory.factories import first_location, put
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
@@ -144,6 +145,23 @@ def test_an_order_is_found_with_its_buyer_total_and_state(shop: Shop, panel_with
     assert answer == [(order.name, "Order · Ada Lovelace · 25.00 USD · Open, Payment pending, Unfulfilled")]
 
 
+def test_variants_and_their_stock_are_found_by_the_names_of_their_products(panel: Panel) -> None:
+    with shop_scope(panel.shop):
+        make_product("Quilted coat", prices=("1.00", "2.00"))
+        scarf = Variant.objects.get(product=make_product("Quilted scarf"))
+        InventoryItem.objects.filter(pk=scarf.inventory_item_id).update(sku="QS-1")
+        put(scarf.inventory_item, first_location(panel.shop), 3)
+
+    found = told(panel, "quilted")
+
+    items = {name for name, kind in found if kind.startswith("Inventory item")}
+    assert items == {"Quilted scarf", "Quilted coat · 1", "Quilted coat · 2"}
+    assert ("Quilted scarf", "Inventory item · QS-1") in found
+    assert ("Quilted coat · 1", "Inventory item") in found
+    assert [name.partition(": ")[0] for name, kind in found if kind == "Stock movement"] == ["Quilted scarf"]
+    assert ("Quilted scarf", "Variant · QS-1") in told(panel, "qs-1")
+
+
 def test_a_product_is_found_with_its_picture(panel: Panel) -> None:
     with shop_scope(panel.shop):
         image = make_image(Product.objects.get(title="Oak board"))
@@ -170,10 +188,10 @@ def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(panel: Panel
         set_many(lamp, [care], actor="system", at=now)
 
     with Each() as each:
-        for text in ("lmp-7", "4006381333931", "northern light", "Indoor", "dust only"):
+        for text in ("lmp-7", "4006381333931", "northern light", "NORTHERN L", "nor", "Indoor", "dust only"):
             with each(text):
                 assert listed(panel, q=text) == ["Lamp"]
-        for text in ("333931", "Northern L", "indoor, sale", "dust"):
+        for text in ("333931", "Light", "no", "indoor, sale", "dust"):
             with each(text):
                 assert listed(panel, q=text) == []
 
@@ -354,7 +372,7 @@ def test_each_further_part_of_a_search_has_its_index(shop: Shop) -> None:
         told = " ".join(rows.explain() for parts in (products, orders) for rows in parts)
 
     for index in (
-        "catalog_product_by_vendor",
+        "catalog_product_vendor_beginnings",
         "catalog_tag_by_key",
         "catalog_variant_by_barcode",
         "inventory_item_sku_beginnings",

@@ -18,18 +18,18 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("stored", "german"),
+    ("stored", "english", "german"),
     [
-        ("48.00 USD", "48,00 USD"),
-        ("-1234.5", "-1.234,5"),
-        ("1200", "1.200"),
-        ("2026.11.25", "2026.11.25"),
-        ("V1.5", "V1.5"),
-        ("", ""),
+        ("48.00 USD", "48.00 USD", "48,00 USD"),
+        ("-1234.5", "-1,234.5", "-1.234,5"),
+        ("1200", "1,200", "1.200"),
+        ("2026.11.25", "2026.11.25", "2026.11.25"),
+        ("V1.5", "V1.5", "V1.5"),
+        ("", "", ""),
     ],
 )
-def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, german: str) -> None:
-    assert languages.retold_amount(stored) == stored
+def test_amounts_of_stored_texts_are_written_as_in_the_language(stored: str, english: str, german: str) -> None:
+    assert languages.retold_amount(stored) == english
     with languages.speaking("de"):
         assert languages.retold_amount(stored) == german
 

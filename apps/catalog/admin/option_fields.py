@@ -13,7 +13,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.catalog.domain.inputs import OptionInput
-from apps.catalog.models import ProductOption
+from apps.catalog.domain.options import COLUMNS
+from apps.catalog.models import Product, ProductOption
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.catalog.models.variants import DEFAULT_VALUE
 
@@ -40,6 +41,13 @@ class OptionRow:
         values = [value for value in option.values if value != DEFAULT_VALUE]
         hidden = not values and set(option.values) == {DEFAULT_VALUE} and option.name == "Title"
         return cls(str(option.pk), "" if hidden else option.name, line_of(values))
+
+
+def named_columns(product: Product | None) -> dict[str, str]:
+    """The columns in which the product's variants have values that say something to people, by their options' names."""
+    options = product.options.all() if product else ()
+    pairs = zip(COLUMNS, (OptionRow.of(option).name for option in options), strict=False)
+    return {column: name for column, name in pairs if name}
 
 
 def line_of(values: Sequence[str]) -> str:

@@ -172,7 +172,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
     place_in_search = 10
-    search_help_text = gettext_lazy("Title, handle, SKU, barcode; a whole vendor, tag or metafield")
+    search_help_text = gettext_lazy("Title, handle, SKU, barcode, beginning of a vendor; a whole tag or metafield")
     ordering = ("-id",)
     intro = gettext_lazy(
         "What you sell. Its forms, such as sizes and colours, its pictures and stock stand on its page."

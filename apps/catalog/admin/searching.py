@@ -7,21 +7,23 @@ from django.db.models.functions import Left, Upper
 
 from apps.catalog.models import Product, ProductTag, Variant
 from apps.ground.folding import folded
-from apps.ground.lookups import among
+from apps.ground.lookups import SHORTEST_PART, among
 from apps.ground.tenancy import current_shop
 from apps.metafields.models import Metafield
 from apps.metafields.models.metafields import INDEXED
 
 
 def parts_of(products: QuerySet[Product], term: str, most: int) -> Iterator[QuerySet[Product]]:
-    """The products whose vendor, tag or metafield is a text, or with a variant of that barcode or beginning of a SKU.
+    """The products whose tag or metafield is a text, with a variant of that barcode, or whose vendor or SKU begins so.
+
+    Of fewer than three letters only a whole vendor is meant.
 
     Args:
         products: Those that may be found.
         term: The text.
         most: How many rows of another table are followed to their products.
     """
-    yield products.filter(vendor_key=term)
+    yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= SHORTEST_PART else 'exact'}": term})
     tags = ProductTag.rows().filter(key=folded(term)).order_by("-product_id")
     yield products.filter(among(tags.values("product_id")[:most]))
     for variants in (

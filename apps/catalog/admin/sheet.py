@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.catalog.admin.option_fields import named_columns
 from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import SIDE, Waiting
 from apps.catalog.admin.variants import VariantFields
@@ -95,9 +96,14 @@ class Surroundings:
     @property
     def choices(self) -> list[tuple[str, str]]:
         """The pictures that a variant can show."""
-        stored = [(str(row.pk), _called(number, row.alt)) for number, row in enumerate(self.images, start=1)]
-        new = [(one.choice, _called(n, one.alt)) for n, one in enumerate(self.waiting, start=len(stored) + 1)]
-        return [("", _("No picture")), *stored, *new]
+        stored = [(str(row.pk), row.alt or row.name) for row in self.images]
+        new = [(one.choice, one.alt or one.picture.name) for one in self.waiting]
+        numbered = _("Image {number}, {name}")
+        called = [
+            (choice, numbered.format(number=number, name=name))
+            for number, (choice, name) in enumerate([*stored, *new], start=1)
+        ]
+        return [("", _("No picture")), *called]
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -243,7 +249,6 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     model = Variant
     form = VariantRow
     formset = VariantFormSet
-    fields = SHEET_FIELDS
     ordering = ("position", "id")
     template = "panel/catalog/sheet.html"
     show_change_link = True
@@ -261,9 +266,16 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         waiting = getattr(request, "pictures_brought", [])
         surroundings = Surroundings.of(obj, waiting, with_stock=may(request, CHANGE_STOCK))
         row = type("Row", (VariantRow,), {"surroundings": surroundings})
-        made = super().get_formset(request, obj, **{"form": row, **kwargs})
+        made = super().get_formset(request, obj, **{"form": row, "labels": named_columns(obj), **kwargs})
         made.surroundings = surroundings  # type: ignore[attr-defined]
         return made
+
+    def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
+        """Those of the sheet; who may only look sees no empty options."""
+        if obj is None or self.has_change_permission(request, obj):
+            return [*SHEET_FIELDS]
+        named = named_columns(obj)
+        return [name for name in SHEET_FIELDS if name in named or name not in COLUMNS]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
         """With their items, and the product, after which the only one is called."""
@@ -357,11 +369,6 @@ def _stock_field(place: Location) -> forms.IntegerField:
         widget=widget,
         show_hidden_initial=True,
     )
-
-
-def _called(number: int, alt: str | None) -> str:
-    name = _("Image {number}").format(number=number)
-    return f"{name}, {alt}" if alt else name
 
 
 def _small(row: ProductImage) -> str:

@@ -1,5 +1,6 @@
 """Variants as staff see them one by one; ``sheet`` shows them as rows of their product's form."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.admin.filters import LowStockFilter, PriceFilter, VariantProductFilter
+from apps.catalog.admin.option_fields import named_columns
 from apps.catalog.domain import variants
 from apps.catalog.domain.inputs import VariantInput
 from apps.catalog.domain.locks import lock_product, lock_stock
@@ -25,7 +27,7 @@ from apps.panel.menu import Menu
 from apps.panel.money import MoneyField
 from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm, ShopOwnedForm, Values
-from apps.panel.theme import ThemedTextInput, display
+from apps.panel.theme import Fieldset, ThemedTextInput, display
 from apps.shops.domain.presentment import presentments_of
 from apps.shops.models import Shop
 
@@ -197,20 +199,25 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def get_form(
         self, request: HttpRequest, obj: Variant | None = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm[Variant]]:
-        """With the prices in further currencies that the shop has."""
-        return super().get_form(request, obj, change, **{"form": _priced(self.shop(request)), **kwargs})
+        """With the options' names, and the prices in further currencies that the shop has."""
+        own = {"form": _priced(self.shop(request)), "labels": named_columns(obj.product if obj else None)}
+        return super().get_form(request, obj, change, **{**own, **kwargs})
 
     def get_fieldsets(self, request: HttpRequest, obj: Variant | None = None) -> Any:
-        """With a row for each further currency; who may only look sees what each comes to."""
-        rows: list[object] = [
+        """With a row for each further currency; who may only look sees what each comes to, and no empty options."""
+        rows: list[Any] = [
             (f"price_{each.currency}", f"compare_{each.currency}") for each in presentments_of(self.shop(request))
         ]
-        if not rows:
-            return self.fieldsets
-        if not self.has_change_permission(request, obj):
-            rows = ["other_prices"]
+        first: Fieldset
+        others: list[Fieldset]
         first, *others = self.fieldsets
-        return (first, (_("Prices in other currencies"), {"fields": tuple(rows)}), *others)
+        if not self.has_change_permission(request, obj):
+            columns = tuple(named_columns(obj.product if obj else None))
+            first = (None, {"fields": (*filter(None, (columns,)), *first[1]["fields"][1:])})
+            rows = ["other_prices"] if rows else []
+        if rows:
+            others.insert(0, (_("Prices in other currencies"), {"fields": tuple(rows)}))
+        return (first, *others)
 
     @display(description=gettext_lazy("In other currencies"))
     def other_prices(self, variant: Variant) -> str:
@@ -238,6 +245,14 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         # The products' indexes begin with the shop.
         variants = super().get_queryset(request).filter(product__shop=self.shop(request))
         return variants.select_related(*self.list_select_related)
+
+    def names_in_search(self, rows: Sequence[Variant]) -> Mapping[int, str]:
+        """With their products."""
+        return {row.pk: row.full_name for row in rows}
+
+    def told_in_search(self, instance: Variant) -> Sequence[str]:
+        """Its SKU, where it has one."""
+        return [instance.inventory_item.sku] if instance.inventory_item.sku else []
 
     @display(description=gettext_lazy("Title"), empty_value="–")
     def own_title(self, variant: Variant) -> str | None:

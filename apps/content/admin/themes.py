@@ -16,6 +16,7 @@ from django.http import (
 )
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -25,6 +26,7 @@ from apps.content.domain import contents, extraction, themes
 from apps.content.domain.archive import DEFAULT
 from apps.content.domain.scripts import is_vintage
 from apps.content.models import Theme
+from apps.ground import languages
 from apps.ground.errors import DomainError, Gone
 from apps.ground.phrases import larger_than, size_of
 from apps.ground.retelling import retold
@@ -64,7 +66,7 @@ class ThemeForm(forms.Form):
             gettext_lazy("At most {packed}, {unpacked} and {files} files unpacked."),
             packed=size_of(DEFAULT.packed_bytes),
             unpacked=size_of(DEFAULT.unpacked_bytes),
-            files=f"{DEFAULT.entries:,}",
+            files=lazy(languages.count, str)(DEFAULT.entries),
         ),
     )
     src = forms.CharField(

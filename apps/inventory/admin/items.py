@@ -1,6 +1,6 @@
 """Inventory items as staff see them: the stock grid in place of a list, and each item's customs data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from django import forms
@@ -127,6 +127,14 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         most = bound_of(request)
         parts = [queryset.filter(each) for each in conditions(search_term, most)]
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
+
+    def names_in_search(self, rows: Sequence[InventoryItem]) -> Mapping[int, str]:
+        """As the catalog calls them."""
+        return names_of_items(rows)
+
+    def told_in_search(self, instance: InventoryItem) -> Sequence[str]:
+        """Its SKU, where it has one."""
+        return [instance.sku] if instance.sku else []
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
         """Through the service, which tells whoever shows the item."""

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
@@ -92,7 +93,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     def units(self, location: Location) -> str:
         """How many units lie there; on its own page, for all levels of the location are added up."""
         units: int | None = getattr(location, "units", None)
-        return "–" if units is None else f"{units:,}"
+        return "–" if units is None else languages.count(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
         """With its units, which the page asks for several times."""

@@ -1,5 +1,6 @@
 """The ledger of stock as staff read it."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias, TypedDict
 
@@ -97,6 +98,11 @@ class StockMovementAdmin(ReadOnly, ShopOwnedAdmin[StockMovement]):
             queryset.filter(among(items.order_by().values("pk"), "item")),
         ]
         return united(queryset, parts, most=most, newest=not is_from_anywhere(request)), False
+
+    def names_in_search(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
+        """What moved, and how."""
+        things = names_of_items([row.item for row in rows])
+        return {row.pk: f"{things[row.item_id]}: {row}" for row in rows}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """One item's movements are linked to from the stock grid."""

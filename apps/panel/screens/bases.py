@@ -19,7 +19,7 @@ set ``topics = ""``, for services record their own events. Inline rows derive fr
 Never use ``date_hierarchy``: it reads the whole table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
@@ -155,6 +155,10 @@ class PanelAdmin(ScreenHistory[M]):
         Each part is asked by its own index, and follows at most so many rows of another table.
         """
         return ()
+
+    def names_in_search(self, rows: Sequence[M]) -> Mapping[int, str]:
+        """What the search from anywhere calls rows, by their ids."""
+        return {row.pk: str(row) for row in rows}
 
     def told_in_search(self, instance: M) -> Sequence[str]:
         """What the search from anywhere says of a row beside its name and its kind."""

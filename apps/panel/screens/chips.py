@@ -1,4 +1,7 @@
-"""What narrows a list now, as chips in words: each leads to the list without it."""
+"""What narrows a list now, as chips in words; each leads to the list without it.
+
+What was typed into a filter and cannot be read is no chip: it does not narrow the list, it empties it, and is said so.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from apps.panel.screens import saved_views
+from apps.panel.screens.typed_filters import TypedFilter
 
 # The filter whose choices stand above the list as its own views, which say it themselves.
 VIEW_FILTER = "view"
@@ -27,21 +31,39 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """All that narrows the list, and the address of the list without any of it."""
+    """What narrows the list, what was meant to and cannot be read, and the address of the list without any of it."""
 
     chips: list[Chip]
+    refused: list[Chip]
     without: str
 
     def __bool__(self) -> bool:
-        """Whether anything narrows it."""
-        return bool(self.chips)
+        """Whether anything narrows it, or was meant to."""
+        return bool(self.chips or self.refused)
 
 
 def narrowing(listed: ChangeList) -> Narrowing:
     """What narrows a list: its search, then its filters in their order, then whatever else the address asks for."""
-    found = list(_found(listed))
+    refused = list(_refused(listed))
+    unread = {name for _words, names in refused for name in names}
+    found = [(words, names) for words, names in _found(listed) if unread.isdisjoint(names)]
     chips = [Chip(words[:LONGEST], _without(listed, names)) for words, names in found]
-    return Narrowing(chips, _without(listed, [name for _words, names in found for name in names]))
+    problems = [Chip(words, _without(listed, names)) for words, names in refused]
+    return Narrowing(
+        chips, problems, _without(listed, [name for _words, names in (*found, *refused) for name in names])
+    )
+
+
+def _refused(listed: ChangeList) -> Iterator[tuple[str, list[str]]]:
+    """What was typed and cannot be read, with all parameters of its filter: none of them is used."""
+    for spec in listed.filter_specs:
+        if isinstance(spec, TypedFilter) and spec.problems:
+            said = _("“{typed}” was not used for the filter {filter}. {problem}")
+            problems = (
+                said.format(typed=spec.typed[name][:LONGEST], filter=capfirst(spec.title), problem=problem)
+                for name, problem in spec.problems.items()
+            )
+            yield " ".join(problems), spec.expected_parameters()
 
 
 def _found(listed: ChangeList) -> Iterator[tuple[str, list[str]]]:

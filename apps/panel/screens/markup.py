@@ -10,9 +10,11 @@ from typing import Any
 
 from django import forms
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from apps.ground.markup import refusal_of
+from apps.ground.markup import harmless, refusal_of
 from apps.ground.retelling import retold
 from apps.panel.theme import ThemedTextarea
 
@@ -74,6 +76,10 @@ class MarkupField(forms.CharField):
         super().validate(value)
         if (refusal := refusal_of(value or "")) is not None:
             raise forms.ValidationError(_("This {refusal}.").format(refusal=retold(refusal)))
+
+    def shown(self, value: str) -> SafeString:
+        """The text as it will look, for those who may only look."""
+        return format_html('<div class="bo-visual-text">{}</div>', SafeString(harmless(value)))
 
     def has_changed(self, initial: str | None, data: str | None) -> bool:
         """Whether somebody changed more than a browser does to line ends."""

@@ -1,7 +1,7 @@
 """Filters that one types into: a day, an amount or a number from and to, a word.
 
-They stand in the form of the list's filters (``filter_panel``). What cannot be read is said under the field, and
-nothing fits it: rows that were not asked for must not look as if they did.
+They stand in the form of the list's filters (``filter_panel``). What cannot be read is said under the field and above
+the list, and nothing fits it: rows that were not asked for must not look as if they did.
 """
 
 from collections.abc import Iterator, Sequence
