@@ -7,6 +7,6 @@ from apps.ground.personal import Places
 
 IMPERSONAL: Places = {
     "exchange.Export": ("kind", "key", "file", "parts"),
-    "exchange.Import": ("digest", "key", "actor", "counts"),
+    "exchange.Import": ("digest", "key", "actor", "counts", "passed_over"),
     "exchange.ImportedRow": ("kind",),
 }

@@ -66,6 +66,17 @@ def retold_amount(text: str) -> str:
     return number_format(found[1], force_grouping=True) + (found[2] or "")
 
 
+def retold_number(text: str) -> str:
+    """The part of a text that is an amount.
+
+    Raises:
+        KeyError: It is none.
+    """
+    if not _STORED.fullmatch(text):
+        raise KeyError(text)
+    return retold_amount(text)
+
+
 def lowered(text: str) -> str:
     """A name, such as that of a status, within a sentence: English writes it small, German writes nouns as they are."""
     return text.lower() if _is_english() else text

@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from django.utils.translation import gettext_noop
+
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK, INVALID
+from apps.ground.retelling import retold, tells
 from apps.media.attachments import AttachmentRefused, decode_attachment
 from apps.media.metadata import without_metadata
 from apps.media.names import normalise_filename
@@ -12,6 +15,7 @@ from apps.media.pictures import MAX_BYTES, ImageRefused, identify
 from apps.outgoing.client import Limits, fetch
 from apps.outgoing.errors import FetchFailed
 
+_NOT_DOWNLOADED = tells(gettext_noop("Could not download image: {error}"), error=retold)
 MAX_URL = 2048
 MAX_SECONDS = 10.0
 
@@ -97,4 +101,4 @@ def _downloaded(src: str, seconds: float) -> bytes:
         with fetch(src, limits=limits) as download:
             return download.file.read()
     except FetchFailed as error:
-        raise PictureRefused(f"Could not download image: {error}") from error
+        raise PictureRefused(_NOT_DOWNLOADED.format(error=error)) from error

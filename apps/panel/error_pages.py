@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.events.domain.recording import record_event
 from apps.ground.errors import DomainError
 from apps.ground.outages import MOVING, RETRY_AFTER, is_full, is_outage, is_read_only
-from apps.panel.access import MissingPermission
+from apps.panel.access import MissingPermission, may
 from apps.panel.addresses import outside_url, panel_prefix
 from apps.panel.requests import shop_of
 from apps.panel.wording import in_words
@@ -32,14 +32,17 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: names the permission that is missing, and whom to ask."""
+    """403: names the permission that is missing, and whom to ask; who has it is told that nobody may do this."""
     shop = shop_of(request)
     owner = None
     view_only: list[str] = []
+    lacking = _lacking(request, exception)
     if shop is not None and isinstance(request.user, User):
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         place = Membership.rows().filter(user=request.user).first()
         view_only = place.view_only if place else []
+        if may(request, *lacking):
+            lacking = ()
         if request.method not in {"GET", "HEAD", "OPTIONS"}:
             _note_refusal(request)
     return _page(
@@ -47,8 +50,8 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
         403,
         _("You may not do this"),
         "" if shop else _("This page is for the operator of this installation."),
-        missing=granting_in_words(_lacking(request, exception), view_only=view_only),
-        owner=owner.user if owner else None,
+        missing=granting_in_words(lacking, view_only=view_only),
+        owner=owner.user if owner and owner.user != request.user else None,
     )
 
 

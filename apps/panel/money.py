@@ -17,6 +17,13 @@ from apps.panel.amounts import Unclear, plain_amount
 from apps.panel.theme import ThemedTextInput
 
 
+def written(value: Decimal, currency: str) -> str:
+    """An amount as the reader would type it; three decimals behind a comma could be read as a group."""
+    text = text_of(value, currency)
+    comma = get_format("DECIMAL_SEPARATOR") == "," and places_of(currency) < 3
+    return text.replace(".", ",") if comma else text
+
+
 class MoneyField(forms.DecimalField):
     """An amount in the shop's currency, or in another one that is named."""
 
@@ -54,12 +61,8 @@ class MoneyField(forms.DecimalField):
         return amount if amount is None else rounded(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:
-        """With the currency's decimals, as the reader writes them; three behind a comma could be read as a group."""
-        if not isinstance(value, Decimal):
-            return value
-        text = text_of(value, self.currency)
-        comma = get_format("DECIMAL_SEPARATOR") == "," and places_of(self.currency) < 3
-        return text.replace(".", ",") if comma else text
+        """With the currency's decimals, as the reader writes them."""
+        return written(value, self.currency) if isinstance(value, Decimal) else value
 
     def shown(self, value: Decimal) -> SafeString:
         """The amount for those who may only look."""

@@ -6,43 +6,20 @@ compare letter by letter. A page shows the same words as a sentence, under the f
 
 import re
 from collections.abc import Container
-from decimal import Decimal
 from typing import Any
 
 from django.forms.utils import ErrorList
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.retelling import retold
-from apps.ground.tenancy import current_shop
+from apps.panel.told import Models, name_of
 
-# What forms call a field that the interface calls otherwise.
-_CALLED = {
-    "accepts_marketing": gettext_lazy("E-mail marketing"),
-    "address1": gettext_lazy("Address"),
-    "address2": gettext_lazy("Apartment, floor"),
-    "alt": gettext_lazy("Alternative text"),
-    "body_html": gettext_lazy("Description"),
-    "buyer": gettext_lazy("Buyer"),
-    "email": gettext_lazy("E-mail"),
-    "email_marketing_consent": gettext_lazy("E-mail marketing"),
-    "line_items": gettext_lazy("Lines"),
-    "lines": gettext_lazy("Lines"),
-    "requires_shipping": gettext_lazy("Has to be sent"),
-    "sku": gettext_lazy("SKU"),
-    "sms_marketing_consent": gettext_lazy("SMS marketing"),
-    "total_price": gettext_lazy("Total"),
-    "total_spent": gettext_lazy("Spent"),
-    "tracked": gettext_lazy("Counted"),
-    "zip": gettext_lazy("Postal code"),
-}
-# Fields of amounts in the shop's currency.
-_AMOUNTS = frozenset({"price", "compare_at_price", "cost", "total_spent"})
 _ABOUT_FIELD = re.compile(r"(?P<field>(?P<root>[a-z]\w*)(?:\.\w+)*) (?P<message>.+)", re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+# What the interface says of a part: ``variants.0.price is invalid`` as ``variant 1: price is invalid`` (rows of files).
+_ABOUT_PART = re.compile(r"(?P<part>[a-z]+(?: [a-z]+)* \d+): (?P<said>.+)", re.DOTALL)
+_ABOUT_COLUMN = re.compile(r"(?P<column>[^:]+): ")
 _ENDS = (".", "!", "?", "…", ":")
 
 
@@ -55,40 +32,44 @@ def sentence(text: str) -> str:
     return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
 
 
-def about(field: str, message: str) -> str:
+def about(field: str, message: str, models: Models = ()) -> str:
     """A message as a sentence that names its field; what is a sentence already is not about a field."""
     if field == "base" or message[:1].isupper():
         return sentence(message)
-    return sentence(_("{field} {message}").format(field=name_of(field), message=retold(message)))
+    return sentence(_("{field} {message}").format(field=name_of(field, models), message=retold(message)))
 
 
-def name_of(field: str) -> str:
-    """What staff call a field of the interface; one of a list within another, ``addresses.0.city``, with its place."""
-    said = ""
-    for part in field.split("."):
-        if part.isdecimal() and said:
-            said += f" {int(part) + 1}"
-        else:
-            said += ", " * bool(said) + str(_CALLED.get(part) or capfirst(_(part.replace("_", " "))))
-    return said
+def reason(text: str, fields: Container[str], models: Models = ()) -> str:
+    """A refusal that was stored as one line, as sentences; of messages on ``fields`` each begins with one's name.
 
-
-def reason(text: str, fields: Container[str]) -> str:
-    """A refusal that was stored as one line, as sentences; of messages on ``fields`` each begins with one's name."""
-    if not text or retold(text) != text:
+    Args:
+        text: As it was stored, in English.
+        fields: Of the object, and the columns of the table that it came in.
+        models: What has them.
+    """
+    parts = text.split("; ")
+    if (found := _ABOUT_COLUMN.match(text)) and found["column"] in fields:
+        return _of_column(text, found["column"])
+    each_is_told = all(retold(part) != part for part in parts)
+    if not _ABOUT_PART.match(text) and not each_is_told and retold(text) != text:
         return sentence(text)
-    said = [(part, _ABOUT_FIELD.fullmatch(part)) for part in text.split("; ")]
-    return " ".join(
-        about(found["field"], found["message"]) if found and found["root"] in fields else sentence(part)
-        for part, found in said
-    )
+    return " ".join(_said(part, fields, models) for part in parts)
 
 
-def amount(field: str, text: str) -> str:
-    """A value that was stored as a text, as people read it: those of amounts in the reader's way of writing them."""
-    if field in _AMOUNTS and _NUMBER.fullmatch(text):
-        return languages.amount(Decimal(text), current_shop().currency)
-    return languages.retold_amount(text) if field == "total_price" else text
+def _said(text: str, fields: Container[str] | None, models: Models) -> str:
+    """One message: on a part behind the part's name, on a field behind the field's; None for any field."""
+    if found := _ABOUT_PART.fullmatch(text):
+        return f"{capfirst(retold(found['part']))}: {_said(found['said'], None, models)}"
+    found = _ABOUT_FIELD.fullmatch(text)
+    if found and (fields is None or found["root"] in fields):
+        return about(found["field"], found["message"], models)
+    return sentence(text)
+
+
+def _of_column(text: str, column: str) -> str:
+    """What is wrong with a cell of a table; people look for its column by the name that it has there."""
+    said = retold(text).removeprefix(f"{column}: ")
+    return sentence(_("Column {column}: {message}").format(column=column, message=retold(said)))
 
 
 def in_words(refusal: DomainError) -> str:

@@ -5,7 +5,7 @@
   const form = preview?.closest("form");
   if (!form) return;
   const into = preview.querySelector("[data-published-into]");
-  const gone = '<p class="bo-empty">The preview is not available.</p>';
+  const gone = `<p class="bo-empty">${translate("The preview is not available.")}</p>`;
   let timer = 0;
   let asked = 0;
 

@@ -4,7 +4,7 @@
   const form = document.querySelector("[data-refund]");
   if (!form) return;
   const into = form.querySelector("[data-refund-into]");
-  const gone = '<p class="bo-subtle">It cannot be worked out just now. Press Calculate.</p>';
+  const gone = `<p class="bo-subtle">${translate("It cannot be worked out just now. Press Calculate.")}</p>`;
   let timer = 0;
   let asked = 0;
 

@@ -38,9 +38,9 @@
     try {
       const response = await fetch(`${preview.dataset.preview}?${query}`, { credentials: "same-origin" });
       const text = await response.text();
-      if (mine === asked) into.innerHTML = response.ok ? text : '<p class="bo-empty">The preview is not available.</p>';
+      if (mine === asked) into.innerHTML = response.ok ? text : `<p class="bo-empty">${translate("The preview is not available.")}</p>`;
     } catch {
-      if (mine === asked) into.innerHTML = '<p class="bo-empty">The preview is not available.</p>';
+      if (mine === asked) into.innerHTML = `<p class="bo-empty">${translate("The preview is not available.")}</p>`;
     }
   };
 

@@ -66,6 +66,26 @@ def test_pages_of_the_panel_are_open_to_everybody(
     assert window.problems == []
 
 
+def test_what_comes_after_the_home_page_is_open_to_everybody(
+    open_window: Open, live_shop: Shop, owner: User, axe: None
+) -> None:
+    make_order(live_shop)
+    window = open_window(owner, live_shop)
+
+    page = window.go("index")
+    page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
+    expect(page.get_by_role("heading", name="Best sellers")).to_be_visible()
+    expect(page.get_by_role("heading", name="0 orders of returning customers")).to_be_visible()
+    found = window.barriers()
+    page.route("**/report/answers/**", lambda route: route.abort())
+    page.reload()
+    page.get_by_role("link", name="Returning customers and best sellers").scroll_into_view_if_needed()
+
+    expect(page.get_by_text("It could not be shown here just now.")).to_be_visible()
+    expect(page.get_by_role("link", name="Returning customers and best sellers")).to_be_visible()
+    assert found == []
+
+
 FILTERED = ("orders_order", "catalog_product", "customers_customer", "inventory_location", "webhooks_delivery")
 
 

@@ -1,14 +1,17 @@
 """The sieve of the nightly checks lets everything through that is wrong, and of what is right only what it must."""
 
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db.models import F
 from django.utils import timezone
 
 from apps.ground.tenancy import every_shop, shop_scope
-from apps.orders.domain import doubtful, transitions
+from apps.orders.domain import amending, doubtful, transitions
+from apps.orders.domain.edits import Edit, LineEdit
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import creating
 from apps.refunds.domain.requests import Payback, Units, Wanted
@@ -60,6 +63,13 @@ def lives(shop: Shop) -> None:
             wanted = Wanted(units=units, full_shipping=True, paybacks=[paid])
             creating.create_refund(whole, wanted, actor="system", at=timezone.now())
             transitions.close(whole, actor="system", at=timezone.now())
+        edited = make_order(shop, financial_status="paid", **options)
+        with shop_scope(shop):
+            first, second = edited.line_items.order_by("pk").values_list("pk", flat=True)
+            fewer = Edit({first: LineEdit(2), second: LineEdit(3)}, ())
+            amending.edit_lines(edited, fewer, actor="system", at=timezone.now())
+            wanted = Wanted(units=[Units(second, 5)], paybacks=[Payback(Decimal("5.00"))])
+            creating.create_refund(edited, wanted, actor="system", at=timezone.now())
     make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
 
 
@@ -79,6 +89,7 @@ def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
     ("model", "column", "place"),
     [
         *((Order, column, 0) for column in ("total_price", "total_tax", "total_weight", "current_total_price")),
+        (Order, "total_removed", 0),
         *((Order, column, 0) for column in ("current_total_discounts", "current_subtotal_price", "current_total_tax")),
         *((LineItem, column, 0) for column in ("price", "discount", "tax", "duty", "duty_tax")),
         *((Order, column, 0) for column in ("total_duties", "current_total_duties")),
@@ -107,3 +118,15 @@ def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
         Order.objects.update(**{column: value})
 
     assert found()[1] == [order.pk]
+
+
+def test_what_left_older_orders_is_worked_out(shop: Shop) -> None:
+    lives(shop)
+    with every_shop():
+        right = dict(Order.objects.values_list("pk", "total_removed"))
+        Order.objects.update(total_removed=0)
+
+        import_module("apps.orders.migrations.0015_work_out_what_left_orders").work_out(apps, None)
+
+        assert dict(Order.objects.values_list("pk", "total_removed")) == right
+        assert len(set(right.values())) > 3

@@ -61,6 +61,13 @@ def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Orde
         assert part in text_of(response)
 
 
+def test_the_page_tells_the_country_in_the_buyers_language(order: Order) -> None:
+    german = Client(headers={"accept-language": "de"}).get(f"/orders/{order.shop_id}/{order.token}")
+
+    assert "Ottawa, Kanada" in text_of(german)
+    assert "Ottawa, Canada" in text_of(page(order))
+
+
 def test_the_page_names_nobody_and_is_kept_nowhere(order: Order) -> None:
     response = page(order)
 

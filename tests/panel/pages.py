@@ -206,6 +206,7 @@ TABLE: dict[str, Row] = {
     "refunds_refund_new": Row(("refund_orders",), "order"),
     "refunds_refund_calculation": Row(("refund_orders",), "order", 405),
     "orders_order_report": Row(("reports",)),
+    "orders_order_report_answers": Row(("reports",)),
     "orders_order_report_file": Row(("reports",)),
     "refunds_refund_report": Row(("reports",)),
     "refunds_refund_report_file": Row(("reports",)),

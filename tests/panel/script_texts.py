@@ -78,6 +78,7 @@ _SPOKEN = re.compile(
 )
 # What a library says, by which its translation is looked up.
 _NAMED = re.compile(r'"[^"\n]*": translate\(')
+_TAG = re.compile(r"</?[a-z][^<>]*>")
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
 
@@ -89,5 +90,5 @@ def unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
         if each.before != _TRANSLATES
         and each.text not in alike
         and _SPOKEN.search(each.text)
-        and not _CODE.search(each.text)
+        and not _CODE.search(_TAG.sub("", each.text))
     ]

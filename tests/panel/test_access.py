@@ -361,3 +361,16 @@ def test_who_may_only_view_changes_nothing_by_any_form(viewer: Panel, things_of:
                 assert answer.status_code in {200, 302, 403, 404, 405}
                 after = everything_stored()
                 assert {table for table in before if before[table] != after[table]} <= TRACES
+
+
+def test_who_has_the_permission_is_not_told_to_ask_for_it(panel_with: PanelWith) -> None:
+    """Imports are begun by another page: nobody may add one here."""
+    owner, clerk = panel_with(owner=True), panel_with("products")
+    address = "exchange_import_add"
+
+    for panel in (owner, clerk):
+        refused = panel.get(address).content.decode()
+        assert "nobody may do this here" in refused
+        assert "which you do not have" not in refused
+    assert "who owns this shop" not in owner.get(address).content.decode()
+    assert "Manage products" in panel_with("customers").get("catalog_product_add").content.decode()

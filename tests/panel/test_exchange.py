@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from apps.exchange.models import Export, Import
 from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.jobs.models import Job
+from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
+from tests.catalog.factories import make_product
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith, streamed
 
@@ -105,6 +109,105 @@ def test_a_list_exports_what_is_chosen_or_found(panel_with: PanelWith, shop: Sho
     assert found.status_code == 302
     assert "/exchange/export/" not in refused.get("Location", "")
     assert b"export_chosen" not in lacking.http.get(address).content
+
+
+def exported(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
+    """The form that *Export…* above a list leads to, and what the file of it holds as the form comes."""
+    link = re.search(r'href="([^"]*/export/new/[^"]*)"', panel.get(page, **query).content.decode())
+    assert link is not None
+    address = unescape(link[1])
+    form = panel.http.get(address).context["form"]
+    sent = {name: form[name].value() or {"format": "csv"}.get(name, "") for name in form.fields} | {
+        "form_key": panel.form_key("exchange_export_new")
+    }
+    panel.http.post(address, sent)
+    run(panel.shop, exports.EXPORT)
+    with shop_scope(panel.shop):
+        export = Export.objects.latest("pk")
+        held = list(exports.rows_of(export).values_list("pk", flat=True))
+    assert export.row_count == len(held)
+    return form, held
+
+
+def test_a_list_that_something_narrows_exports_what_it_shows(owner: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        hats = [make_product(title=f"Hat {number}", vendor="Acme & Co = x").pk for number in range(2)]
+        make_product(title="Scarf", vendor="Acme & Co = x")
+    orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "adam", "bob")]
+    with shop_scope(shop):
+        Order.objects.filter(pk=orders[1].pk).update(status="closed", closed_at=timezone.now())
+
+    found = exported(owner, "catalog_product_changelist", q="hat", vendor="Acme & Co = x")
+    opened = exported(owner, "orders_order_changelist")
+    looked_for = exported(owner, "customers_customer_changelist", q="ada", o="-1")
+
+    assert found[1] == hats
+    assert found[0].fields["rows"].choices == [("matching", "What the list shows: 2"), ("all", "All products")]
+    assert found[0].fields["rows"].help_text == "Search: “hat” · Vendor: Acme & Co = x"
+    assert (opened[1], opened[0].fields["rows"].help_text) == ([orders[0].pk, orders[2].pk], "Open")
+    assert looked_for[1] == [orders[0].customer_id, orders[1].customer_id]
+
+
+def test_a_list_that_nothing_narrows_exports_all(owner: Panel, shop: Shop) -> None:
+    orders = [make_order(shop), make_order(shop)]
+    with shop_scope(shop):
+        Order.objects.filter(pk=orders[0].pk).update(status="closed", closed_at=timezone.now())
+
+    form, held = exported(owner, "orders_order_changelist", view="all", o="1")
+
+    assert form["kind"].value() == "orders"
+    assert held == [order.pk for order in orders]
+
+
+def test_all_of_the_kind_is_a_choice_beside_what_the_list_shows(owner: Panel, shop: Shop) -> None:
+    orders = [make_order(shop, email=f"{name}@example.com") for name in ("ada", "bob")]
+    page = f"{owner.url('exchange_export_new')}?kind=orders&list=q%3Dada"
+
+    owner.http.post(page, {"form_key": owner.form_key("exchange_export_new"), "rows": "all", "format": "jsonl"})
+
+    with shop_scope(shop):
+        assert list(exports.rows_of(Export.objects.get())) == orders
+
+
+def test_a_list_of_which_not_all_can_be_exported_says_so(
+    owner: Panel, shop: Shop, panel_with: PanelWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ada", "adam", "bob"):
+        make_order(shop, email=f"{name}@example.com")
+
+    def form(query: str, panel: Panel = owner) -> Any:
+        return panel.get("exchange_export_new", kind="orders", list=query).context["form"].fields["rows"]
+
+    nothing = form("q=eve")
+    monkeypatch.setattr(exports, "MOST", 1)
+    many = form("q=ada")
+    monkeypatch.setattr("apps.panel.screens.choosing.COUNTED", 2)
+    searched = form("q=ada")
+
+    assert [value for value, _ in many.choices] == [value for value, _ in nothing.choices] == ["all"]
+    assert nothing.help_text == "There are no such rows."
+    assert many.help_text == "These are more than 1 rows. Narrow the list with a filter first."
+    assert searched.help_text.startswith("The search finds more than 2 rows")
+    assert owner.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
+    assert panel_with("export_orders").get("exchange_export_new", kind="orders", list="q=ada").status_code == 403
+
+
+def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
+    owner: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "BATCH", 2)
+    orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
+    with shop_scope(shop):
+        asked = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
+        export = exports.start(filters={"ids": [order.pk for order in orders]}, **asked)
+        Order.objects.filter(pk=orders[1].pk).delete()
+
+    run(shop, exports.EXPORT)
+
+    file = streamed(owner.http.get(owner.get("exchange_export_change", export.pk).context["link"])).decode()
+    assert [orjson.loads(line)["order"]["id"] for line in file.splitlines()] == [
+        order.pk for order in orders if order != orders[1]
+    ]
 
 
 def test_exports_need_the_permission_of_their_kind(panel_with: PanelWith, shop: Shop) -> None:
@@ -278,7 +381,7 @@ def test_who_may_not_read_the_audit_log_does_not_export_it(panel_with: PanelWith
 @pytest.mark.parametrize("page", ["catalog_product", "customers_customer", "orders_order"])
 def test_lists_lead_to_files_in_and_out(page: str, owner: Panel, panel_with: PanelWith) -> None:
     name = {"catalog_product": "products", "customers_customer": "customers", "orders_order": "orders"}[page]
-    export, upload = f'{owner.url("exchange_export_new")}?kind={name}"', f'{owner.url("exchange_import_upload")}"'
+    export, upload = f"{owner.url('exchange_export_new')}?kind={name}", f'{owner.url("exchange_import_upload")}"'
 
     listed = owner.get(f"{page}_changelist").content.decode()
     assert export in listed

@@ -241,6 +241,26 @@ def test_unknown_columns_are_shown_and_need_a_yes(panel_with: PanelWith, shop: S
         assert Customer.objects.count() == 1
 
 
+def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_question(
+    panel_with: PanelWith, shop: Shop
+) -> None:
+    panel = panel_with("products", "customers")
+    kept = checked(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
+    of_customers = checked(panel, b"email,Product Category\nada@example.com,x\n")
+
+    page = panel.get("exchange_import_change", kept.pk)
+    panel.post("exchange_import_confirm", kept.pk, form_key=page.context["form_key"])
+    work(shop, imports.RUN)
+
+    text = " ".join(page.content.decode().split())
+    assert "2 columns of such tables have no place here and are passed over:" in text
+    assert "<code>product_category</code>, <code>Option1 Linked To</code>" in text
+    assert 'name="without_unknown"' not in text
+    with shop_scope(shop):
+        assert Product.objects.get().title == "Hat"
+    assert of_customers.unknown == ["Product Category"]
+
+
 @pytest.mark.parametrize("kind", ["customers", "orders", "products"])
 def test_the_upload_page_names_the_columns_and_its_samples_come_in(
     panel_with: PanelWith, shop: Shop, kind: str

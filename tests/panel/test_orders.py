@@ -4,14 +4,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.customers.domain.search_text import renew
 from apps.customers.models import Customer
 from apps.events.models import Event
+from apps.exchange.domain import exports
 from apps.exchange.models import Export
 from apps.ground.tenancy import shop_scope
+from apps.orders.domain.amending import edit_lines
+from apps.orders.domain.edits import Edit, LineEdit
 from apps.orders.models import Comment, Order
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests.orders.factories import available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
@@ -45,6 +50,20 @@ def act(panel: Panel, order: Order, name: str, **data: str) -> Any:
     """Send a form of the order's page, with its key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
+
+
+def test_addresses_name_the_country_in_the_readers_language(panel: Panel, order: Order, shop: Shop) -> None:
+    with shop_scope(shop):
+        Order.objects.filter(pk=order.pk).update(
+            billing_address={"country": "United States", "country_code": "US", "province": "California"}
+        )
+    english = panel.get(PAGE, order.pk).context["addresses"]
+    User.objects.filter(pk=panel.user.pk).update(language="de")
+    german = panel.get(PAGE, order.pk).context["addresses"]
+
+    assert [lines[-1] for _, lines in english] == ["Sweden", "United States"]
+    assert [lines[-1] for _, lines in german] == ["Schweden", "Vereinigte Staaten"]
+    assert german[1][1][0] == "Kalifornien"
 
 
 def test_the_list_has_views_and_finds_orders(panel: Panel, order: Order, shop: Shop) -> None:
@@ -214,7 +233,7 @@ def test_the_chosen_orders_are_exported(
 
     refused = clerk.http.post(clerk.url(LIST), form)
     asked = exporter.http.post(exporter.url(LIST), form)
-    monkeypatch.setattr("apps.exchange.admin.exports.MAX_EXPORTED", 0)
+    monkeypatch.setattr(exports, "MOST", 0)
     too_many = exporter.http.post(exporter.url(LIST), form, follow=True)
 
     with shop_scope(shop):
@@ -222,7 +241,7 @@ def test_the_chosen_orders_are_exported(
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
     assert asked["Location"] == exporter.url("exchange_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
-    assert "Choose 1 to 0 of them" in too_many.content.decode()
+    assert "These are more than 0 rows." in too_many.content.decode()
 
 
 def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, other_shop: Shop) -> None:
@@ -238,6 +257,23 @@ def test_who_may_only_look_changes_nothing(panel_with: PanelWith, order: Order, 
     assert nobody.get(PAGE, order.pk).status_code == 403
     assert nobody.get(LIST).status_code == 403
     assert reload(order).version == order.version
+
+
+def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: Order, shop: Shop) -> None:
+    with shop_scope(shop):
+        (line,) = order.line_items.all()
+        edit_lines(order, Edit({line.pk: LineEdit(1)}, ()), actor="system", at=timezone.now())
+    other = make_order(shop, customer={"id": order.customer_id})
+
+    listed, customer = panel.get(LIST), panel.get("customers_customer_change", order.customer_id)
+    found = panel.get("search", s=order.name, extended="1")
+    beside = panel.get(PAGE, other.pk)
+
+    for page in (listed, customer):
+        assert b'20.00 USD<br><small class="bo-subtle">now 10.00 USD</small>' in page.content
+    assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
+    assert "20.00 USD, now 10.00 USD" in found.context["results"][0].description
+    assert [row["total"] for row in panel.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]
 
 
 def test_delete_goes_through_the_service(panel: Panel, order: Order) -> None:

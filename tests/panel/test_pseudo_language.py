@@ -197,9 +197,15 @@ def test_texts_of_scripts_are_translated() -> None:
 def test_texts_of_scripts_that_are_not_translated_are_found() -> None:
     script = r"""
         // Said to nobody.
+        const gone = '<p class="bo-empty">It is gone.</p>';
         note(`${count} cells filled`, "Enter", 'bo-row bo-wide', translate("Copied"), translate(`No ${name}`));
         const pattern = /"not a text"/g, size = width / 2 / height;
         show(`a-${one ? `Held by ${who}` : "Free."}`, "#menu a[href]", "[data-row] input", "application/json");
     """
 
-    assert unmarked(script, frozenset({"Enter"})) == ["␣ cells filled", "Held by ␣", "Free."]
+    assert unmarked(script, frozenset({"Enter"})) == [
+        '<p class="bo-empty">It is gone.</p>',
+        "␣ cells filled",
+        "Held by ␣",
+        "Free.",
+    ]

@@ -103,10 +103,12 @@ def test_everything_is_one_click_and_the_page_works_without_scripts(panel: Panel
     form = opened(panel, order, all="1")
 
     calculated = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"})
+    german = panel.http.post(panel.url(NEW, order.pk), {**form, "step": "calculate"}, headers={"accept-language": "de"})
     done = refunded(panel, order, form)
 
     assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
     assert calculated.context["suggestions"] == [(payment, "35.00")]
+    assert german.context["suggestions"] == [(payment, "35,00")]
     assert "Refunded: 35.00 USD." in text(done)
     again = panel.get(NEW, order.pk)
     assert "All items of this order were refunded already" in text(again)

@@ -9,7 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.ground.tenancy import shop_scope
+from apps.orders.domain import amending
+from apps.orders.domain.edits import Edit, LineEdit
+from apps.orders.domain.loading import lines_of
 from apps.orders.models import Order
+from apps.refunds.domain import creating
+from apps.refunds.domain.requests import Payback, Units, Wanted
 from apps.shops.models import Shop
 from tests.customers.factories import make_customer
 from tests.orders.factories import make_order, make_variant
@@ -217,3 +222,59 @@ def test_the_report_costs_the_same_queries_however_much_was_sold(panel: Panel, s
         costs.append(len(queries))
 
     assert costs[0] == costs[1]
+
+
+def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(panel: Panel, shop: Shop) -> None:
+    """Three mugs of 10.00 with a discount of 1.00 and taxes, 31.90: one edited out, and a cup of 7.70 in.
+
+    What is refunded is told by the report of refunds, so that it is sold here.
+    """
+    vat = [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]
+    price = {"price": Decimal("10.00"), "total_discount": Decimal("1.00"), "tax_lines": vat}
+    order = sell(shop, lines=[{"title": "Mug", "quantity": 3, **price}], financial_status="paid")
+    with shop_scope(shop):
+        (line,) = lines_of(order)
+        cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
+        amending.edit_lines(order, Edit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
+
+    def shown() -> tuple[str, list[tuple[object, ...]]]:
+        found = tables(panel)
+        return found["sales"].title.partition(",")[0], list(found["products"].rows)
+
+    def refund(units: int) -> None:
+        with shop_scope(shop):
+            wanted = Wanted(units=[Units(line.pk, units)], paybacks=[Payback(Decimal("10.00"))])
+            creating.create_refund(order, wanted, actor="system", at=NOW)
+
+    cups = ("Cup", 1, 1, "7.70")
+    assert shown() == ("28.96 USD", [("Mug", 1, 2, "21.26"), cups])
+    refund(1)
+    assert shown() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
+    refund(2)
+    assert shown() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
+
+
+def test_what_is_edited_out_altogether_was_not_sold(panel: Panel, shop: Shop) -> None:
+    order = sell(shop)
+    with shop_scope(shop):
+        (line,) = lines_of(order)
+        cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
+        amending.edit_lines(order, Edit({line.pk: LineEdit(0)}, [cup]), actor="staff:1", at=NOW)
+
+    assert tables(panel)["products"].rows == [("Cup", 1, 1, "7.00")]
+
+
+def test_the_home_page_asks_for_returning_customers_and_best_sellers(panel: Panel, shop: Shop) -> None:
+    for number in range(6):
+        sell(shop, lines=[{"title": f"Mug {number}", "price": Decimal(10 + number), "quantity": 1}])
+    ((_, section),) = panel.get(days="7").context["sections"]
+
+    answer = panel.http.get(section["address"])
+    shown = answer.content.decode()
+
+    assert section["address"] == f"{panel.url(REPORT)}answers/?first=2031-04-30"
+    assert [name for name, _ in answer.context["tables"]] == ["returning", "products"]
+    assert [row[0] for row in dict(answer.context["tables"])["products"].rows] == [f"Mug {n}" for n in (5, 4, 3, 2, 1)]
+    assert "And 1 more" in shown
+    assert "table=returning&amp;first=2031-04-30" in shown
+    assert panel.get("orders_order_report_answers", first="x").status_code == 404

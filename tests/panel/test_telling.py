@@ -10,7 +10,8 @@ from apps.ground import languages
 from apps.ground.phrases import at_most, between
 from apps.ground.retelling import renamed, retold
 from apps.ground.tenancy import shop_scope
-from apps.panel.wording import name_of, reason
+from apps.panel.told import name_of
+from apps.panel.wording import reason
 from apps.shops.models import Shop
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +95,85 @@ def test_rows_of_an_import_are_told(shop: Shop) -> None:
     assert [change[1:] for change in told.changes[:2]] == [("12,00", "13,50"), ("No. 1.50", "No. 2.50")]
     assert told.changes[0][0].startswith("Red: ")
     assert english.changes[2:] == [("Has to be sent", "yes", "no"), ("Variant Blue / L", "", "new")]
+
+
+def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop) -> None:
+    stored = {
+        "metafields_global_title_tag": "Hats",
+        "status": "active",
+        "published_scope": "web",
+        "published_at": "2026-11-25 14:33",
+        "Red: grams": "1250",
+        "Red: weight": "1.25",
+        "Red: inventory_policy": "deny",
+        "variant Blue": "19.90",
+        "Blue: sku": "19.90",
+        "image 1: alt": "1.50",
+    }
+    row = ImportedRow(
+        line=2, kind="products", fate="changed", changes=[[name, "", new] for name, new in stored.items()]
+    )
+
+    with shop_scope(shop), languages.speaking("de"):
+        [told] = imports.told([row])
+
+    assert {name: new for name, _, new in told.changes} == {
+        "Titel für Suchmaschinen": "Hats",
+        "Status": "Aktiv",
+        "Veröffentlicht wo": "Onlineshop",
+        "Veröffentlicht am": "25. Nov 2026, 14:33",
+        "Red: Gewicht in Gramm": "1.250",
+        "Red: Gewicht": "1,25",
+        "Red: Wenn ausverkauft": "Nicht mehr verkaufen, wenn nichts auf Lager ist",
+        "Variante Blue": "19,90",
+        "Blue: SKU": "19.90",
+        "Bild 1: Alternativtext": "1.50",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "german"),
+    [
+        (
+            "products",
+            "variant 1: price is invalid; variant 2: grams is invalid",
+            "Variante 1: Preis ist ungültig. Variante 2: Gewicht in Gramm ist ungültig.",
+        ),
+        ("orders", "total_price must be 48.50", "Gesamt muss 48,50 sein."),
+        ("orders", "line_fulfilled: is not a number of units", "Spalte line_fulfilled: ist keine Anzahl."),
+        ("orders", "order: can't be blank", "Spalte order: muss ausgefüllt werden."),
+        ("customers", "addresses.0.country is not valid", "Adressen 1, Land ist nicht gültig."),
+        (
+            "products",
+            (
+                "Variant Inventory Qty: the item lies at several locations; say how many lie where in Variant "
+                "Inventory Levels"
+            ),
+            (
+                "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten; sagen Sie in Variant "
+                "Inventory Levels, wie viele wo liegen."
+            ),
+        ),
+        (
+            "products",
+            (
+                "The picture https://a.example/x is left out: Could not download image: refused address; "
+                "The picture https://a.example/y is left out: it is too large (maximum is 20 MB)"
+            ),
+            (
+                "Das Bild https://a.example/x wird weggelassen: Das Bild konnte nicht heruntergeladen werden: "
+                "verbotene Adresse. Das Bild https://a.example/y wird weggelassen: Es ist zu groß (höchstens 20 MB)."
+            ),
+        ),
+    ],
+)
+def test_reasons_of_rows_of_an_import_are_told(shop: Shop, kind: str, stored: str, german: str) -> None:
+    row = ImportedRow(line=2, kind=kind, fate="failed", reason=stored)
+
+    with shop_scope(shop), languages.speaking("de"):
+        [told] = imports.told([row])
+
+    assert told.reason == german
 
 
 def test_rows_of_a_bulk_edit_are_told() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.ground import languages
 from apps.shops.domain.countries import (
     Country,
     Province,
@@ -12,6 +13,8 @@ from apps.shops.domain.countries import (
     find_country,
     localized_country_name,
     provinces,
+    told_country,
+    told_province,
 )
 
 CANADA = Country("CA", "Canada")
@@ -75,6 +78,23 @@ def test_a_name_is_shown_in_the_shops_language_or_else_in_english() -> None:
     assert localized_country_name("DE", "de") == "Deutschland"
     assert localized_country_name("DE", "pt-BR") == "Alemanha"
     assert localized_country_name("DE", "no such language") == "Germany"
+
+
+def test_pages_tell_countries_and_provinces_in_the_readers_language() -> None:
+    with languages.speaking("de"):
+        german = (
+            told_country("SE", "Sweden"),
+            told_country(None, "usa"),
+            told_country(None, "Middle-earth"),
+            told_country("", None),
+            told_province("US", "California"),
+            told_province("SE", "Mordor"),
+            told_province(None, "California"),
+        )
+    english = told_country("SE"), told_province("US", "California")
+
+    assert german == ("Schweden", "Vereinigte Staaten", "Middle-earth", "", "Kalifornien", "Mordor", "California")
+    assert english == ("Sweden", "California")
 
 
 def test_every_country_has_a_name_and_its_provinces_have_codes() -> None:

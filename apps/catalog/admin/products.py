@@ -39,7 +39,7 @@ from apps.panel.screens.extensions import Inline
 from apps.panel.screens.forms import PanelForm, Values, read_as
 from apps.panel.screens.inlines import nothing_to_save
 from apps.panel.screens.markup import MarkupField
-from apps.panel.theme import ThemedTextInput, display
+from apps.panel.theme import display
 from apps.panel.tour import Step
 from apps.panel.wording import sentence
 
@@ -86,8 +86,6 @@ class ProductForm(PanelForm[Product]):
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
             self.initial["published"] = self.instance.published_at is not None
             self.initial["options"] = [OptionRow.of(option) for option in self.existing]
-        if "tags" in self.fields:
-            self.fields["tags"].widget = ThemedTextInput()
         if "handle" in self.fields:
             self.fields["handle"].help_text = _("Part of its address; made from the title.")
 

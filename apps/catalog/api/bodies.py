@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from django.utils.translation import gettext
+
 from apps.api.errors import Unprocessable
 from apps.api.resources.serializers import Resource, check_body
 from apps.api.shapes import Data, Errors
@@ -170,7 +172,7 @@ def _variants(version: str, value: object, errors: Errors, *, creating: bool) ->
     if rows is None:
         return None
     if not rows and not creating:
-        errors["variants"] = ["must have at least one variant"]
+        errors["variants"] = [gettext("must have at least one variant")]
     return [_variant(version, item, errors, f"variants.{index}.") for index, item in enumerate(rows)]
 
 

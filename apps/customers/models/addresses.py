@@ -6,6 +6,7 @@ from django_stubs_ext import StrOrPromise
 
 from apps.customers.models.customers import Customer
 from apps.ground.rows import ShopOwned
+from apps.shops.domain.countries import told_country
 
 
 def _text(label: StrOrPromise) -> "models.CharField[str | None, str | None]":
@@ -42,8 +43,9 @@ class Address(ShopOwned):
         )
 
     def __str__(self) -> str:
+        country = told_country(self.country_code, self.country)
         return ", ".join(
-            part for part in (self.address1, f"{self.zip or ''} {self.city or ''}".strip(), self.country) if part
+            part for part in (self.address1, f"{self.zip or ''} {self.city or ''}".strip(), country) if part
         )
 
     @property

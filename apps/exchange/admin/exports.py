@@ -14,13 +14,12 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.admin.audit_log import ActorFilter, TopicFilter
 from apps.events.models import Event
-from apps.exchange.admin.forms import AuditExportForm, ExportForm
+from apps.exchange.admin.forms import AuditExportForm, ExportForm, ListExportForm, Matching
 from apps.exchange.domain import exports
 from apps.exchange.domain.kinds import exporters, named, offered
 from apps.exchange.kinds import KINDS
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.models import Export, Format
-from apps.ground import languages
 from apps.ground.attrs import Attrs
 from apps.ground.rows import ShopOwned
 from apps.jobs.domain.waiting import waits_since
@@ -29,13 +28,16 @@ from apps.panel.menu import Menu
 from apps.panel.once import posted
 from apps.panel.requests import in_shop
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.screens.choosing import RowsRefused, chosen_ids, list_at, listed_ids
 from apps.panel.screens.extensions import add_action, add_list_header
 from apps.panel.screens.filters import PERIODS, midnight
 from apps.panel.theme import display
+from apps.panel.wording import in_words
 from apps.staff.models import User
 
 VIEW_EXPORT = "exchange.view_export"
-MAX_EXPORTED = 5_000
+# The address of the page that asks for a file says so which list one comes from.
+LIST_VAR = "list"
 
 
 @admin.action(description=gettext_lazy("Export the chosen"))
@@ -43,12 +45,10 @@ def export_chosen(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
     """Ask for a file of the chosen rows, and lead to it."""
-    ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MAX_EXPORTED + 1])
-    # No ids would mean all.
-    if not ids or len(ids) > MAX_EXPORTED:
-        text = _("Choose 1 to {limit} of them, or export all under Exports.")
-        message = text.format(limit=languages.count(MAX_EXPORTED))
-        screen.message_user(request, message, messages.ERROR)
+    try:
+        ids = chosen_ids(request, queryset, most=exports.MOST)
+    except RowsRefused as refusal:
+        screen.message_user(request, in_words(refusal), messages.ERROR)
         return None
     [kind] = (name for name, exporter in offered().items() if exporter.model is screen.model)
     export = exports.start(
@@ -146,8 +146,8 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         context = {"form": form, "button": _("Make the file")}
         return self.page(request, "panel/orders/form.html", title, **context)
 
-    def _form(self, request: HttpRequest) -> ExportForm | AuditExportForm:
-        """The form for what is to go out; the audit log has one of its own."""
+    def _form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
+        """The form for what is to go out; the audit log has one of its own, and a list that something narrows."""
         needed = {name: exporter.permission for name, exporter in offered().items()}
         allowed = _allowed(request)
         if not allowed:
@@ -157,6 +157,10 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
             require(request, needed[AUDIT_LOG.name])
             topics, people = (kind(request, {}, Event, self).lookup_choices for kind in (TopicFilter, ActorFilter))
             return AuditExportForm(posted(request), topics=topics, people=people, initial=_as_listed(request))
+        if LIST_VAR in request.GET and asked in allowed:
+            return ListExportForm(
+                posted(request), kind=named(asked), matching=_matching(request, exporters()[asked].model)
+            )
         kinds = [(name, named(name).label) for name in allowed if name != AUDIT_LOG.name]
         initial = {"kind": asked, "status": request.GET.get("status", "")}
         return ExportForm(posted(request), kinds=kinds, initial=initial)
@@ -184,6 +188,19 @@ def _as_listed(request: HttpRequest) -> Attrs:
     period = request.GET.get("period", "")
     since = (midnight() - timedelta(days=int(period))).date() if period in PERIODS else None
     return {**request.GET.dict(), "since": since}
+
+
+def _matching(request: HttpRequest, model: type[ShopOwned]) -> Matching:
+    """What the list shows that a person comes from, as its address narrows it."""
+    screen = admin.site.get_model_admin(model)
+    assert isinstance(screen, ShopOwnedAdmin)
+    if not screen.has_view_or_change_permission(request):
+        raise MissingPermission(f"{model._meta.app_label}.view_{model._meta.model_name}")
+    listed = list_at(screen, request, request.GET[LIST_VAR])
+    try:
+        return Matching(listed_ids(listed, most=exports.MOST), listed.narrowed_by)
+    except RowsRefused as refusal:
+        return Matching([], listed.narrowed_by, in_words(refusal))
 
 
 def _person(request: HttpRequest) -> User:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from django import forms
 from django.utils import timezone
@@ -11,9 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.exchange.domain.imports import MAX_BYTES
+from apps.exchange.domain.kinds import Kind
 from apps.exchange.kinds.audit_log import AUDIT_LOG
 from apps.exchange.kinds.orders import ORDERS
 from apps.exchange.models import OF_MANY
+from apps.ground import languages
 from apps.ground.attrs import Given
 from apps.ground.phrases import size_of
 from apps.orders.models import Order
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Choices: TypeAlias = "Sequence[tuple[str, str | _StrPromise]]"
 
 
+_MATCHING, _ALL = "matching", "all"
 _FORMATS = [(each.value, each.label) for each in OF_MANY]
 
 
@@ -61,6 +64,36 @@ class ExportForm(forms.Form):
         given = self.cleaned_data
         filters = {"status": given["status"]} if given["kind"] == ORDERS.name else {}
         return {"kind": given["kind"], "format": given["format"], "filters": filters}
+
+
+class Matching(NamedTuple):
+    """What a list shows: the ids of its rows, what narrows it in words, and why they cannot be exported, if so."""
+
+    ids: Sequence[int]
+    narrowed_by: Sequence[str]
+    refusal: str = ""
+
+
+class ListExportForm(forms.Form):
+    """Whether the file is to hold what a list shows, or all of that kind."""
+
+    rows = forms.ChoiceField(label=pgettext_lazy("export", "What"))
+    format = forms.ChoiceField(label=gettext_lazy("As"), choices=_FORMATS)
+
+    def __init__(self, data: Given | None, *, kind: Kind, matching: Matching) -> None:
+        super().__init__(data, initial={"rows": _ALL if matching.refusal else _MATCHING})
+        self._kind, self._ids = kind, matching.ids
+        found = _("What the list shows: {number}").format(number=languages.count(len(matching.ids)))
+        every = _("All {label}").format(label=languages.lowered(str(kind.label)))
+        offer(self, "rows", [*([] if matching.refusal else [(_MATCHING, found)]), (_ALL, every)])
+        self.fields["rows"].help_text = matching.refusal or " · ".join(matching.narrowed_by)
+
+    @property
+    def chosen(self) -> Chosen:
+        """Kind, format and filters."""
+        given = self.cleaned_data
+        filters = {"ids": self._ids} if given["rows"] == _MATCHING else {}
+        return {"kind": self._kind.name, "format": given["format"], "filters": filters}
 
 
 class AuditExportForm(forms.Form):

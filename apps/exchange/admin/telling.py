@@ -10,7 +10,8 @@ from django.utils.translation import gettext_noop
 from apps.exchange.domain.kinds import importers
 from apps.exchange.models import ImportedRow
 from apps.ground.retelling import renamed, retold
-from apps.panel.wording import amount, name_of, reason
+from apps.panel.told import Models, name_of, value_of
+from apps.panel.wording import reason
 
 # What the preview says in place of a value.
 _SAID = frozenset({
@@ -44,12 +45,16 @@ def told(rows: Iterable[ImportedRow]) -> list[Told]:
             kind=row.kind_label,
             fate=row.get_fate_display(),
             label=renamed(row.label),
-            reason=reason(row.reason, _fields(row.kind)),
-            changes=[(_name(name), _value(name, old), _value(name, new)) for name, old, new in row.changes],
+            reason=reason(row.reason, _fields(row.kind), _models(row.kind)),
+            changes=_changes(row.changes, _models(row.kind)),
             link=row.link,
         )
         for row in rows
     ]
+
+
+def _changes(noted: Iterable[tuple[str, str, str]], models: Models) -> list[tuple[str, str, str]]:
+    return [(_name(name, models), _value(name, old, models), _value(name, new, models)) for name, old, new in noted]
 
 
 @cache
@@ -59,18 +64,28 @@ def _fields(kind: str) -> frozenset[str]:
     return frozenset() if importer is None else importer.members | frozenset(importer.columns)
 
 
-def _name(name: str) -> str:
+def _models(kind: str) -> Models:
+    """What has the fields of a kind."""
+    importer = importers().get(kind)
+    return () if importer is None else importer.models
+
+
+def _name(name: str, models: Models) -> str:
     """What changes: a field, or something of a part, whose name comes first."""
     whole = retold(name)
     if whole != name:
         return whole
     part, colon, field = name.rpartition(": ")
-    return f"{retold(part)}: {_name(field)}" if colon else name_of(name)
+    return f"{retold(part)}: {_name(field, models)}" if colon else name_of(name, models)
 
 
-def _value(name: str, value: str) -> str:
+def _value(name: str, value: str, models: Models) -> str:
+    field = name.rpartition(": ")[2]
     if value in _SAID:
         return _(value)
     if name.endswith(_STATES):
         return _(value.replace("_", " ").capitalize()) if value else ""
-    return retold(value) if name == "…" else amount(name.rpartition(": ")[2], value)
+    if name == "…":
+        return retold(value)
+    # Of a new variant its price is said.
+    return value_of("price" if field.startswith("variant ") else field, value, models)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from apps.exchange.domain.batches import Numbered, batches, numbered
 from apps.exchange.domain.claims import Claim, claimed
 from apps.exchange.domain.fates import Told, note, told_of
-from apps.exchange.domain.imports import PREVIEW, REPORT_EVERY, State, find_unknown, opened
+from apps.exchange.domain.imports import PREVIEW, REPORT_EVERY, State, find_left_out, opened
 from apps.exchange.domain.kinds import AT_ONCE, importers
 from apps.exchange.domain.parsing import NothingKnown, rows_of
 from apps.exchange.domain.rows import Fate, Outcome
@@ -67,7 +67,7 @@ def check(kept: Import) -> Told:
 def _is_known(kept: Import, claim: Claim) -> bool:
     """Whether any of its columns is known; else people are asked what they mean."""
     try:
-        find_unknown(kept)
+        find_left_out(kept)
     except NothingKnown as error:
         with transaction.atomic():
             claim.hold(done=0, counts={})

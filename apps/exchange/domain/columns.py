@@ -44,12 +44,14 @@ class Reading:
         importer: The kind's.
         names: What we call its columns; blank for those that nobody knows.
         unknown: What the table calls those.
+        passed_over: What it calls those that are known to have no place here.
     """
 
     kind: str
     importer: Importer
     names: Sequence[str]
     unknown: Sequence[str]
+    passed_over: Sequence[str]
 
     def cells(self, row: Sequence[str]) -> dict[str, str]:
         """The cells of a row under our names."""
@@ -119,12 +121,14 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
 
 
 def _reading(kind: str, importer: Importer, columns: Sequence[str], names: Sequence[str]) -> Reading:
-    unknown = [
+    left = [
         column or f"column {number}, which has no name"
         for number, (column, name) in enumerate(zip(columns, names, strict=True), 1)
         if not name
     ]
-    return Reading(kind, importer, names, unknown)
+    placeless = {spelled(column) for column in importer.passed_over}
+    unknown = [column for column in left if spelled(column) not in placeless]
+    return Reading(kind, importer, names, unknown, [column for column in left if column not in unknown])
 
 
 def _names(given: Sequence[str], importer: Importer) -> list[str]:

@@ -21,7 +21,7 @@ from apps.events.domain.recording import record_event
 from apps.exchange.domain.columns import Mapped, check_mapping
 from apps.exchange.domain.files import remove, store
 from apps.exchange.domain.kinds import importers
-from apps.exchange.domain.parsing import NothingKnown, UnreadableFile, columns_in, unknown_in
+from apps.exchange.domain.parsing import LeftOut, NothingKnown, UnreadableFile, columns_in, left_out_in
 from apps.exchange.models import Format, Import, ImportedRow
 from apps.ground.errors import DomainError, TransitionRefused
 from apps.ground.phrases import too_large
@@ -175,7 +175,15 @@ def map_columns(kept: Import, *, kind: str, names: Mapping[str, str], actor: str
     check_mapping(names.values(), importers()[kind])
     mapping: Mapped = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
     waiting = Import.objects.filter(pk=kept.pk, state=State.CHECKED, format=Format.CSV)
-    again = {"state": State.CHECKING, "done": 0, "total": 0, "counts": {}, "unknown": [], "problem": ""}
+    again = {
+        "state": State.CHECKING,
+        "done": 0,
+        "total": 0,
+        "counts": {},
+        "unknown": [],
+        "passed_over": [],
+        "problem": "",
+    }
     if not waiting.update(mapping=mapping, **again):
         raise NotMapped(_("This file is not waiting for a confirmation"))
     ImportedRow.objects.filter(file=kept, dry=True).delete()
@@ -208,16 +216,17 @@ def _fail(kept: Import, problem: str) -> None:
     remove(kept.place)
 
 
-def find_unknown(kept: Import) -> list[str]:
-    """The columns of a file that nobody knows, noted on the import.
+def find_left_out(kept: Import) -> LeftOut:
+    """The columns of a file that nobody knows, and those that have no place here, noted on the import.
 
     Raises:
         UnreadableFile: The file as a whole cannot be read.
     """
     with opened(kept) as file:
-        kept.unknown = unknown_in(file, kept.format, kept.mapping)
-    Import.objects.filter(pk=kept.pk).update(unknown=kept.unknown)
-    return kept.unknown
+        left_out = left_out_in(file, kept.format, kept.mapping)
+    kept.unknown, kept.passed_over = left_out
+    Import.objects.filter(pk=kept.pk).update(unknown=kept.unknown, passed_over=kept.passed_over)
+    return left_out
 
 
 def discard(kept: Import) -> None:

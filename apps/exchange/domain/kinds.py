@@ -98,8 +98,10 @@ class Importer:
     Attributes:
         permission: The Django permission that people need.
         granted_by: The staff permission that lets people import at all.
+        models: What has the fields of an object and of its parts, the likeliest first.
         columns: Of a table.
         aliases: What other systems call them.
+        passed_over: Columns of other systems that have no place here; they are named, and left out unasked.
         members: Of an object in a line of JSON, also those that are not taken.
         group_by: The column that makes one object of consecutive rows with the same cell; a table that has it holds
             this kind. Blank for the kind of all other tables, in which each row is an object.
@@ -120,6 +122,7 @@ class Importer:
 
     permission: str
     granted_by: str
+    models: tuple[type[Model], ...]
     columns: tuple[str, ...]
     aliases: Mapping[str, str]
     members: frozenset[str]
@@ -137,6 +140,7 @@ class Importer:
     prepare: Prepare | None = None
     find: Callable[[Collection[str]], Mapping[str, Model]] = lambda labels: {}
     following: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
 
     @property
     def taken(self) -> tuple[str, ...]:

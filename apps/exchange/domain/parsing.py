@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO
+from typing import IO, NamedTuple
 
 from django.utils.translation import gettext_noop
 
@@ -21,6 +21,8 @@ from apps.ground.strict_json import BadJson, parse_json
 _APART = tells(gettext_noop("{what} stands in the file before; its rows must be together"))
 _LEFT_OUT = tells(gettext_noop("{what} is left out as a whole: {problem}"))
 _TOO_MANY_ROWS = tells(gettext_noop("{what} has more than {limit} rows"))
+_NO_JSON = tells(gettext_noop("is no JSON: {error}"))
+_NO_OBJECT = tells(gettext_noop("the line must be {forms}"))
 _TOO_LONG = tells(gettext_noop("is longer than {limit} bytes"))
 
 # Values of a column that show what it holds, characters of each, and the rows that they are looked for in.
@@ -62,20 +64,28 @@ def rows_of(file: IO[bytes], form: str, mapping: Mapped | None = None) -> Iterat
             yield _object(line, reading.kind, reading.importer, [reading.cells(row)])
 
 
-def unknown_in(file: IO[bytes], form: str, mapping: Mapped | None = None) -> list[str]:
-    """The columns of a table, or the members of objects, that nobody knows and that would be left out.
+class LeftOut(NamedTuple):
+    """The columns of a table, or the members of objects, that nobody knows, and those that have no place here."""
+
+    unknown: list[str]
+    passed_over: list[str]
+
+
+def left_out_in(file: IO[bytes], form: str, mapping: Mapped | None = None) -> LeftOut:
+    """What of a file would be left out.
 
     Raises:
         UnreadableFile: It is a table, and its header is unusable.
     """
     if form != Format.JSON_LINES:
-        return list(_table(file, mapping)[0].unknown)[:MAX_UNKNOWN]
+        reading = _table(file, mapping)[0]
+        return LeftOut(list(reading.unknown)[:MAX_UNKNOWN], list(reading.passed_over))
     found: dict[str, None] = {}
     for row in _json_lines(file):
         found |= dict.fromkeys(sorted(row.unknown))
         if len(found) > MAX_UNKNOWN:
             break
-    return list(found)[:MAX_UNKNOWN]
+    return LeftOut(list(found)[:MAX_UNKNOWN], [])
 
 
 # --- lines of JSON ---------------------------------------------------------------------------------------------------
@@ -99,14 +109,14 @@ def _json_row(line: int, text: bytes, kinds: dict[str, str]) -> RawRow:
     try:
         value = parse_json(text, limit=MAX_ROW)
     except BadJson as error:
-        return RawRow(line, problem=f"is no JSON: {error}")
+        return RawRow(line, problem=_NO_JSON.format(error=error))
     if isinstance(value, dict) and len(value) == 1:
         [(key, body)] = value.items()
         if key in kinds and isinstance(body, dict):
             kind = kinds[key]
             return RawRow(line, kind, body, unknown=frozenset(body) - importers()[kind].members)
     forms = " or ".join(f'{{"{key}": {{…}}}}' for key in sorted(kinds))
-    return RawRow(line, problem=f"must be {forms}")
+    return RawRow(line, problem=_NO_OBJECT.format(forms=forms))
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

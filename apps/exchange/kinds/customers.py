@@ -20,7 +20,7 @@ from apps.customers.domain.contacts import email_key
 from apps.customers.domain.customers import Draft, create_drafted, draft, update_customer
 from apps.customers.domain.known import keys_of, known_by_each
 from apps.customers.domain.validation import CustomerRefused, clean
-from apps.customers.models import EDITABLE, ConsentState, Customer
+from apps.customers.models import EDITABLE, Address, ConsentState, Customer
 from apps.exchange.domain.cells import is_true, word
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
 from apps.exchange.domain.rows import Body, Cells, Changes, Fate, Outcome, RawRow, failed
@@ -289,6 +289,7 @@ CUSTOMERS = Kind(
     importer=Importer(
         permission="customers.add_customer",
         granted_by="customers",
+        models=(Customer, Address),
         columns=_TABLE,
         aliases=_ALIASES,
         members=members_of(CustomerSerializer),

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.api.context import Context
 from apps.api.rows.plans import plan_for
+from apps.customers.models import Address
 from apps.exchange.domain.kinds import Exporter, Importer, Kind, Shown
 from apps.exchange.domain.rows import Fate
 from apps.exchange.kinds.interface import file_context, members_of
@@ -17,7 +18,7 @@ from apps.exchange.kinds.samples import SAMPLE_ORDERS
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
 from apps.orders.domain.items import MAX_LINES
-from apps.orders.models import Order, Transaction
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 
 def _read(ids: Sequence[int]) -> list[Shown]:
@@ -57,6 +58,7 @@ ORDERS = Kind(
     importer=Importer(
         permission="orders.change_order",
         granted_by="edit_orders",
+        models=(Order, LineItem, ShippingLine, Transaction, Address),
         columns=COLUMNS,
         aliases=ALIASES,
         members=members_of(OrderSerializer, "send_fulfillment_receipt", "client_details", "metafields"),

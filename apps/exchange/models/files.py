@@ -128,6 +128,9 @@ class Import(ShopOwned):
     done = models.PositiveIntegerField(gettext_lazy("done"), default=0)
     counts = models.JSONField(default=dict, help_text="What the check found: rows by fate.")
     unknown = models.JSONField(default=list, help_text="Its columns that nobody knows, and that are left out.")
+    passed_over = models.JSONField(
+        null=True, default=list, help_text="Its columns that are known to have no place here."
+    )
     mapping = models.JSONField(null=True, help_text="What people said its columns mean; else their names say it.")
     problem = models.CharField(max_length=500, blank=True)
     claim = models.UUIDField(null=True, editable=False)

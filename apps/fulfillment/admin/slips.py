@@ -20,7 +20,7 @@ from apps.orders.admin.story import written_address
 from apps.orders.models import LineItem, Order
 from apps.panel.access import require
 from apps.panel.screens.pages import ScreenPages
-from apps.shops.domain.countries import country_name
+from apps.shops.domain.countries import told_country, told_province
 
 # As many as a page of the work list has.
 MOST = 100
@@ -91,7 +91,8 @@ def _of_parcel(row: Fulfillment, lines: Iterable[FulfillmentLine]) -> Slip:
 def _place(place: Location) -> list[str]:
     """A location's name and address, line by line."""
     town = " ".join(filter(None, (place.zip, place.city)))
-    parts = (place.name, place.address1, place.address2, town, place.province, country_name(place.country_code))
+    province = told_province(place.country_code, place.province)
+    parts = (place.name, place.address1, place.address2, town, province, told_country(place.country_code))
     return [part for part in parts if part]
 
 
@@ -102,7 +103,7 @@ def _origin(address: dict[str, str | None] | None) -> list[str]:
         return (address or {}).get(name) or ""
 
     town = " ".join(filter(None, (part("zip"), part("city"))))
-    country = country_name(part("country_code")) if part("country_code") else ""
+    country = told_country(part("country_code"))
     parts = (part("address1"), part("address2"), town, part("province_code"), country)
     return [each for each in parts if each]
 

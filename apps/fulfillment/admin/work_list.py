@@ -48,7 +48,7 @@ from apps.panel.requests import Context
 from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
 from apps.panel.theme import display
 from apps.panel.tour import Step
-from apps.shops.domain.countries import country_name
+from apps.shops.domain.countries import told_country
 
 SHOWN_ITEMS = 3
 
@@ -270,8 +270,7 @@ def _action(name: str) -> Action:
 
 
 def _country(address: dict[str, str]) -> str:
-    code = address.get("country_code")
-    return country_name(code) if code else address.get("country") or ""
+    return told_country(address.get("country_code"), address.get("country"))
 
 
 def _items_of(pks: Sequence[int]) -> dict[int, str]:

@@ -143,7 +143,7 @@ def _parcel(row: Fulfillment, lines: Sequence[tuple[int, str]], events: Sequence
     now = _(HAPPENED[events[0].status]) if events else _("Sent")
     arrived = bool(events) and events[0].status in ARRIVED
     expected = None if arrived else next(filter(None, (event.estimated_delivery_at for event in events)), None)
-    steps = [Step(_(HAPPENED[event.status]), event.happened_at, _town(event)) for event in events]
+    steps = [Step(_(HAPPENED[event.status]), event.happened_at, event.place) for event in events]
     steps.append(Step(_("Sent"), row.created_at))
     urls = [*map(_followed, row.tracking_urls), *[""] * len(row.tracking_numbers)]
     numbers = list(zip(row.tracking_numbers, urls, strict=False))
@@ -163,10 +163,6 @@ def _followed(url: str) -> str:
         return url if urlsplit(url).scheme in {"http", "https"} else ""
     except ValueError:
         return ""
-
-
-def _town(event: FulfillmentEvent) -> str:
-    return ", ".join(part for part in (event.city, event.country) if part)
 
 
 def _why(row: FulfillmentOrder) -> str:

@@ -8,6 +8,7 @@ from apps.fulfillment.models.orders import FulfillmentOrder
 from apps.ground.rows import ShopOwned, VersionField
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order
+from apps.shops.domain.countries import told_country
 
 
 class Fulfillment(ShopOwned):
@@ -148,3 +149,8 @@ class FulfillmentEvent(ShopOwned):
 
     def __str__(self) -> str:
         return self.get_status_display()
+
+    @property
+    def place(self) -> str:
+        """City and country, in the reader's language."""
+        return ", ".join(part for part in (self.city, told_country(None, self.country)) if part)

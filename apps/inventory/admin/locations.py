@@ -20,7 +20,7 @@ from apps.panel.screens.bases import ShopOwnedAdmin
 from apps.panel.screens.forms import PanelForm
 from apps.panel.theme import ThemedSelect, display
 from apps.panel.wording import in_words
-from apps.shops.domain.countries import country_choices, country_name, find_province
+from apps.shops.domain.countries import country_choices, find_province, told_country
 
 CHANGE = "inventory.change_location"
 
@@ -80,7 +80,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     @display(description=gettext_lazy("Place"))
     def place(self, location: Location) -> str:
         """City and country."""
-        return ", ".join(filter(None, (location.city, country_name(location.country_code))))
+        return ", ".join(filter(None, (location.city, told_country(location.country_code))))
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "service": "info", "off": "danger"})
     def status(self, location: Location) -> tuple[str, str]:

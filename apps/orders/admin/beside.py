@@ -10,6 +10,7 @@ from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.models import ProductImage
 from apps.ground import languages
 from apps.ground.tenancy import current_shop
+from apps.orders.domain import bill
 from apps.orders.models import LineItem, Order
 from apps.panel.access import may
 from apps.panel.requests import Context
@@ -53,5 +54,5 @@ def buyer(request: HttpRequest, order: Order) -> Context | None:
     return {
         "count": customer.orders_count,
         "spent": languages.money(customer.total_spent, currency),
-        "others": [{"row": row, "total": languages.money(row.total_price, row.currency)} for row in others[:_LATEST]],
+        "others": [{"row": row, "total": ", ".join(bill.total_of(row))} for row in others[:_LATEST]],
     }

@@ -7,11 +7,11 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from apps.customers.models import Customer
-from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.orders.admin import reports, searching
 from apps.orders.admin.additions import added, events_of
@@ -20,9 +20,9 @@ from apps.orders.admin.beside import buyer, linked, pictures
 from apps.orders.admin.cancelling import REFUND, CancelForm
 from apps.orders.admin.filters import ChannelFilter, ProcessedFilter, SendingFilter, TagFilter, TotalFilter
 from apps.orders.admin.forms import FIELDSETS, OrderForm
-from apps.orders.admin.parts import CustomersOrders, ViewFilter, in_view
+from apps.orders.admin.parts import CustomersOrders, ViewFilter, in_view, total_shown
 from apps.orders.admin.story import tell, timeline
-from apps.orders.domain import editing, payments, transitions
+from apps.orders.domain import bill, editing, payments, transitions
 from apps.orders.domain.amending import edit_lines, preview
 from apps.orders.models import Order
 from apps.panel import home
@@ -102,9 +102,9 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         return str(order.customer or order.email or _("No customer"))
 
     @display(description=gettext_lazy("Total"), ordering="total_price")
-    def total(self, order: Order) -> str:
-        """What it comes to."""
-        return languages.money(order.total_price, order.currency)
+    def total(self, order: Order) -> SafeString:
+        """What it came to, and comes to now."""
+        return total_shown(order)
 
     @display(
         description=gettext_lazy("Payment"),
@@ -161,7 +161,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """Who bought, for how much, and how far it is."""
         status = instance.get_status_display()
         state = instance.get_financial_status_display(), instance.get_fulfillment_status_display()
-        return self.buyer(instance), self.total(instance), ", ".join((status, *state))
+        return self.buyer(instance), ", ".join(bill.total_of(instance)), ", ".join((status, *state))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -207,6 +207,7 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """The order's own actions, besides Django's pages."""
         return [
             self.action_url("report/", self.report_view, "report"),
+            self.action_url("report/answers/", self.report_answers_view, "report_answers"),
             self.action_url("report/file/", self.report_file_view, "report_file"),
             self.action_url("<path:object_id>/edit/", self.edit_view, "edit"),
             self.action_url("<path:object_id>/lines/", self.lines_view, "lines", keyed=True),
@@ -223,6 +224,10 @@ class OrderAdmin(ShopOwnedAdmin[Order]):
         """What was sold, to whom, and what most of."""
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
+
+    def report_answers_view(self, request: HttpRequest) -> HttpResponse:
+        """Tables of the report that the home page shows too."""
+        return reports.answers_view(request)
 
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
         """A table of it."""

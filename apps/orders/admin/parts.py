@@ -7,16 +7,24 @@ from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.customers.models import Customer
-from apps.ground import languages
+from apps.orders.domain import bill
 from apps.orders.models import Order
 from apps.panel.screens.bases import ReadOnly
 from apps.panel.screens.filters import Choices, Screen
 from apps.panel.screens.inlines import ShopOwnedTabularInline
 from apps.panel.theme import display
+
+
+def total_shown(order: Order) -> SafeString:
+    """What the order came to, and quietly what it comes to now where that is something else."""
+    first, *now = bill.total_of(order)
+    return format_html('{}<br><small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
 
 def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
@@ -79,6 +87,6 @@ class CustomersOrders(ReadOnly, ShopOwnedTabularInline[Order, Customer]):
         return Order.rows().order_by(*self.ordering)
 
     @display(description=gettext_lazy("Total"))
-    def total(self, order: Order) -> str:
-        """What it comes to."""
-        return languages.money(order.total_price, order.currency)
+    def total(self, order: Order) -> SafeString:
+        """What it came to, and comes to now."""
+        return total_shown(order)

@@ -1,13 +1,16 @@
 """The report of sales: against the days before, returning customers, best sellers; as charts, tables and files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
+from typing import TypeAlias
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.formats import date_format
@@ -18,8 +21,10 @@ from apps.ground import languages
 from apps.ground.cells import Writer
 from apps.ground.money import ZERO, text_of
 from apps.ground.tenancy import current_shop
+from apps.orders.admin.sales import days_at_home
 from apps.orders.domain import reporting
 from apps.orders.domain.reporting import Buyers, Days, Seller, Sold
+from apps.panel import home
 from apps.panel.access import may, require
 from apps.panel.charts import Bar, Pair, bars_of, pairs_of
 from apps.panel.menu import Menu, add_page
@@ -29,7 +34,7 @@ from apps.staff.domain.permissions import grant_custom
 
 REPORT = "orders.view_report"
 DEFAULT_DAYS = 30
-MOST_SHOWN = 50
+MOST_SHOWN, MOST_AT_HOME = 50, 5
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
 grant_custom("reports", REPORT, reads=True)
@@ -100,19 +105,51 @@ class Table:
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
+# The tables of a page by their names, each made of the days.
+Tables: TypeAlias = Mapping[str, Callable[[Days], Table]]
+
+
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     """The page; ``base`` is what each page of the screen shows."""
     require(request, REPORT)
     form = _form(request)
     context: Context = {"form": form}
     if form.is_valid():
-        days = Days(**form.cleaned_data)
-        context |= {
-            "tables": [(name, make(days)) for name, make in _TABLES.items()],
-            "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
-            "query": request.GET.urlencode(),
-        }
+        context |= _shown(request, Days(**form.cleaned_data), _TABLES)
     return TemplateResponse(request, "panel/orders/report.html", {**base, "title": _("Sales report"), **context})
+
+
+def answers_view(request: HttpRequest) -> HttpResponse:
+    """What the home page shows besides the sales, a part of a page; it may take longer than the rest of that page.
+
+    Raises:
+        Http404: There are no such days.
+    """
+    require(request, REPORT)
+    form = _form(request)
+    if not form.is_valid():
+        raise Http404("There are no such days")
+    tables: Tables = {"returning": _returning, "products": partial(_products, most=MOST_AT_HOME)}
+    context = _shown(request, Days(**form.cleaned_data), tables)
+    return TemplateResponse(request, "panel/orders/report_tables.html", context)
+
+
+def _shown(request: HttpRequest, days: Days, tables: Tables) -> Context:
+    return {
+        "tables": [(name, make(days)) for name, make in tables.items()],
+        "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
+        "query": request.GET.urlencode(),
+    }
+
+
+def _answers(request: HttpRequest) -> Context:
+    """Where the home page asks, for the days that it shows."""
+    first = timezone.localdate() - timedelta(days=days_at_home(request) - 1)
+    query = f"?first={first.isoformat()}"
+    return {
+        "address": reverse("admin:orders_order_report_answers") + query,
+        "report": reverse("admin:orders_order_report") + query,
+    }
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
@@ -241,7 +278,7 @@ def _returning(days: Days) -> Table:
     )
 
 
-def _products(days: Days) -> Table:
+def _products(days: Days, most: int = MOST_SHOWN) -> Table:
     """Products by what they were bought for."""
     currency = current_shop().currency
     found = reporting.best_sellers(days)
@@ -249,7 +286,7 @@ def _products(days: Days) -> Table:
     def lines(sellers: Iterable[Seller], write: Callable[[Decimal, str], str]) -> list[tuple[object, ...]]:
         return [(each.name, each.orders, each.units, write(each.money, currency)) for each in sellers]
 
-    shown = found[:MOST_SHOWN]
+    shown = found[:most]
     return Table(
         title=_("Best sellers"),
         columns=(_("Product"), _("Orders"), _("Units"), _("Money ({currency})").format(currency=currency)),
@@ -262,7 +299,7 @@ def _products(days: Days) -> Table:
     )
 
 
-_TABLES: dict[str, Callable[[Days], Table]] = {"sales": _sales, "returning": _returning, "products": _products}
+_TABLES: Tables = {"sales": _sales, "returning": _returning, "products": _products}
 
 
 def _orders(count: int) -> str:
@@ -285,3 +322,6 @@ def _change(now: Decimal, then: Decimal) -> str:
     percent = abs(round(100 * (now - then) / then))
     said = _("{percent} % more than before") if now > then else _("{percent} % less than before")
     return said.format(percent=languages.count(percent))
+
+
+home.add_section(home.Section("panel/orders/answers.html", REPORT, _answers))

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
-from django.db.models import Count, Sum
-from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -14,11 +12,11 @@ from django.utils.translation import ngettext, pgettext_lazy
 from apps.ground import languages
 from apps.ground.money import ZERO
 from apps.ground.tenancy import current_shop
+from apps.orders.domain.reporting import Days, Sold, sold_by_day
 from apps.orders.models import Order
 from apps.panel import home
 from apps.panel.charts import bars_of, pairs_of
 from apps.panel.requests import Context
-from apps.panel.screens.filters import midnight
 from apps.staff.domain.permissions import grant_custom
 
 SALES, CHART = "orders.view_sales", "orders.view_sales_chart"
@@ -41,30 +39,22 @@ class Day:
 
 
 def days(count: int) -> list[Day]:
-    """The last days up to today, those without an order too.
-
-    Cancelled and test orders are no sales, and only amounts in the shop's currency can be added up.
-    """
-    today = timezone.localdate()
-    first = today - timedelta(days=count - 1)
-    currency = current_shop().currency
-    rows = (
-        Order.rows()
-        .filter(processed_at__gte=midnight() - timedelta(days=count - 1), processed_at__lte=timezone.now())
-        .filter(cancelled_at=None, test=False, currency=currency)
-        .order_by()
-        .annotate(day=TruncDate("processed_at"))
-        .values_list("day")
-        .annotate(Sum("total_price"), Count("pk"))
-    )
-    found = {day: (total, orders) for day, total, orders in rows}
-    shown = [first + timedelta(days=number) for number in range(count)]
-    totals = [found.get(day, (ZERO, 0)) for day in shown]
-    bars = bars_of([(total, "") for total, _ in totals])
+    """The last days up to today, those without an order too."""
+    today, currency = timezone.localdate(), current_shop().currency
+    span = Days(today - timedelta(days=count - 1), today)
+    found = sold_by_day(span)
+    shown = [(day, found.get(day, Sold())) for day in span.each()]
+    bars = bars_of([(sold.money, "") for _, sold in shown])
     return [
-        Day(day, total, languages.amount(total, currency), orders, bar.height)
-        for day, (total, orders), bar in zip(shown, totals, bars, strict=True)
+        Day(day, sold.money, languages.amount(sold.money, currency), sold.orders, bar.height)
+        for (day, sold), bar in zip(shown, bars, strict=True)
     ]
+
+
+def days_at_home(request: HttpRequest) -> int:
+    """How many days the home page shows."""
+    asked = request.GET.get("days", "")
+    return int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
 
 
 def _label(day: Day, currency: str) -> str:
@@ -81,8 +71,7 @@ def _today(request: HttpRequest) -> home.Figure:
 
 
 def _chart(request: HttpRequest) -> Context:
-    asked = request.GET.get("days", "")
-    chosen = int(asked) if asked in {str(count) for count in RANGES} else DEFAULT_RANGE
+    chosen = days_at_home(request)
     both, currency = days(2 * chosen), current_shop().currency
     before, shown = both[:chosen], both[chosen:]
     total, total_before = (sum((day.total for day in span), ZERO) for span in (shown, before))

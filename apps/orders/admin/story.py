@@ -16,6 +16,7 @@ from apps.orders.domain.order_status import url_of
 from apps.orders.domain.pricing import gross, net
 from apps.orders.models import Comment, Order
 from apps.panel.requests import Context
+from apps.shops.domain.countries import told_country, told_province
 from apps.staff.domain.actors import names_of
 
 
@@ -86,8 +87,8 @@ def written_address(address: dict[str, str]) -> list[str]:
         part("address1"),
         part("address2"),
         part("zip", "city"),
-        part("province"),
-        part("country"),
+        told_province(address.get("country_code"), address.get("province")),
+        told_country(address.get("country_code"), address.get("country")),
         part("phone"),
     ]
     return [line for line in lines if line]

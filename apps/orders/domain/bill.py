@@ -22,6 +22,13 @@ def as_seen(order: Order) -> Writer:
     return lambda amount: languages.money(order.presentment(amount), seen)
 
 
+def total_of(order: Order) -> list[str]:
+    """What the order came to, and what it comes to now where that is something else; in words."""
+    money = in_shop_currency(order)
+    now = [] if order.current_total_price == order.total_price else [order.current_total_price]
+    return [money(order.total_price), *(_("now {money}").format(money=money(amount)) for amount in now)]
+
+
 def sums_of(order: Order, money: Writer) -> list[tuple[str, str]]:
     """What the order came to, line by line, and what it comes to now; amounts of nothing are left out."""
     codes = ", ".join(code["code"] for code in order.discount_codes)

@@ -22,6 +22,10 @@ WITH o AS (
         sum(l.grams * l.quantity) AS weight, sum(l.price * l.current_quantity) AS left_gross,
         sum(round(l.discount * l.current_quantity / l.quantity, o.places)) AS left_discount,
         sum(round(l.tax * l.current_quantity / l.quantity, o.places)) AS left_tax,
+        sum(l.price * (l.quantity - l.current_quantity - l.refunded_quantity)) AS removed_gross,
+        sum(l.discount - round(l.discount * (l.current_quantity + l.refunded_quantity) / l.quantity, o.places))
+            AS removed_discount,
+        sum(l.tax - round(l.tax * (l.current_quantity + l.refunded_quantity) / l.quantity, o.places)) AS removed_tax,
         sum(l.duty) AS duty, sum(l.duty_tax) AS duty_tax,
         sum(l.duty - l.refunded_duty) AS left_duty, sum(l.duty_tax - l.refunded_duty_tax) AS left_duty_tax,
         o.cancelled_at IS NULL OR bool_or(l.current_quantity > 0) AS is_wanted
@@ -39,6 +43,7 @@ WITH o AS (
         l.left_discount + coalesce(s.left_discount, 0) AS left_discounts,
         l.left_tax + coalesce(s.left_tax, 0) + CASE WHEN l.is_wanted THEN l.left_duty_tax ELSE 0 END AS left_taxes,
         CASE WHEN l.is_wanted THEN l.left_duty ELSE 0 END AS left_duty,
+        l.removed_gross - l.removed_discount + CASE WHEN o.taxes_included THEN 0 ELSE l.removed_tax END AS removed,
         coalesce(s.price, 0) AS sent, coalesce(s.price - s.discount, 0) AS sent_net,
         coalesce(s.left_price - s.left_discount - s.refunded, 0) AS left_sent,
         CASE WHEN l.is_wanted THEN o.total_tip_received ELSE 0 END AS left_tip
@@ -48,7 +53,7 @@ SELECT o.id FROM o LEFT JOIN w ON w.id = o.id
 WHERE (
     o.total_line_items_price, o.total_discounts, o.subtotal_price, o.total_shipping_price, o.total_tax, o.total_duties,
     o.total_weight, o.total_price, o.current_total_discounts, o.current_subtotal_price, o.current_total_tax,
-    o.current_total_duties, o.current_total_price
+    o.current_total_duties, o.current_total_price, o.total_removed
 ) IS DISTINCT FROM (
     w.gross, w.discounts, w.goods, w.sent, w.taxes, w.duty, w.weight,
     w.goods + w.duty + w.sent_net + w.total_tip_received + CASE WHEN w.taxes_included THEN 0 ELSE w.taxes END,
@@ -56,7 +61,7 @@ WHERE (
     greatest(
         w.left_goods + w.left_duty + w.left_sent + w.left_tip + w.refund_discrepancy
         + CASE WHEN w.taxes_included THEN 0 ELSE w.left_taxes END, 0
-    )
+    ), w.removed
 ) ORDER BY o.id
 """
 # How far orders are paid and sent, as ``statuses.follow`` says it.

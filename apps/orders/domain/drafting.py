@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from django.utils.translation import gettext
+
 from apps.customers.models import Customer
 from apps.ground.attrs import Errors, Given
 from apps.ground.errors import DomainError
@@ -165,7 +167,7 @@ def _currencies(order: Order, attrs: Given) -> Errors:
     if order.is_multi_currency and not rate:
         errors["exchange_rate"] = [BLANK]
     if not order.is_multi_currency and order.exchange_rate != 1:
-        errors["exchange_rate"] = ["must be 1 where there is one currency"]
+        errors["exchange_rate"] = [gettext("must be 1 where there is one currency")]
     if errors:
         return errors
     tiny = quantum_of(order.presentment_currency) / order.exchange_rate
@@ -197,7 +199,7 @@ def _send(parts: Parts, lines: Sequence[LineItem]) -> Errors:
         line.fulfilled_quantity, line.fulfillable_quantity = sent, line.quantity - sent
     whole = sum(line.fulfillable_quantity for line in lines) == 0
     if status not in {"", Order.FulfillmentStatus.FULFILLED if whole else Order.FulfillmentStatus.PARTIAL}:
-        errors["fulfillment_status"] = ["does not agree with what was sent of the lines"]
+        errors["fulfillment_status"] = [gettext("does not agree with what was sent of the lines")]
     return errors
 
 
@@ -207,7 +209,9 @@ def _transactions(order: Order, parts: Parts, *, at: datetime) -> list[Transacti
     status = parts.financial_status
     if not given and status:
         if status not in STANDS_FOR:
-            raise OrderRefused({"financial_status": ["cannot be without the transactions that it follows from"]})
+            raise OrderRefused(
+                {"financial_status": [gettext("cannot be without the transactions that it follows from")]}
+            )
         given = [{"kind": kind, "currency": order.currency} for kind in STANDS_FOR[status] if order.total_price]
     rows: list[Transaction] = []
     errors: Errors = {}

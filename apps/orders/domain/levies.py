@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
+from django.utils.translation import gettext
+
 from apps.ground.attrs import Attrs, Errors, Given
 from apps.ground.money import ZERO, plain, rounded
 from apps.ground.phrases import INVALID
@@ -78,7 +80,7 @@ def complete(order: Order, line: LineItem) -> Errors:
         taxes = [tax_line(order, price if taxable else ZERO, tax) for tax in duty.get("tax_lines") or ()]
         tax = sum_of(taxes)
         if order.taxes_included and tax > price:
-            errors[f"duties.{index}.tax_lines"] = ["are more than the price that includes them"]
+            errors[f"duties.{index}.tax_lines"] = [gettext("are more than the price that includes them")]
         errors |= {f"duties.{index}.{name}": [INVALID] for name in _unknown(order, duty)}
         kept.append(
             {

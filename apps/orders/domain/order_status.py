@@ -13,6 +13,7 @@ from apps.orders.domain.bill import as_seen, sums_of
 from apps.orders.domain.loading import lines_of, shipping_of
 from apps.orders.domain.pricing import net
 from apps.orders.models import Order
+from apps.shops.domain.countries import told_country
 
 SENT = {
     Order.FulfillmentStatus.UNFULFILLED: gettext_lazy("Not sent yet"),
@@ -32,6 +33,7 @@ def story_of(order: Order) -> Attrs:
     money = as_seen(order)
     owed = [(_("Outstanding"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
     address = order.shipping_address or {}
+    country = told_country(address.get("country_code"), address.get("country"))
     return {
         "order": order,
         "lines": [
@@ -46,6 +48,6 @@ def story_of(order: Order) -> Attrs:
         "sums": [*sums_of(order, money), *owed],
         "sent": SENT[Order.FulfillmentStatus(order.fulfillment_status)],
         "shipping": ", ".join(row.title for row in shipping_of(order) if not row.is_removed),
-        "destination": ", ".join(part for part in (address.get("city"), address.get("country")) if part),
+        "destination": ", ".join(part for part in (address.get("city"), country) if part),
         "status_url": url_of(order.shop_id, order.token),
     }

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from apps.ground.attrs import Errors, Given
+from apps.ground.languages import retold_number
 from apps.ground.money import MAX_AMOUNT, ZERO, fits, plain, portion, rounded, split, text_of
 from apps.ground.phrases import INVALID, at_most
+from apps.ground.retelling import tells
 from apps.orders.domain import levies
 from apps.orders.models import LineItem, Order, ShippingLine
 
@@ -30,9 +33,12 @@ SUMS = (
     "current_total_tax",
     "current_total_duties",
     "current_total_price",
+    "total_removed",
 )
 # Grams, as many as the column holds.
 MAX_WEIGHT = 2**63 - 1
+_MUST_ADD_UP = tells(gettext_noop("must add up to {total}, the taxes of the lines"), total=retold_number)
+_MUST_BE = tells(gettext_noop("must be {amount}"), amount=retold_number)
 Priced = LineItem | ShippingLine
 
 
@@ -293,7 +299,7 @@ def _unlike_those_of_rows(order: Order, rows: Sequence[Priced], taxes: Sequence[
     total += sum((row.duty_tax for row in rows if isinstance(row, LineItem)), ZERO)
     if None in prices or sum(prices, ZERO) == total:
         return {}
-    return {"tax_lines": [f"must add up to {text_of(total, order.currency)}, the taxes of the lines"]}
+    return {"tax_lines": [_MUST_ADD_UP.format(total=text_of(total, order.currency))]}
 
 
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[Given]) -> None:
@@ -351,6 +357,18 @@ def total_currently(order: Order, lines: Sequence[LineItem], shipping: Sequence[
     given = sum((row.refunded for row in left), order.total_tip_received if nothing else ZERO)
     # Goods that are cancelled take with them what was given back for them before.
     order.current_total_price = max(whole - given + order.refund_discrepancy, ZERO)
+    order.total_removed = sum((_removed(order, line) for line in lines), ZERO)
+
+
+def _removed(order: Order, line: LineItem) -> Decimal:
+    """What the units of a line came to that are neither left nor refunded."""
+    sold = line.current_quantity + line.refunded_quantity
+
+    def of(amount: Decimal) -> Decimal:
+        return amount - portion(amount, sold, line.quantity, order.currency)
+
+    taxes = ZERO if order.taxes_included else of(line.tax)
+    return line.price * (line.quantity - sold) - of(line.discount) + taxes
 
 
 def _payable(order: Order, goods: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
@@ -375,7 +393,7 @@ def too_large(order: Order) -> Errors:
 def disagreements(order: Order, sent: Mapping[str, Decimal]) -> Errors:
     """The totals that a client sent and that are not what the order comes to."""
     return {
-        name: [f"must be {text_of(getattr(order, name), order.currency)}"]
+        name: [_MUST_BE.format(amount=text_of(getattr(order, name), order.currency))]
         for name, amount in sent.items()
         if amount != getattr(order, name)
     }

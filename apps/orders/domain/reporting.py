@@ -1,8 +1,8 @@
 """What was sold in a span of days: against the days before, to whom, and of which products.
 
 Days are the shop's. A sale is an order that is neither cancelled nor a test, on the day on which it was processed, with
-what it came to when it was placed: what went back later is told by the report of refunds. Amounts are in the shop's
-currency; orders in others cannot be added up and are counted apart.
+what was agreed: as ordered, with what edits added and without what they took out. What went back is told by the report
+of refunds. Amounts are in the shop's currency; orders in others cannot be added up and are counted apart.
 """
 
 from collections.abc import Iterator
@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
-from django.db.models import Case, Count, DecimalField, Exists, F, OuterRef, Q, QuerySet, Sum, When
-from django.db.models.functions import TruncDate
+from django.db.models import Case, Count, DecimalField, Exists, F, Func, OuterRef, Q, QuerySet, Sum, When
+from django.db.models.functions import Round, TruncDate
 from django.utils import timezone
 
-from apps.ground.money import ZERO
+from apps.ground.money import ZERO, places_of
 from apps.ground.tenancy import current_shop
 from apps.orders.models import LineItem, Order
 
 MOST_DAYS = 366
 MOST_PRODUCTS = 10_000
+_AMOUNT = DecimalField(max_digits=32, decimal_places=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ class Buyers:
 class Seller:
     """A product: in how many orders, how many units, and what these were bought for.
 
-    Its money is the price of its units with discounts and taxes, without shipping and duties.
+    Units that edits took out are none of them. Its money is the price of its units with discounts and taxes, without
+    shipping and duties.
     """
 
     name: str
@@ -100,7 +102,7 @@ def sold_by_day(days: Days) -> dict[date, Sold]:
         .values_list("day")
         .annotate(
             number=Count("pk", filter=same),
-            money=Sum("total_price", filter=same),
+            money=Sum(F("total_price") - F("total_removed"), filter=same),
             others=Count("pk", filter=~same),
         )
     )
@@ -130,23 +132,29 @@ def best_sellers(days: Days) -> list[Seller]:
     """Products by what their units were bought for, the most first; what is in no catalog goes by its title."""
     begin, end = days.moments
     shop = current_shop()
-    net = F("price") * F("quantity") - F("discount")
-    worth = Case(
-        When(order__taxes_included=True, then=net),
-        default=net + F("tax"),
-        output_field=DecimalField(max_digits=32, decimal_places=3),
-    )
+    net = F("price") * F("sold") - _portion("discount")
+    worth = Case(When(order__taxes_included=True, then=net), default=net + _portion("tax"), output_field=_AMOUNT)
     rows = (
         LineItem.rows()
         .filter(order__shop=shop, order__processed_at__gte=begin, order__processed_at__lt=end)
         .filter(order__cancelled_at=None, order__test=False, order__currency=shop.currency)
         .order_by()
+        .alias(sold=F("current_quantity") + F("refunded_quantity"))
+        .filter(sold__gt=0)
         .annotate(named=Case(When(product=None, then=F("title")), default=F("product__title")))
         .values_list("product", "named")
-        .annotate(orders=Count("order", distinct=True), units=Sum("quantity"), money=Sum(worth))
+        .annotate(orders=Count("order", distinct=True), units=Sum("sold"), money=Sum(worth))
         .order_by("-money", "named", "product")
     )
     return [Seller(name, orders, units, money) for _, name, orders, units, money in rows[:MOST_PRODUCTS]]
+
+
+def _portion(column: str) -> Round:
+    """What an amount of a line comes to for the units that were sold of it."""
+    # SQLite divides whole amounts as integers.
+    exact = Func(F(column), template="(%(expressions)s * 1.0)", output_field=_AMOUNT)
+    part = exact * F("sold") / F("quantity")
+    return Round(part, places_of(current_shop().currency), output_field=_AMOUNT)
 
 
 def _sales(days: Days) -> QuerySet[Order]:

@@ -23,6 +23,7 @@ CURRENT = (
     "current_total_tax",
     "current_total_duties",
     "current_total_price",
+    "total_removed",
 )
 
 

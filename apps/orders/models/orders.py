@@ -206,6 +206,9 @@ class Order(ShopOwned):
     current_total_price = MoneyColumn()
     total_paid = MoneyColumn(help_text="Successful sales and captures.")
     total_refunded = MoneyColumn(help_text="Successful refunds.")
+    total_removed = MoneyColumn(
+        db_default=0, help_text="What the units came to that left the order without a refund, with their taxes."
+    )
     refund_discrepancy = MoneyColumn(
         db_default=0, help_text="What refunds kept of what came back; negative where they gave more."
     )

@@ -25,6 +25,8 @@ M = TypeVar("M", bound=models.Model)
 # What a form holds, by field.
 Values: TypeAlias = dict[str, Any]
 
+NOTE_ROWS = 3
+
 # The theme dresses the fields of models only; those that a form declares get the same clothes.
 _CLOTHES: dict[type[forms.Widget], type[forms.Widget]] = {
     forms.TextInput: ThemedTextInput,
@@ -57,6 +59,11 @@ class ShopOwnedForm(forms.ModelForm[M]):
             self.instance.shop = current_shop()
         for field in self.fields.values():
             _dress(field)
+        if "tags" in self.fields:
+            self.fields["tags"].widget = ThemedTextInput()
+            self.fields["tags"].help_text = _("Separated by commas.")
+        if "note" in self.fields:
+            self.fields["note"].widget = ThemedTextarea(attrs={"rows": NOTE_ROWS})
         self.prepare()
 
     def prepare(self) -> None:

@@ -27,6 +27,8 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _REMEMBERED = "page_size"
+# The choice of the filter ``view`` that narrows nothing.
+ALL_ROWS = "all"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
@@ -41,6 +43,7 @@ class PanelChangeList(ThemedChangeList):
     """A list whose address also says how many rows a page has; the last choice holds for all lists of the session.
 
     ``keepable`` is the query string that a person could keep as a view; empty where the list is as it comes.
+    ``cut`` says which rows a search shows that does not show all it finds.
     """
 
     model_admin: saved_views.Screen
@@ -56,7 +59,8 @@ class PanelChangeList(ThemedChangeList):
         self.keepable = "" if self.is_popup else saved_views.canonical(request.GET.urlencode())
         self.own_views = self._own_views()
         self.narrowing = None if self.is_popup else narrowing(self)
-        notes = (self.model_admin.search_note(self.query), cut_of(request)) if self.query else ()
+        self.cut = cut_of(request) if self.query else ""
+        notes = (self.model_admin.search_note(self.query), self.cut) if self.query else ()
         self.search_note = " ".join(filter(None, notes))
         self.asked = saved_views.canonical(request.GET.urlencode())
         if any(self.keepable == view["link"].removeprefix("?") for view in self.own_views):
@@ -158,6 +162,17 @@ class PanelChangeList(ThemedChangeList):
         return super().url_for_result(result).removeprefix(self._path)
 
     @property
+    def matching(self) -> QuerySet[Any]:
+        """All rows that fit, also beyond the last page."""
+        return self._unranked
+
+    @property
+    def narrowed_by(self) -> list[str]:
+        """What narrows it, in words, the view of its own first; nothing where it shows all rows."""
+        view = [title for value, title, chosen in self._views_of_filter() if chosen and value != ALL_ROWS]
+        return [*view, *(chip.words for chip in (self.narrowing.chips if self.narrowing else ()))]
+
+    @property
     def filter_panel(self) -> FilterPanel:
         """Its filters, as people set them."""
         return FilterPanel(self)
@@ -179,16 +194,23 @@ class PanelChangeList(ThemedChangeList):
 
         All rows need a name of their own only beside kept views.
         """
-        own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == VIEW_FILTER), None)
-        if not isinstance(own, SimpleListFilter):
+        own = self._views_of_filter()
+        if not own:
             return (
                 [{"title": _("All"), "link": f"?{ALL_VAR}=1", "current": not self.keepable}] if self.saved_views else []
             )
-        chosen = [choice["selected"] and not self.current_view for choice in own.choices(self)]
         return [
-            {"title": title, "link": f"?view={value}", "current": current}
-            for (value, title), current in zip(own.lookup_choices, chosen, strict=True)
+            {"title": title, "link": f"?{VIEW_FILTER}={value}", "current": chosen and not self.current_view}
+            for value, title, chosen in own
         ]
+
+    def _views_of_filter(self) -> list[tuple[str, str, bool]]:
+        """The choices of the filter ``view``, where there is one, and which of them is chosen."""
+        own = next((spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == VIEW_FILTER), None)
+        if not isinstance(own, SimpleListFilter):
+            return []
+        chosen = [bool(choice["selected"]) for choice in own.choices(self)]
+        return [(value, str(title), each) for (value, title), each in zip(own.lookup_choices, chosen, strict=True)]
 
     def get_filters_params(self, params: Context | None = None) -> Context:
         """The parameters that narrow the list."""

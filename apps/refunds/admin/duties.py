@@ -12,7 +12,7 @@ from apps.orders.domain.bill import in_shop_currency
 from apps.orders.models import LineItem, Order
 from apps.refunds.domain.calculation import DutyPart, DutyWanted, with_tax
 from apps.refunds.domain.requests import Duty
-from apps.shops.domain.countries import country_name
+from apps.shops.domain.countries import told_country
 
 SHARE, ALL = "proportional", "full"
 _NOTHING = ("", gettext_lazy("Nothing"))
@@ -97,6 +97,6 @@ def _details(line: LineItem, duty: Given) -> str:
         if len(line.duties) > 1
         else "",
         duty["harmonized_system_code"],
-        _("from {country}").format(country=country_name(country)) if country else "",
+        _("from {country}").format(country=told_country(country)) if country else "",
     )
     return ", ".join(part for part in parts if part)

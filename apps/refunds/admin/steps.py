@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from apps.ground.money import ZERO, text_of
 from apps.orders.domain.bill import in_shop_currency
 from apps.orders.models import Order, Transaction
+from apps.panel.money import written
 from apps.panel.once import FIELD
 from apps.panel.requests import Context
 from apps.refunds.admin import duties
@@ -70,7 +71,7 @@ def _sums(form: RefundForm, found: Calculation) -> Context:
         "suggested": money(found.suggested),
         "is_less": found.suggested < found.worth,
         "suggestions": [
-            (share.payment.pk, text_of(share.amount, share.payment.currency)) for share in found.shares if share.left
+            (share.payment.pk, written(share.amount, share.payment.currency)) for share in found.shares if share.left
         ],
         "given": summed((each.amount or ZERO, each.currency or "") for each in wanted.paybacks),
         "difference": difference(found.discrepancy(given), money),

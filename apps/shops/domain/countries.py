@@ -1,9 +1,10 @@
 """Countries and their provinces: completed from whatever an address gives of them.
 
 Names are English, as the interface writes them; codes are those of ISO 3166. Names are found ignoring case, accents and
-punctuation.
+punctuation. Pages tell them in the reader's language.
 """
 
+import gettext as catalogues
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from typing import Any
 
 import pycountry
 from babel import Locale, UnknownLocaleError
+from django.utils.translation import gettext
 
 from apps.ground import languages
 from apps.ground.errors import DomainError
@@ -82,6 +84,23 @@ def localized_country_name(code: str, language: str) -> str:
     return str(locale.territories.get(code, country_name(code)))
 
 
+def told_country(code: str | None, name: str | None = "") -> str:
+    """A country in the reader's language, by its code or else its name; as it is written where neither is known."""
+    known = code or (found.code if name and (found := find_country(name)) else "")
+    return localized_country_name(known, str(languages.locale())) if known else name or ""
+
+
+def told_province(country_code: str | None, name: str | None) -> str:
+    """A province in the reader's language; as it is written where the country's list does not have it."""
+    found = find_province(country_code, name) if country_code and name else None
+    return _names_of_provinces(str(languages.locale())).gettext(found.name) if found else name or ""
+
+
+@cache
+def _names_of_provinces(language: str) -> catalogues.NullTranslations:
+    return catalogues.translation("iso3166-2", pycountry.LOCALES_DIR, languages=[language], fallback=True)
+
+
 def find_country(text: str) -> Country | None:
     """The country with this name or code of two or three letters; None where there is none."""
     return _countries_by_word().get(_folded(text))
@@ -117,7 +136,7 @@ def complete(
     """
     named = next((found for word in (country_code, country) if word and (found := find_country(word))), None)
     if named is None:
-        raise UnknownCountry("is not valid" if country or country_code else BLANK)
+        raise UnknownCountry(gettext("is not valid") if country or country_code else BLANK)
     for word in (province_code, province):
         if word and (part := find_province(named.code, word)):
             return Region(named, part.name, part.code)

@@ -79,6 +79,26 @@ COLUMNS = (
     "Published Scope",
     "Template Suffix",
 )
+# What that platform's table has beside them, and no product here.
+PASSED_OVER = (
+    "Product Category",
+    *(f"Option{number} Linked To" for number in (1, 2, 3)),
+    "Unit Price Total Measure",
+    "Unit Price Total Measure Unit",
+    "Unit Price Base Measure",
+    "Unit Price Base Measure Unit",
+    "Google Shopping / Google Product Category",
+    "Google Shopping / Gender",
+    "Google Shopping / Age Group",
+    "Google Shopping / MPN",
+    "Google Shopping / AdWords Grouping",
+    "Google Shopping / AdWords Labels",
+    "Google Shopping / Ad group name",
+    "Google Shopping / Ads labels",
+    "Google Shopping / Condition",
+    "Google Shopping / Custom Product",
+    *(f"Google Shopping / Custom Label {number}" for number in range(5)),
+)
 # Of the table's later form, and what others say.
 ALIASES = {
     "URL handle": HANDLE,

@@ -20,13 +20,16 @@ from apps.exchange.kinds.products.stock import Wanted, levels_wanted
 from apps.ground.attrs import Attrs
 from apps.ground.errors import DomainError
 from apps.ground.phrases import BLANK
-from apps.ground.retelling import number, tells
+from apps.ground.retelling import number, retold, tells
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryItem
 
 _NO_OBJECTS = tells(gettext_noop("{name}: is not a list of objects"))
 _TWICE = tells(gettext_noop("The variant '{title}' stands in the file twice"))
 _BY_RULES = tells(gettext_noop("collection {title}: is filled by its rules"))
+_GONE = tells(gettext_noop("The picture {src} is left out: it has gone meanwhile, import the file again"))
+_BAD_PICTURE = tells(gettext_noop("The picture {src} is left out: it {reason}"), reason=retold)
+_NO_PICTURE = tells(gettext_noop("The picture {src} is left out: {reason}"), reason=retold)
 # What changes of a product, for the preview; a refusal is told before it that begins in the same way.
 _VARIANT = tells(gettext_noop("variant {title}"))
 _STOCK = tells(gettext_noop("stock at {place}"))
@@ -212,11 +215,10 @@ class Drafting:
 
     def _tell_new(self, wanted: VariantInput) -> None:
         title = " / ".join(str(wanted.attrs[name]) for name in _OPTIONS if wanted.attrs.get(name)) or "Default Title"
-        said = [wanted.attrs.get("price"), wanted.item.get("sku")]
-        self.draft.changes[_VARIANT.format(title=title)] = (
-            None,
-            ", ".join(str(value) for value in said if value not in (None, "")) or "new",
-        )
+        price, sku = wanted.attrs.get("price"), wanted.item.get("sku")
+        self.draft.changes[_VARIANT.format(title=title)] = (None, "new" if price is None else str(price))
+        if sku:
+            self.draft.changes[f"{title}: sku"] = (None, sku)
 
     def _settle_stock(self, row: Attrs, wanted: VariantInput, variant: Variant | None) -> None:
         present = self.known.levels[variant.inventory_item_id] if self.known and variant else {self.places.primary: 0}
@@ -275,8 +277,7 @@ class Drafting:
         if isinstance(found, Picture):
             return found
         self._added.pop()
-        reason = found.sentence if isinstance(found, DomainError) else "has gone meanwhile; import the file again"
-        self.draft.notes.append(f"picture {src}: {reason}")
+        self.draft.notes.append(_without(str(src), found))
         return None
 
     def _show(self, row: Attrs, wanted: VariantInput, variant: Variant | None) -> None:
@@ -342,6 +343,14 @@ class Drafting:
             elif row is None or self.known is None or row.pk not in self.known.collections:
                 self.draft.collections.append(title)
                 self.draft.changes[_COLLECTION.format(title=title)] = (None, "is put in")
+
+
+def _without(src: str, refusal: object) -> str:
+    """Why a picture is left out."""
+    if not isinstance(refusal, DomainError):
+        return _GONE.format(src=src)
+    said = ", ".join(message for messages in refusal.errors.values() for message in messages).rstrip(".")
+    return (_NO_PICTURE if said[:1].isupper() else _BAD_PICTURE).format(src=src, reason=said)
 
 
 def _objects(body: Body, name: str) -> list[Attrs]:

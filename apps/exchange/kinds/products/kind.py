@@ -18,12 +18,12 @@ from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.domain.locks import lock_stock
 from apps.catalog.domain.pictures import Picture
 from apps.catalog.domain.variants import MAX_VARIANTS
-from apps.catalog.models import Collection, Product, Variant
+from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.exchange.domain.kinds import Exporter, Importer, Kind
 from apps.exchange.domain.rows import Body, Fate, Outcome, RawRow, failed
 from apps.exchange.domain.taking import by_itself
 from apps.exchange.kinds.interface import members_of
-from apps.exchange.kinds.products.columns import ALIASES, COLUMNS, HANDLE
+from apps.exchange.kinds.products.columns import ALIASES, COLUMNS, HANDLE, PASSED_OVER
 from apps.exchange.kinds.products.drafts import Drafted, Drafting
 from apps.exchange.kinds.products.known import Known, known_by_handle, places_named
 from apps.exchange.kinds.products.pictures import prepared
@@ -35,6 +35,7 @@ from apps.ground.errors import DomainError
 from apps.ground.handles import as_handle
 from apps.inventory.domain import stock
 from apps.inventory.domain.movements import Move
+from apps.inventory.models import InventoryItem
 
 # Some seconds of work at most, in which others wait for the stock of these products.
 AT_ONCE = 25
@@ -191,8 +192,10 @@ PRODUCTS = Kind(
     importer=Importer(
         permission="catalog.add_product",
         granted_by="products",
+        models=(Product, Variant, InventoryItem, ProductImage),
         columns=COLUMNS,
         aliases=ALIASES,
+        passed_over=PASSED_OVER,
         members=members_of(ProductSerializer, "metafields", "collections", *GLOBAL),
         group_by=HANDLE,
         known_by=tuple(name for name in COLUMNS if name != HANDLE),

@@ -17,6 +17,11 @@ from apps.inventory.models import MAX_AVAILABLE, StockMovement
 
 _NO_NUMBER = tells(gettext_noop("Variant Inventory Qty: {value} is no whole number"))
 _OUT_OF_RANGE = tells(gettext_noop("Variant Inventory Qty: must be between 0 and {limit}"))
+_SEVERAL_PLACES = gettext_noop(
+    "Variant Inventory Qty: the item lies at several locations; say how many lie where in Variant Inventory Levels"
+)
+_NO_PLACE = tells(gettext_noop("Variant Inventory Levels: no active location is called {name}"))
+_TWO_PLACES = tells(gettext_noop("Variant Inventory Levels: more than one active location is called {name}"))
 
 # By location, how many are to be available.
 Wanted: TypeAlias = dict[int, int]
@@ -44,10 +49,7 @@ def levels_wanted(row: Attrs, present: Mapping[int, int], places: Places) -> Wan
     if quantity == sum(present.values()):
         return {}
     if len(present) > 1:
-        raise RowRefused(
-            "Variant Inventory Qty: the item lies at several locations; "
-            "say how many lie where in Variant Inventory Levels"
-        )
+        raise RowRefused(_SEVERAL_PLACES)
     return {next(iter(present), places.primary): _possible(quantity)}
 
 
@@ -59,9 +61,7 @@ def _of_each(levels: object, present: Mapping[int, int], places: Places) -> Want
             raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with what is available there"))
         found: Sequence[object] = places.locations.get(name, ())
         if len(found) != 1:
-            raise RowRefused(
-                f"Variant Inventory Levels: {'no' if not found else 'more than one'} active location is called {name!r}"
-            )
+            raise RowRefused((_TWO_PLACES if found else _NO_PLACE).format(name=repr(name)))
         place, quantity = places.locations[name][0].pk, _number(level.get("available"))
         if present.get(place) != quantity:
             wanted[place] = _possible(quantity)

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         with path.open("rb") as file:
             kept = imports.keep(file, path.name, actor="system", at=timezone.now())
         try:
-            if unknown := imports.find_unknown(kept):
+            if unknown := self._left_out(kept):
                 self.stdout.write(f"Not known, and left out: {', '.join(unknown)}")
             with closing(checking.check(kept)) as outcomes:
                 return self._tell(outcomes, every_row=True)
@@ -73,7 +73,7 @@ class Command(BaseCommand):
     def _take_in(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
         kept, begun = _kept(path)
         if not begun:
-            unknown = imports.find_unknown(kept)
+            unknown = self._left_out(kept)
             if unknown and not ignore_unknown:
                 imports.discard(kept)
                 raise CommandError(
@@ -83,6 +83,13 @@ class Command(BaseCommand):
             imports.mark_importing(kept)
         with closing(running.run(kept)) as outcomes:
             return self._tell(outcomes, every_row=False)
+
+    def _left_out(self, kept: Import) -> list[str]:
+        """The columns that nobody knows; says which have no place here."""
+        unknown, passed_over = imports.find_left_out(kept)
+        if passed_over:
+            self.stdout.write(f"No place here, and passed over: {', '.join(passed_over)}")
+        return unknown
 
     def _tell(self, outcomes: Iterable[tuple[RawRow, Outcome]], *, every_row: bool) -> Counter[str]:
         """Print fates and progress; returns how many rows had which fate."""

@@ -1,0 +1,17 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """Which columns of a file have no place here."""
+
+    dependencies = [
+        ('exchange', '0007_names'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='import',
+            name='passed_over',
+            field=models.JSONField(default=list, help_text='Its columns that are known to have no place here.', null=True),
+        ),
+    ]
