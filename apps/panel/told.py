@@ -12,14 +12,12 @@ from typing import Any, TypeAlias
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, DecimalField, Field, IntegerField, Model
-from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.ground import languages
 from apps.ground.tenancy import current_shop
-from apps.panel.templatetags.local_dates import local_date
 
 # Where a column is looked for, the likeliest first.
 Models: TypeAlias = Iterable[type[Model]]
@@ -136,6 +134,4 @@ def _moment(text: str) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return text
-    if timezone.is_aware(moment):
-        moment = timezone.localtime(moment, current_shop().tzinfo)
-    return local_date(moment, "j M Y, H:i")
+    return languages.dated(moment, "j M Y, H:i")
