@@ -220,7 +220,7 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
     monkeypatch.setattr(exports, "BATCH", 2)
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
     with shop_scope(shop):
-        asked = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
+        asked: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
         export = exports.start(filters={"ids": [order.pk for order in orders]}, **asked)
         Order.objects.filter(pk=orders[1].pk).delete()
 
