@@ -7,17 +7,30 @@ and commands speak English unless they say ``speaking``.
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 
 from babel import Locale
-from django.utils import translation
-from django.utils.formats import number_format
+from django.utils import timezone, translation
+from django.utils.formats import date_format, number_format
+from django.utils.translation import pgettext, pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from apps.ground.money import text_of
 
 ENGLISH = "en"
+# How dates are written; a language may write each of them in another way.
+FORMATS = (
+    pgettext_lazy("date format", "j M Y"),
+    pgettext_lazy("date format", "j M Y, H:i"),
+    pgettext_lazy("date format", "j M Y, H:i:s"),
+    pgettext_lazy("date format", "j M"),
+    pgettext_lazy("date format", "j M, H:i"),
+    pgettext_lazy("date format", "j M, H:i:s"),
+    pgettext_lazy("date format", "j F Y"),
+    pgettext_lazy("date format", "l, j F"),
+)
 # How texts that are stored name an amount.
 _STORED = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
 
@@ -46,6 +59,13 @@ def speaking(*wishes: str) -> Iterator[None]:
     """Within it, texts, numbers and dates are in the language of the first wish that one serves, else English."""
     with translation.override(nearest(*wishes)):
         yield
+
+
+def dated(value: date, form: str) -> str:
+    """A day or a moment in one of ``FORMATS``, as the language writes it; moments in the time zone that holds."""
+    if isinstance(value, datetime) and timezone.is_aware(value):
+        value = timezone.localtime(value)
+    return date_format(value, pgettext("date format", form))
 
 
 def amount(value: Decimal, currency: str) -> str:

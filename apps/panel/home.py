@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 from django_stubs_ext import StrOrPromise
 
 from apps.events.domain.wording import sentence
@@ -114,7 +112,7 @@ def page(request: HttpRequest) -> Context:
     """What the page shows this person."""
     shown: Context = {
         "greeting": _greeting(),
-        "today": date_format(timezone.localtime(), pgettext("date format", "l, j F")),
+        "today": languages.dated(timezone.localtime(), "l, j F"),
         "tasks": tasks(request),
         "cards": cards(request),
         "sections": sections(request),

@@ -10,11 +10,13 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from apps.events.domain import guarding
+from apps.events.domain.changes import HIDDEN
 from apps.events.domain.recording import record_event
 from apps.events.models import Event
 from apps.exchange.domain import imports, running
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests import parts
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
@@ -239,3 +241,42 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
         list(running.run(kept))
 
     assert told(shop, since) == [("customers/update", "system", False), ("customers/create", "system", False)]
+
+
+def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
+    """Columns by what forms call them, what is no column in words; values as the reader writes them."""
+    panel = panel_with("staff_audit_log_view", "customers")
+    changes: dict[str, Any] = {
+        "accepts_marketing": [None, True],
+        "merged_customer_id": [7, None],
+        "no_such_thing": [["a", "b"], HIDDEN],
+        "state": ["disabled", "enabled"],
+        "total_spent": ["0.000", "1234.500"],
+        "last_order_at": [None, "2026-11-25T14:33:00+00:00"],
+    }
+    with shop_scope(shop):
+        customer = make_customer()
+        record_event("customers/update", customer, actor="system", at=timezone.now(), changes=changes)
+        event = Event.objects.latest("pk")
+
+    def told(language: str) -> tuple[list[Any], str, str]:
+        User.objects.filter(pk=panel.user.pk).update(language=language)
+        pages = panel.get("events_event_changelist"), panel.get("customers_customer_history", customer.pk)
+        listed, history = (" ".join(page.content.decode().split()) for page in pages)
+        return panel.get("events_event_change", event.pk).context["changes"], listed, history
+
+    rows, *english = told("en")
+    german, *pages = told("de")
+
+    assert {name: (before, after) for name, before, after in rows} == {
+        "E-mail marketing": ("", "yes"),
+        # In the shop's time.
+        "Last order at": ("", "25 Nov 2026, 09:33"),
+        "Merged customer": ("7", ""),
+        "No such thing": ("a, b", "(hidden)"),
+        "State": ("No account", "Active account"),
+        "Spent": ("0.00", "1234.50"),
+    }
+    assert ("Umsatz", "0,00", "1.234,50") in german
+    assert all("Merged customer" in page and "merged_customer_id" not in page for page in english)
+    assert all("Zusammengeführter Kunde" in page for page in pages)

@@ -71,6 +71,28 @@ def test_an_export_is_made_and_fetched_by_the_same_person(panel_with: PanelWith,
     assert panel.get("exchange_export_changelist").status_code == 200
 
 
+def test_an_export_is_called_by_the_shops_time(panel_with: PanelWith, shop: Shop, time_machine: Any) -> None:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
+    time_machine.move_to(datetime(2031, 5, 5, 14, 33, tzinfo=UTC), tick=False)
+    panel = panel_with("export_orders", "staff_audit_log_view")
+    export = make_export(panel)
+
+    titles = {}
+    for language in ("en", "de"):
+        User.objects.filter(pk=panel.user.pk).update(language=language)
+        file = panel.get("exchange_export_change", export.pk)
+        log = panel.get("events_event_changelist").content.decode()
+        titles[language] = file.context["title"]
+        assert titles[language] in log
+
+    assert titles == {"en": "Orders of 6 May 2031, 02:33", "de": "Bestellungen vom 6. Mai 2031, 02:33"}
+    fetched = panel.http.get(file.context["link"])
+    assert "#" not in streamed(fetched).decode()
+    assert "orders-2031-05-06.csv" in fetched["Content-Disposition"]
+    with shop_scope(shop):
+        assert Event.objects.get(topic="orders/export").subject_label == "Orders of 2031-05-05 14:33"
+
+
 def test_an_export_cannot_be_fetched_in_another_shop_or_without_the_permission(
     panel_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
@@ -198,7 +220,7 @@ def test_a_file_of_many_chosen_rows_goes_on_batch_by_batch(
     monkeypatch.setattr(exports, "BATCH", 2)
     orders = [make_order(shop, email="ada@example.com") for _ in range(5)]
     with shop_scope(shop):
-        asked = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
+        asked: Any = {"kind": "orders", "format": "jsonl", "user": owner.user, "actor": "system", "at": timezone.now()}
         export = exports.start(filters={"ids": [order.pk for order in orders]}, **asked)
         Order.objects.filter(pk=orders[1].pk).delete()
 

@@ -9,6 +9,7 @@ from django.test import Client
 
 from apps.panel.help import PAGES
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests.panel.conftest import PanelWith
 
 pytestmark = pytest.mark.any_database
@@ -96,3 +97,15 @@ def test_every_picture_is_shown_somewhere_and_weighs_little() -> None:
     for picture in (folder / "images").glob("*.png"):
         assert f"images/{picture.name})" in texts, picture.name
         assert picture.stat().st_size < 150_000, picture.name
+
+
+def test_who_reads_another_language_is_told_that_the_guide_is_in_english(panel_with: PanelWith) -> None:
+    panel = panel_with()
+
+    english = panel.get("help_page", "staff").content.decode()
+    User.objects.filter(pk=panel.user.pk).update(language="de")
+    german = panel.get("help_page", "staff").content.decode()
+
+    assert "Die Anleitung ist auf Englisch." in german
+    assert '<article class="bo-box bo-guide" lang="en">' in german
+    assert "The guide is in English." not in english

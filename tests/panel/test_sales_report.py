@@ -16,6 +16,7 @@ from apps.orders.models import Order
 from apps.refunds.domain import creating
 from apps.refunds.domain.requests import Payback, Units, Wanted
 from apps.shops.models import Shop
+from apps.staff.models import User
 from tests.customers.factories import make_customer
 from tests.orders.factories import make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
@@ -72,6 +73,19 @@ def test_days_stand_beside_the_days_before(panel: Panel, shop: Shop) -> None:
         "2031-05-05,1,20.00,1,20.00",
         "2031-05-06,2,40.00,1,20.00",
     ]
+
+
+def test_days_are_written_as_the_reader_writes_them(panel: Panel, shop: Shop) -> None:
+    sell(shop)
+    sell(shop, 24)
+    User.objects.filter(pk=panel.user.pk).update(language="de")
+
+    answer = panel.get(REPORT, **DAYS)
+
+    table = dict(answer.context["tables"])["sales"]
+    assert "<span>5. Mai 2031</span><span>6. Mai 2031</span>" in answer.content.decode()
+    assert table.note.startswith("2 Bestellungen; davor, vom 3. Mai 2031 bis 4. Mai 2031: ")
+    assert [row[0] for row in table.rows] == ["6. Mai 2031", "5. Mai 2031"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from apps.ground.retelling import renamed, retold
 from apps.ground.tenancy import shop_scope
 from apps.panel.told import name_of
 from apps.panel.wording import reason
+from apps.shops.domain.presentment import ROUNDINGS
 from apps.shops.models import Shop
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +53,15 @@ def test_messages_hold_their_amounts_in_the_readers_language(stored: str) -> Non
 
     assert "48,00" in told
     assert "48.00" not in told
+
+
+def test_what_prices_are_rounded_to_is_written_as_in_the_language() -> None:
+    with languages.speaking("de"):
+        told = [retold(words) for words in ROUNDINGS.values()]
+
+    assert {"Auf 0,05 genau", "Auf 0,10 genau", "Hinauf zum nächsten Betrag mit ,95"} <= set(told)
+    assert "." not in "".join(told)
+    assert retold(ROUNDINGS["0.05"]) == "To the nearest 0.05"
 
 
 def test_names_that_the_product_gave_are_told_and_those_of_people_stay() -> None:

@@ -9,9 +9,11 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.domain.installing import install
 from apps.shops.models import App, Installation, Shop
+from apps.staff.models import User
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery, Payload, Subscription
+from apps.webhooks.models.deliveries import PROBLEMS
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 from tests.webhooks.factories import URI, make_attempt, make_delivery
@@ -153,15 +155,42 @@ def test_a_filter_is_tried_on_what_happened(panel: Panel, subscription: Subscrip
     assert refused
 
 
+_UNSUBSCRIBED = (
+    "The subscription was switched off or removed before it was sent",
+    "Das Abonnement wurde vor dem Senden abgeschaltet oder entfernt",
+)
+
+
 def test_a_delivery_shows_its_attempts_and_what_was_sent(panel: Panel, installation: Installation) -> None:
     delivery = make_delivery(installation, state=State.RETRY, attempts=1, error="status_500")
     make_attempt(delivery, outcome="status", status=500, excerpt="<b>Oops</b>", response_headers={"Server": "x"})
 
     page = panel.get(f"{LOG}_change", delivery.pk).content.decode()
 
-    for text in ("1 of 9", "status_500", "&lt;b&gt;Oops&lt;/b&gt;", "Server: x", str(delivery.key), "&quot;id&quot;"):
+    for text in (
+        "1 of 9",
+        "The receiver answered 500",
+        "&lt;b&gt;Oops&lt;/b&gt;",
+        "Server: x",
+        str(delivery.key),
+        "&quot;id&quot;",
+    ):
         assert text in page
     assert "Send now" in page
+
+
+def test_problems_are_told_in_words(panel: Panel, installation: Installation) -> None:
+    subscription = subscribe(installation, URI, topic="shop/update")
+    for error in PROBLEMS:
+        make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now(), error=error)
+
+    def told(language: str) -> list[str]:
+        User.objects.filter(pk=panel.user.pk).update(language=language)
+        page = panel.get(f"{LOG}_changelist").content.decode()
+        assert not [error for error in PROBLEMS if f">{error}<" in page]
+        return [said for said in _UNSUBSCRIBED if said in page]
+
+    assert [told("en"), told("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
 
 
 def test_bytes_that_are_gone_are_said_to_be(panel: Panel, installation: Installation) -> None:

@@ -14,7 +14,7 @@ from apps.events.domain import topics
 from apps.events.domain.wording import label_of, sentence
 from apps.events.models import Event
 from apps.ground.retelling import renamed
-from apps.panel import home
+from apps.panel import home, told
 from apps.panel.access import require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context, StaffRequest
@@ -134,7 +134,7 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
 
         @display(description=_("Changed"))
         def changed(event: Event) -> str:
-            return ", ".join(sorted(event.changes)) or "–"
+            return ", ".join(told.names_of_changes(event.subject_type, event.changes)) or "–"
 
         return when, who, what, about, changed
 
@@ -150,8 +150,18 @@ class EventAdmin(ReadOnly, ShopOwnedAdmin[Event]):
             sentence(event),
             original=event,
             who=name_of(event.actor),
-            changes=[(name, *_pair(change)) for name, change in sorted(event.changes.items())],
+            changes=_told(event),
         )
+
+
+def _told(event: Event) -> list[tuple[str, str, str]]:
+    """What changed: each field with its value before and after, as staff read them."""
+    models = told.models_of(event.subject_type)
+    changes = ((name, *_pair(change)) for name, change in sorted(event.changes.items()))
+    return [
+        (told.name_of(name, models), told.value_of(name, before, models), told.value_of(name, after, models))
+        for name, before, after in changes
+    ]
 
 
 def _pair(change: object) -> tuple[object, object]:

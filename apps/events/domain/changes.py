@@ -4,11 +4,12 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext_noop
 
 from apps.ground.dates import whole_second
 
 LONGEST = 500
-HIDDEN = "(hidden)"
+HIDDEN = gettext_noop("(hidden)")
 
 Changes = dict[str, list[object]]
 

@@ -172,7 +172,7 @@ class ExportAdmin(ReadOnly, ShopOwnedAdmin[Export]):
         require(request, exporters()[export.kind].permission)
         if export.key != key or not export.is_open_to(int(request.user.pk or 0), timezone.now()):
             raise Http404(_("The export is no longer there"))
-        name = f"{export.kind}-{export.created_at:%Y-%m-%d}.{export.format}"
+        name = f"{export.kind}-{timezone.localtime(export.created_at):%Y-%m-%d}.{export.format}"
         response = FileResponse(default_storage.open(export.place), as_attachment=True, filename=name)
         add_never_cache_headers(response)
         return response

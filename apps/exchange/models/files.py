@@ -1,8 +1,7 @@
 """Files that go out and come in."""
 
-import re
 import secrets
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import models
@@ -10,15 +9,20 @@ from django.db.models import Q
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_stubs_ext import StrOrPromise
 
+from apps.ground import languages
 from apps.ground.retelling import names, number
 from apps.ground.rows import ShopOwned
 
+_IN_UTC = "%Y-%m-%d %H:%M"
+
 
 def _moment(text: str) -> str:
-    """When a file was made, as its name says it; ``KeyError`` for anything else."""
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", text):
-        raise KeyError(text)
-    return text
+    """When a file was made, by its name in the audit trail: in UTC there; ``KeyError`` for anything else."""
+    try:
+        made = datetime.strptime(text, _IN_UTC).replace(tzinfo=UTC)
+    except ValueError:
+        raise KeyError(text) from None
+    return languages.dated(made, "j M Y, H:i")
 
 
 _MADE = names(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_moment)
@@ -83,7 +87,12 @@ class Export(ShopOwned):
         ordering = ("-id",)
 
     def __str__(self) -> str:
-        return gettext(_MADE).format(kind=self.kind_label, moment=f"{self.created_at:%Y-%m-%d %H:%M}")
+        return gettext(_MADE).format(kind=self.kind_label, moment=languages.dated(self.created_at, "j M Y, H:i"))
+
+    @property
+    def event_label(self) -> str:
+        """How the audit trail names the file, which pages tell again in the reader's language and the shop's time."""
+        return _MADE.format(kind=self.kind_label, moment=f"{self.created_at.astimezone(UTC):{_IN_UTC}}")
 
     @property
     def kind_label(self) -> str:

@@ -11,7 +11,6 @@ from django.db.models import OrderBy, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -36,6 +35,7 @@ from apps.fulfillment.domain.states import Action, NotPossible, rule_for
 from apps.fulfillment.domain.units import place
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE
+from apps.ground import languages
 from apps.ground.errors import DomainError
 from apps.ground.languages import lowered
 from apps.ground.lookups import among
@@ -152,7 +152,7 @@ class FulfillmentOrderAdmin(Sending, Parcels, Slips, ReadOnly, ShopOwnedAdmin[Fu
     def due_at(self, row: Told) -> tuple[str, str]:
         """Late, waiting, or when it is due."""
         kind, text = urgency_of(row, timezone.now())
-        return (kind, text) if text else ("", date_format(timezone.localtime(row.due), "j M, H:i"))
+        return (kind, text) if text else ("", languages.dated(row.due, "j M, H:i"))
 
     @display(description=gettext_lazy("From"))
     def place(self, row: FulfillmentOrder) -> str:

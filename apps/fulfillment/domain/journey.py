@@ -11,8 +11,6 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from django.db.models import Q
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -25,6 +23,7 @@ from apps.fulfillment.models import (
     FulfillmentOrderLine,
 )
 from apps.fulfillment.models.orders import UNFINISHED, Status
+from apps.ground import languages
 from apps.orders.models import LineItem, Order
 
 # Of one order; nobody reads more of them.
@@ -171,7 +170,7 @@ def _why(row: FulfillmentOrder) -> str:
         reasons = dict.fromkeys(WAITS[hold.reason] for hold in row.holds.all())
         return ". ".join(map(_, reasons)) or _(WAITS[_H.OTHER])
     if row.status == Status.SCHEDULED and row.fulfill_at is not None:
-        return _("Will be sent from {day} on").format(day=date_format(timezone.localtime(row.fulfill_at), "j F Y"))
+        return _("Will be sent from {day} on").format(day=languages.dated(row.fulfill_at, "j F Y"))
     if row.method_type == FulfillmentOrder.Method.NONE:
         return _(NO_PARCEL)
     return _(PACKING) if row.status == Status.IN_PROGRESS else _(NOT_YET)

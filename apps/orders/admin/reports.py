@@ -13,7 +13,6 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
@@ -137,7 +136,7 @@ def answers_view(request: HttpRequest) -> HttpResponse:
 def _shown(request: HttpRequest, days: Days, tables: Tables) -> Context:
     return {
         "tables": [(name, make(days)) for name, make in tables.items()],
-        "ends": (date_format(days.first, "j M Y"), date_format(days.last, "j M Y")),
+        "ends": (languages.dated(days.first, "j M Y"), languages.dated(days.last, "j M Y")),
         "query": request.GET.urlencode(),
     }
 
@@ -202,8 +201,8 @@ def _sales(days: Days) -> Table:
 
     note = _("{orders}; before, from {first} to {last}: {money} in {orders_before}.").format(
         orders=_orders(orders[0]),
-        first=date_format(before.first, "j M Y"),
-        last=date_format(before.last, "j M Y"),
+        first=languages.dated(before.first, "j M Y"),
+        last=languages.dated(before.last, "j M Y"),
         money=languages.money(then, currency),
         orders_before=_orders(orders[1]),
     )
@@ -218,7 +217,7 @@ def _sales(days: Days) -> Table:
         ),
         header=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
         rows=[
-            (date_format(day, "j M Y"), *values(sold, earlier, languages.amount))
+            (languages.dated(day, "j M Y"), *values(sold, earlier, languages.amount))
             for day, sold, earlier in reversed(pairs)
             if sold.orders or earlier.orders
         ],
@@ -227,7 +226,7 @@ def _sales(days: Days) -> Table:
         footer=_not_added(others),
         pairs=pairs_of(
             [
-                (earlier.money, sold.money, f"{date_format(day, 'j M')}: {languages.money(sold.money, currency)}")
+                (earlier.money, sold.money, f"{languages.dated(day, 'j M')}: {languages.money(sold.money, currency)}")
                 for day, sold, earlier in pairs
             ]
         ),
@@ -255,7 +254,7 @@ def _returning(days: Days) -> Table:
         title=_("{orders} of returning customers").format(orders=_orders(total.returning)),
         columns=(_("Day"), _("Returning customers"), _("First orders"), _("Unknown customers")),
         header=("Day", "Returning customers", "First orders", "Unknown customers"),
-        rows=[(date_format(day, "j M Y"), *values(each)) for day, each in reversed(rows) if each.orders],
+        rows=[(languages.dated(day, "j M Y"), *values(each)) for day, each in reversed(rows) if each.orders],
         lines=[(day.isoformat(), *values(each)) for day, each in rows],
         note=note.format(
             orders=_orders(total.orders),
@@ -268,7 +267,7 @@ def _returning(days: Days) -> Table:
                     Decimal(each.orders),
                     Decimal(each.returning),
                     _("{day}: {returning} of {orders}").format(
-                        day=date_format(day, "j M"), returning=each.returning, orders=each.orders
+                        day=languages.dated(day, "j M"), returning=each.returning, orders=each.orders
                     ),
                 )
                 for day, each in rows

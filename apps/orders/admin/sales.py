@@ -6,7 +6,6 @@ from decimal import Decimal
 
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import ngettext, pgettext_lazy
 
 from apps.ground import languages
@@ -59,7 +58,7 @@ def days_at_home(request: HttpRequest) -> int:
 
 def _label(day: Day, currency: str) -> str:
     said = ngettext("{day}: {money}, {count} order", "{day}: {money}, {count} orders", day.orders)
-    return said.format(day=date_format(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
+    return said.format(day=languages.dated(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
 
 
 def _today(request: HttpRequest) -> home.Figure:

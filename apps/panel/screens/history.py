@@ -16,6 +16,7 @@ from apps.events.domain.wording import sentence
 from apps.events.models import Event
 from apps.panel.requests import Context
 from apps.panel.screens.pages import ScreenPages
+from apps.panel.told import names_of_changes
 from apps.staff.domain.actors import names_of
 
 HISTORY_LENGTH = 100
@@ -98,5 +99,8 @@ class ScreenHistory(ScreenPages[M]):
             _("History of {name}").format(name=instance),
             original=instance,
             back=self.url("change", instance.pk),
-            events=[(event, names[event.actor], sentence(event)) for event in events],
+            events=[
+                (event, names[event.actor], sentence(event), names_of_changes(event.subject_type, event.changes))
+                for event in events
+            ],
         )

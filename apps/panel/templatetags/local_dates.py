@@ -4,21 +4,9 @@ from datetime import date, datetime
 
 from django import template
 from django.template.defaultfilters import date as formatted
-from django.utils.translation import pgettext, pgettext_lazy
+from django.utils.translation import pgettext
 
 register = template.Library()
-
-# How templates write dates; a language may write each of them in another way.
-FORMATS = (
-    pgettext_lazy("date format", "j M Y"),
-    pgettext_lazy("date format", "j M Y, H:i"),
-    pgettext_lazy("date format", "j M Y, H:i:s"),
-    pgettext_lazy("date format", "j M"),
-    pgettext_lazy("date format", "j M, H:i"),
-    pgettext_lazy("date format", "j M, H:i:s"),
-    pgettext_lazy("date format", "j F Y"),
-    pgettext_lazy("date format", "l, j F"),
-)
 
 
 @register.filter(name="date", expects_localtime=True, is_safe=False)

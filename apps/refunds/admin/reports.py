@@ -113,7 +113,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
             "currency": currency,
             "tables": [_shown(name, rows, span, currency) for name, rows in found.items()],
             "bars": bars_of(bars),
-            "ends": (date_format(span.first, "j M Y"), date_format(span.last, "j M Y")),
+            "ends": (languages.dated(span.first, "j M Y"), languages.dated(span.last, "j M Y")),
             "query": request.GET.urlencode(),
         }
     return TemplateResponse(request, "panel/refunds/report.html", {**base, "title": _("Refund report"), **context})
@@ -155,7 +155,7 @@ def _name(row: Row, span: Span) -> str:
         return row.name
     if span.step == "month":
         return date_format(row.name, "F Y")
-    day = date_format(row.name, "j M Y")
+    day = languages.dated(row.name, "j M Y")
     return _("Week of {day}").format(day=day) if span.step == "week" else day
 
 

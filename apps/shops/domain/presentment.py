@@ -11,6 +11,7 @@ from decimal import Decimal
 from django.utils.translation import gettext_noop
 
 from apps.ground.errors import DomainError
+from apps.ground.languages import retold_amount
 from apps.ground.money import ZERO, fits, is_currency, nearest, plain, rounded, up_to_ending
 from apps.ground.phrases import INVALID, NOT_IN_LIST, TAKEN, too_many
 from apps.ground.retelling import tells
@@ -30,7 +31,7 @@ _ENDINGS = {
 }
 _OWN = tells(gettext_noop("{currency} is the shop's own currency"))
 _NO_SUCH_AMOUNTS = tells(gettext_noop("{currency} has no such small amounts to round to"))
-_NEAREST_TO = tells(gettext_noop("To the nearest {amount}"))
+_NEAREST_TO = tells(gettext_noop("To the nearest {amount}"), amount=retold_amount)
 _UP_TO = tells(gettext_noop("Up to the next amount in .{ending}"))
 ROUNDINGS: dict[str, str] = {
     "": gettext_noop("To the smallest amount"),

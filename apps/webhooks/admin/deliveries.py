@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
-from apps.ground.retelling import renamed, retold
+from apps.ground.retelling import renamed
 from apps.panel.access import may, require
 from apps.panel.menu import Menu
 from apps.panel.requests import Context
@@ -141,8 +141,8 @@ class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Problem"), empty_value="–")
     def problem(self, delivery: Delivery) -> str:
-        """The class of the last failure."""
-        return retold(delivery.error)
+        """The last failure."""
+        return delivery.problem
 
     def get_urls(self) -> list[URLPattern]:
         """The live view and sending once more."""

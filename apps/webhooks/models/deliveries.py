@@ -4,12 +4,36 @@ import uuid6
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
 from apps.ground.rows import ShopOwned, Timestamped
 from apps.shops.models import App
 from apps.webhooks.models.subscriptions import Subscription
+
+# What people read for the classes of failures.
+PROBLEMS = {
+    "bad_answer": gettext_lazy("The answer cannot be read"),
+    "blocked_address": gettext_lazy("The address is not allowed"),
+    "erased": gettext_lazy("Personal data was erased before it was sent"),
+    "internal": gettext_lazy("Something went wrong on our side"),
+    "not_taken": gettext_lazy("The destination did not take it"),
+    "payload_too_large": gettext_lazy("The payload is too large"),
+    "reset": gettext_lazy("The receiver broke off the connection"),
+    "timeout": gettext_lazy("No answer came in time"),
+    "tls": gettext_lazy("No secure connection (TLS)"),
+    "too_large": gettext_lazy("The answer is too large"),
+    "unreachable": gettext_lazy("The receiver cannot be reached"),
+    "unsubscribed": gettext_lazy("The subscription was switched off or removed before it was sent"),
+}
+_STATUS = "status_"
+
+
+def problem_of(error: str) -> str:
+    """What people read for the class of a failure; the class itself where there are no words for it."""
+    if error.startswith(_STATUS):
+        return gettext("The receiver answered {status}").format(status=error.removeprefix(_STATUS))
+    return str(PROBLEMS.get(error, error))
 
 
 class Pending(ShopOwned):
@@ -180,6 +204,11 @@ class Delivery(ShopOwned):
     def __str__(self) -> str:
         return f"{self.topic} {self.key}"
 
+    @property
+    def problem(self) -> str:
+        """The last failure in words; blank for none."""
+        return problem_of(self.error)
+
 
 class Attempt(ShopOwned):
     """One HTTP call, and how it ended. ``created_at`` is when it began.
@@ -211,3 +240,8 @@ class Attempt(ShopOwned):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of delivery {self.delivery_id}"
+
+    @property
+    def result(self) -> str:
+        """The status of the answer, or in words why there was none."""
+        return str(self.status or problem_of(self.outcome))
