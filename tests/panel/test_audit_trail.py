@@ -275,7 +275,7 @@ def test_changes_are_told_in_words(panel_with: PanelWith, shop: Shop) -> None:
         "Merged customer": ("7", ""),
         "No such thing": ("a, b", "(hidden)"),
         "State": ("No account", "Active account"),
-        "Spent": ("0.00", "1234.50"),
+        "Spent": ("0.00", "1,234.50"),
     }
     assert ("Umsatz", "0,00", "1.234,50") in german
     assert all("Merged customer" in page and "merged_customer_id" not in page for page in english)

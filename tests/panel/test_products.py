@@ -436,3 +436,4 @@ def test_the_form_of_a_variant_calls_its_values_as_the_options_are_called(panel:
     page = panel.get("catalog_variant_change", variant.pk).content.decode()
 
     assert re.search(r'<label[^>]*for="id_option1"[^>]*>\s*Size', page)
+    assert re.search(r'<input[^>]*name="weight"[^>]*value="0"', page)

@@ -22,6 +22,7 @@ from apps.catalog.domain.price_tags import Fixed, fixed, tag_in
 from apps.catalog.models import ProductImage, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
 from apps.ground import languages
+from apps.ground.money import plain
 from apps.ground.tenancy import current_shop
 from apps.panel.menu import Menu
 from apps.panel.money import MoneyField
@@ -94,6 +95,11 @@ class VariantForm(VariantFields, PanelForm[Variant]):
             "taxable",
             "inventory_policy",
         )
+
+    def prepare(self) -> None:
+        """The weight, without zeros at the end of its decimals."""
+        super().prepare()
+        self.initial["weight"] = Decimal(plain(Decimal(self.instance.weight)))
 
 
 def _priced(shop: Shop) -> type[VariantForm]:
