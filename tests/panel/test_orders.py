@@ -270,7 +270,7 @@ def test_wherever_a_total_stands_what_it_is_now_stands_too(panel: Panel, order: 
     beside = panel.get(PAGE, other.pk)
 
     for page in (listed, customer):
-        assert b'20.00 USD<br><small class="bo-subtle">now 10.00 USD</small>' in page.content
+        assert b'20.00 USD<br> <small class="bo-subtle">now 10.00 USD</small>' in page.content
     assert [row["total"] for row in beside.context["buyer"]["others"]] == ["20.00 USD, now 10.00 USD"]
     assert "20.00 USD, now 10.00 USD" in found.context["results"][0].description
     assert [row["total"] for row in panel.get(PAGE, order.pk).context["buyer"]["others"]] == ["20.00 USD"]

@@ -24,7 +24,7 @@ from apps.panel.theme import display
 def total_shown(order: Order) -> SafeString:
     """What the order came to, and quietly what it comes to now where that is something else."""
     first, *now = bill.total_of(order)
-    return format_html('{}<br><small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
+    return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
 
 def in_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
