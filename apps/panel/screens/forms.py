@@ -59,11 +59,11 @@ class ShopOwnedForm(forms.ModelForm[M]):
             self.instance.shop = current_shop()
         for field in self.fields.values():
             _dress(field)
-        if "tags" in self.fields:
-            self.fields["tags"].widget = ThemedTextInput()
-            self.fields["tags"].help_text = _("Separated by commas.")
-        if "note" in self.fields:
-            self.fields["note"].widget = ThemedTextarea(attrs={"rows": NOTE_ROWS})
+        tags, note = (self.fields.get(name) for name in ("tags", "note"))
+        if tags and isinstance(tags.widget, forms.Textarea):
+            tags.widget, tags.help_text = ThemedTextInput(), _("Separated by commas.")
+        if note:
+            note.widget = ThemedTextarea(attrs={"rows": NOTE_ROWS})
         self.prepare()
 
     def prepare(self) -> None:
