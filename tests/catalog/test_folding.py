@@ -92,7 +92,8 @@ def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
     for column, index in (("title_key", "title"), ("vendor_key", "vendor"), ("product_type_key", "type")):
         plan = Product.objects.filter(**{column: "ÄPFEL"}).order_by().explain()
 
-        assert f"catalog_product_by_{index}" in plan
+        # That of the beginnings of vendors is as good for a whole one.
+        assert any(f"catalog_product_{name}" in plan for name in (f"by_{index}", f"{index}_beginnings"))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
