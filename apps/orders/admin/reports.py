@@ -29,6 +29,7 @@ from apps.panel.charts import Bar, Pair, bars_of, pairs_of
 from apps.panel.menu import Menu, add_page
 from apps.panel.requests import Context
 from apps.panel.screens.forms import Values
+from apps.panel.tables import ReportTable
 from apps.staff.domain.permissions import grant_custom
 
 REPORT = "orders.view_report"
@@ -72,36 +73,24 @@ class DaysForm(forms.Form):
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the report, as its page and its file have it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(ReportTable):
+    """A table of the report, as its page and its file have it; days without anything are left out of its rows.
 
     Attributes:
-        title: Its heading, on the page.
-        columns: The names of its columns, on the page; all but the first hold numbers.
-        header: The same in the file, whose words are those of programs and never translated.
-        rows: A value for each column, the first one for people; days without anything are left out.
+        header: The columns in the file, whose words are those of programs and never translated.
         lines: All rows, for the file, with days as 2026-03-02.
         note: What it says below the heading.
         footer: What it says at its end.
     """
 
-    title: str
-    columns: Sequence[str]
     header: Sequence[str]
-    rows: Sequence[Sequence[object]]
     lines: Sequence[Sequence[object]]
     note: str
     footer: str = ""
     pairs: Sequence[Pair] = ()
     legend: Sequence[str] = ()
     bars: Sequence[Bar] = ()
-    more: int = 0
-
-    @property
-    def labelled(self) -> list[list[tuple[str, object]]]:
-        """The rows, each value with the name of its column."""
-        return [list(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 # The tables of a page by their names, each made of the days.

@@ -22,6 +22,7 @@ from apps.panel.charts import bars_of
 from apps.panel.menu import Menu, add_page
 from apps.panel.requests import Context
 from apps.panel.screens.forms import Values
+from apps.panel.tables import ReportTable
 from apps.refunds.domain import reporting
 from apps.refunds.domain.reporting import Row, Span
 from apps.staff.domain.permissions import grant_custom
@@ -71,23 +72,11 @@ class SpanForm(forms.Form):
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A table of the report.
-
-    Attributes:
-        name: In addresses.
-        title: Its heading.
-        first: What the first column holds.
-        rows: By name, refunds, units, money.
-        more: How many rows only the file has.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown(ReportTable):
+    """A table of the report; ``name`` stands in addresses."""
 
     name: str
-    title: str
-    first: str
-    rows: Sequence[tuple[str, int, int, str]]
-    more: int
 
 
 _TABLES: dict[str, tuple[str, str, Callable[[Span], list[Row]]]] = {
@@ -164,4 +153,10 @@ def _shown(name: str, rows: Sequence[Row], span: Span, currency: str) -> Shown:
     # Of many periods the latest come first; all of them are shown, as they are bounded.
     ordered = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MOST_SHOWN])
     written = [(_name(row, span), row.refunds, row.units, languages.amount(row.money, currency)) for row in ordered]
-    return Shown(name, _(title), _(first), written, len(rows) - MOST_SHOWN if name != "periods" else 0)
+    return Shown(
+        name=name,
+        title=_(title),
+        columns=(_(first), _("Refunds"), _("Units"), currency),
+        rows=written,
+        more=len(rows) - MOST_SHOWN if name != "periods" else 0,
+    )
