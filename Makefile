@@ -1,5 +1,6 @@
 # Needs Python 3.11 or newer and make; everything else comes with the environment.
 PYTHON ?= python3
+NPM ?= npm
 UV := .venv/bin/uv
 RUN := .venv/bin/python
 export PORT ?= 8000
@@ -14,11 +15,11 @@ run: .venv/runs
 	@exec $(RUN) -m backoffice.run
 
 ## test: the test suite; on SQLite, or on the PostgreSQL of DATABASE_URL
-test: environment
+test: environment node_modules/.package-lock.json
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
 ## test-pooled: the tests that use the database, through a PgBouncer before the PostgreSQL of DATABASE_URL
-test-pooled: environment
+test-pooled: environment node_modules/.package-lock.json
 	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup --database-only $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, the committed OpenAPI document, the catalogues of languages
@@ -64,6 +65,11 @@ environment: .venv/installed
 	@echo "Installing what Backoffice needs …"
 	@$(UV) sync --frozen --quiet --inexact --no-dev --python .venv/bin/python
 	@touch $@
+
+# The packages that some tests need. npm writes this file last. Without npm, those tests are skipped.
+node_modules/.package-lock.json: package.json package-lock.json
+	@{ command -v "$(NPM)" && "$(NPM)" ci --loglevel=error --no-audit --no-fund; } >/dev/null \
+		|| echo "npm has not installed the packages of package.json: the tests that need them are skipped."
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Backoffice needs Python 3.11 or newer")'

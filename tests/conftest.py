@@ -285,6 +285,12 @@ def rabbitmq_url() -> str:
     return parts.need("RabbitMQ", parts.rabbitmq_url())
 
 
+@pytest.fixture(scope="session")
+def node_packages() -> Path:
+    """Return the folder with the packages of package.json; skip the test where they or Node are missing."""
+    return Path(parts.need("the packages of package.json: install npm and run npm ci", parts.node_packages()))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What a second run, on another database, need not repeat."""
     parser.addoption(

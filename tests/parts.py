@@ -1,4 +1,4 @@
-"""The parts that some tests need and a bare machine lacks: PostgreSQL, PgBouncer, Redis, RabbitMQ, Chromium.
+"""The parts that some tests need and a bare machine lacks: PostgreSQL, PgBouncer, Redis, RabbitMQ, Chromium, Node.
 
 With ``REQUIRE_PARTS=1`` a missing part fails the test instead of skipping it.
 """
@@ -63,6 +63,13 @@ def chromium() -> str | None:
 def pgbouncer() -> str | None:
     """The path of the pooler, which Debian keeps out of most people's way."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def node_packages() -> str | None:
+    """Return the folder with the packages of package.json if npm has installed all of them and Node can run them."""
+    folder = settings.BASE_DIR / "node_modules"
+    # npm writes this file last.
+    return str(folder) if shutil.which("node") and (folder / ".package-lock.json").exists() else None
 
 
 def listens(port: int) -> bool:

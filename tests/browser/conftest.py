@@ -122,10 +122,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def axe() -> None:
-    """For tests that look with axe."""
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed; run npm ci")
+def axe(node_packages: pathlib.Path) -> None:
+    """Skip tests that look with axe where axe is not installed."""
 
 
 @pytest.fixture

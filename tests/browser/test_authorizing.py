@@ -204,6 +204,7 @@ def app(shop: Shop, landing: str) -> App:
     return installing.create_app(name="Stock sync", distribution="public", redirect_urls=[landing])
 
 
+@pytest.mark.usefixtures("axe")
 def test_the_public_client_library_goes_the_whole_way(page: Page, person: User, app: App, tls: Tls, shop: Shop) -> None:
     setup = {"api_key": app.api_key, "secret": app.api_secret, "myshopify_domain": "localhost", "port": tls.port}
     shopify.Session.setup(protocol="https", **setup)

@@ -25,7 +25,6 @@ from tests.client.conftest import Server, end
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
 DOCS = settings.BASE_DIR / "docs"
-MODULES = settings.BASE_DIR / "node_modules"
 CALL = 'curl -sS -H "X-Shopify-Access-Token: $TOKEN" "$BACKOFFICE/admin/api/2026-07'
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -83,11 +82,10 @@ def test_the_public_client_is_pointed_here_by_its_own_settings(
     assert capsys.readouterr().out == f"[product({product.pk})]\n"
 
 
+@pytest.mark.usefixtures("node_packages")
 def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
     environment: dict[str, str], server: Server, client_shop: Shop
 ) -> None:
-    if shutil.which("node") is None or not MODULES.is_dir():
-        pytest.skip("node or its packages are not on this machine")
     with shop_scope(client_shop):
         product = make_product("Teapot")
     (snippet,) = blocks("first-app.md", "cjs")

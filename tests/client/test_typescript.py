@@ -11,28 +11,24 @@ from django.conf import settings
 from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import Server
-from tests.parts import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client"), pytest.mark.any_database]
 ROOT = Path(settings.BASE_DIR)
-MODULES = ROOT / "node_modules"
 RUN = 'import { use } from "./use.js"; console.log(JSON.stringify(await use(...process.argv.slice(1))));'
 
 
 def node(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run Node in a folder; whatever it says of a failure is the failure's message."""
-    found = need("Node", shutil.which("node"))
-    done = subprocess.run([found, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(["node", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
 
 @pytest.fixture(scope="session")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def generated(tmp_path_factory: pytest.TempPathFactory, node_packages: Path) -> tuple[Path, str]:
     """The folder with the types and with an app that uses them, and what the generator said."""
-    need("the packages of package.json", str(MODULES) if (MODULES / "openapi-typescript").exists() else None)
     folder = tmp_path_factory.mktemp("typescript")
-    (folder / "node_modules").symlink_to(MODULES.resolve())
+    (folder / "node_modules").symlink_to(node_packages.resolve())
     (folder / "package.json").write_text('{"type": "module"}')
     shutil.copy(Path(__file__).with_name("typescript") / "use.ts", folder)
     tool = "node_modules/openapi-typescript/bin/cli.js"

@@ -1,15 +1,12 @@
 """What the code editor says of Liquid that does not parse is said in the reader's language."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from tests.each import Each
-from tests.parts import need
 
 pytestmark = pytest.mark.any_database
 
@@ -43,14 +40,11 @@ BROKEN = {
 }
 
 
-def test_every_flaw_is_said_in_the_readers_language(tmp_path: Path) -> None:
-    esbuild = Path(settings.BASE_DIR) / "node_modules" / ".bin" / "esbuild"
-    bundler = need("the packages of package.json", str(esbuild) if esbuild.exists() else None)
-    node = need("Node", shutil.which("node"))
+def test_every_flaw_is_said_in_the_readers_language(tmp_path: Path, node_packages: Path) -> None:
     built = tmp_path / "flaws.cjs"
     options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={built}")
-    subprocess.run([bundler, str(Path(__file__).parent / "flaws.js"), *options], check=True)
-    done = subprocess.run([node, built], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
+    subprocess.run([node_packages / ".bin" / "esbuild", str(Path(__file__).parent / "flaws.js"), *options], check=True)
+    done = subprocess.run(["node", built], input=json.dumps([*BROKEN]), check=True, capture_output=True, text=True)
 
     with Each() as each:
         for (text, said), answer in zip(BROKEN.items(), json.loads(done.stdout), strict=True):

@@ -6,14 +6,10 @@ others, and within what editors and page builders put around.
 """
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from django.conf import settings
-
-from tests.parts import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.any_database]
 
@@ -39,17 +35,14 @@ def texts_of(pieces: list[str]) -> list[str]:
     return [*pieces, *beside, *within]
 
 
-def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path) -> None:
-    esbuild = Path(settings.BASE_DIR) / "node_modules" / ".bin" / "esbuild"
-    bundler = need("the packages of package.json", str(esbuild) if esbuild.exists() else None)
-    node = need("Node", shutil.which("node"))
+def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path, node_packages: Path) -> None:
     built = tmp_path / "check.cjs"
     options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={built}")
-    subprocess.run([bundler, str(HERE / "check.js"), *options], check=True)
+    subprocess.run([node_packages / ".bin" / "esbuild", str(HERE / "check.js"), *options], check=True)
 
     pieces = fragments()
     texts = texts_of(pieces)
-    done = subprocess.run([node, built], input=json.dumps(texts), check=True, capture_output=True, text=True)
+    done = subprocess.run(["node", built], input=json.dumps(texts), check=True, capture_output=True, text=True)
 
     said = json.loads(done.stdout)
     assert said["problems"] == []
