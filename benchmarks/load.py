@@ -50,14 +50,15 @@ def run(port: int, kind: str, token: str, path: str, number: int, seconds: float
     """Load one server for some seconds.
 
     Raises:
-        Unmeasurable: Not every answer was one of success.
+        Unmeasurable: A request was refused, was broken off or timed out, or none was answered.
     """
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number), *more]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     result = json.loads(output.rsplit("RESULT ", 1)[1])
-    if result["refused"] or not result["requests"]:
-        raise Unmeasurable(f"{' '.join(command)}\n{output}\n{result['refused']} answers were no success")
+    if result["refused"] or result["broken"] or not result["requests"]:
+        counts = f"{result['refused']} answers were no success, {result['broken']} requests were broken off"
+        raise Unmeasurable(f"{' '.join(command)}\n{output}\n{counts}")
     return Figures(
         rate=result["requests"] / result["microseconds"] * 1e6,
         p50=result["p50"] / 1000,

@@ -38,16 +38,22 @@ def marked(text: str, mark: str = " ") -> str:
     return mark + _STARTS.sub(mark, text.casefold()) + "\x0f" if text else ""
 
 
+def build_search_columns(customer: dict[str, Any]) -> dict[str, str]:
+    """Return the three search columns of a customer in a request body, filled as the product fills them."""
+    first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
+    company, city, code = (customer["addresses"][0][name] for name in ("company", "city", "zip"))
+    own = marked(first, "\x01") + marked(last, "\x02") + marked(email, "\x03") + marked(customer["note"], "\x05")
+    return {
+        "search_text": "".join(map(marked, (email, phone, phone[3:], f"{first} {last}", company))),
+        "search_own": own + "".join(f"\x04{tag.casefold()}\x0f" for tag in customer["tags"].split(", ")),
+        "search_places": marked(city, "\x06") + marked(company, "\x0e") + f"\x08{code}\x0f\x10se\x0f",
+    }
+
+
 def create_customer(shop_id: int, body: dict[str, Any]) -> int:
     """Store what a body says, inside the caller's transaction; returns the new id."""
     given = body["customer"]
     first, last, email, phone = (given[name] for name in ("first_name", "last_name", "email", "phone"))
-    given_address = given["addresses"][0]
-    company, city, code = (given_address[name] for name in ("company", "city", "zip"))
-    search = "".join(map(marked, (email, phone, phone[3:], f"{first} {last}", company)))
-    own = marked(first, "\x01") + marked(last, "\x02") + marked(email, "\x03") + marked(given["note"], "\x05")
-    own += "".join(f"\x04{tag.casefold()}\x0f" for tag in given["tags"].split(", "))
-    places = marked(city, "\x06") + marked(company, "\x0e") + f"\x08{code}\x0f\x10se\x0f"
     execute = connection().execute
     row: Any = execute(
         _CUSTOMER,
@@ -61,15 +67,13 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
             given["verified_email"],
             given["note"],
             given["tags"],
-            search,
-            own,
-            places,
+            *build_search_columns(given).values(),
             time.time_ns(),
         ),
         prepare=True,
     ).fetchone()
     customer_id: int = row[0]
-    place = [given_address[name] for name in ("company", "address1", "city", "country", "zip")]
+    place = [given["addresses"][0][name] for name in ("company", "address1", "city", "country", "zip")]
     row = execute(_ADDRESS, (shop_id, customer_id, first, last, *place), prepare=True).fetchone()
     execute(_DEFAULT, (row[0], customer_id), prepare=True)
     identity = uuid.uuid4()

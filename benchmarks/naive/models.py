@@ -34,6 +34,8 @@ class Customer(models.Model):
     tax_exemptions = models.JSONField(default=list)
     multipass_identifier = models.CharField(max_length=255, blank=True)
     search_text = models.TextField(blank=True)
+    search_own = models.TextField(blank=True)
+    search_places = models.TextField(blank=True)
     default_address = models.ForeignKey("Address", models.SET_NULL, null=True, related_name="+")
     orders_count = models.PositiveIntegerField(default=0)
     total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=0)

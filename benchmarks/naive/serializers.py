@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 from rest_framework import serializers
 
-from benchmarks.floors.creating import marked
+from benchmarks.floors.creating import build_search_columns
 from benchmarks.naive.models import Address, Customer, Event
 
 
@@ -107,12 +107,10 @@ class CustomerSerializer(serializers.ModelSerializer):
 
     @transaction.atomic
     def create(self, validated_data: dict[str, Any]) -> Customer:
+        search = build_search_columns(validated_data)
         given = validated_data.pop("addresses")
         shop_id = validated_data["shop_id"]
-        words = (validated_data["first_name"], validated_data["last_name"], validated_data["email"])
-        customer = Customer.objects.create(
-            email_key=validated_data["email"].lower(), search_text="".join(map(marked, words)), **validated_data
-        )
+        customer = Customer.objects.create(email_key=validated_data["email"].lower(), **search, **validated_data)
         addresses = [Address.objects.create(customer=customer, shop_id=shop_id, **item) for item in given]
         customer.default_address = addresses[0]
         customer.save()
