@@ -1,1 +1,1 @@
-"""What every table stands on: tenancy, rows, statements, locks and refusals."""
+"""Shared foundations: tenancy, base models, SQL, locks, translations and domain errors."""

@@ -1,4 +1,4 @@
-"""The cache, which may be away: then nothing is cached, and nobody is turned away for it."""
+"""Access to the cache that tolerates an outage: without a cache nothing is cached, and no request fails."""
 
 import logging
 from collections.abc import Callable
@@ -10,40 +10,40 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# Each kind of cache has errors of its own, which have no common name: hence the wide nets below.
-AWAY = "The cache does not answer"
+# Each cache backend raises its own exceptions without a common base class, so the handlers below are broad.
+CACHE_DOWN = "The cache is down"
 _NONE = object()
 
 
-def cached(key: str, find: Callable[[], T], seconds: int) -> T:
-    """The value that is cached under a key; where there is none it is found once, and cached for so long.
+def get_or_compute(key: str, compute: Callable[[], T], seconds: int) -> T:
+    """Return the cached value of a key; if there is none, compute and cache the value.
 
-    What ``find`` raises is not the cache's fault, and goes to the caller.
+    Exceptions of ``find`` propagate to the caller.
     """
     try:
         value = cache.get(key, _NONE)
     except Exception:
-        logger.warning(AWAY, exc_info=True)
-        return find()
+        logger.warning(CACHE_DOWN, exc_info=True)
+        return compute()
     if value is not _NONE:
         return cast("T", value)
-    found = find()
-    keep(key, found, seconds)
-    return found
+    computed = compute()
+    set_cached(key, computed, seconds)
+    return computed
 
 
-def keep(key: str, value: object, seconds: int) -> None:
-    """Cache a value under a key for so long, whatever was there."""
+def set_cached(key: str, value: object, seconds: int) -> None:
+    """Cache a value, replacing any previous value."""
     try:
         cache.set(key, value, seconds)
     except Exception:
-        logger.warning(AWAY, exc_info=True)
+        logger.warning(CACHE_DOWN, exc_info=True)
 
 
-def is_first(key: str, seconds: int) -> bool:
-    """Whether this is the first call with the key in so long; never, where the cache is away."""
+def is_first_call(key: str, seconds: int) -> bool:
+    """Return True for the first call with a key within the given time; False if the cache is down."""
     try:
         return bool(cache.add(key, True, seconds))
     except Exception:
-        logger.warning(AWAY, exc_info=True)
+        logger.warning(CACHE_DOWN, exc_info=True)
         return False

@@ -1,8 +1,8 @@
-"""Handles: the readable part of an address, made from a title and unique among its like; a taken one is numbered.
+"""Handles: the readable part of a URL, made from a title and unique within a shop's rows; duplicates get a number.
 
-``save_with_handle`` lets the database tell whether a handle is taken, and finds the free number by doubling and
-halving, so a thousand products of one title cost a dozen lookups each. ``free_handle`` fills gaps in the numbers, for
-callers who keep others from adding rows meanwhile. Rule: decisions, Conventions (Handles).
+``save_with_handle`` lets the database's constraint detect duplicates, and finds a free number by doubling and halving,
+so a thousand products with the same title need about a dozen lookups each. ``free_handle`` fills gaps in the numbers,
+for callers that prevent concurrent inserts. Rule: decisions, Conventions (Handles).
 """
 
 import re
@@ -12,92 +12,98 @@ from collections.abc import Callable, Collection
 from django.db import IntegrityError, models, transaction
 from slugify import slugify
 
-from apps.ground.rows import M
+from apps.ground.base_models import M
 
 MAX_LENGTH = 255
 MAX_STEM = 240
-_ROUNDS = 25
+_MAX_TRIES = 25
 _POWERS = tuple(2**exponent for exponent in range(32))
 
 
-def handle_of(text: str) -> str:
-    """A text as a handle, cut to the length that handles may have; blank where nothing is left."""
-    return as_handle(text)[:MAX_LENGTH].strip("-")
+def build_handle(text: str) -> str:
+    """Convert a text to a handle of at most the maximum length; blank if no character can be used."""
+    return slugify_text(text)[:MAX_LENGTH].strip("-")
 
 
-def stem_of(text: str, fallback: str) -> str:
-    """The handle of a title with room for a number behind it; ``fallback`` where nothing is left."""
-    return as_handle(text)[:MAX_STEM].strip("-") or fallback
+def build_handle_stem(text: str, fallback: str) -> str:
+    """Convert a title to a handle with room for a number; ``fallback`` if no character can be used."""
+    return slugify_text(text)[:MAX_STEM].strip("-") or fallback
 
 
-def as_handle(text: str) -> str:
-    """A text transliterated, in lower case, with hyphens, however long it becomes; blank where nothing is left."""
+def slugify_text(text: str) -> str:
+    """Transliterate a text to lower case with hyphens, of any length; blank if no character can be used."""
     return slugify(text[:1000], entities=False, decimal=False, hexadecimal=False)
 
 
-def free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> str:
-    """A handle out of a text that none of the rows has; numbered where it is taken.
+def find_free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> str:
+    """Return a handle that no row has yet, with a number if necessary.
 
     Args:
-        rows: The rows among which it is to be unique; the caller keeps others from adding to them meanwhile.
+        rows: The rows among which the handle must be unique; the caller must prevent concurrent inserts.
         text: The title.
-        fallback: What is used where the title has no letter or digit.
+        fallback: The handle for a title without a letter or digit.
     """
-    base = handle_of(text) or fallback
+    base = build_handle(text) or fallback
     stem = base[: MAX_LENGTH - 12].strip("-")
     pattern = re.compile(rf"{re.escape(stem)}-([1-9][0-9]{{0,9}})")
-    taken = set(rows.filter(handle__startswith=stem).values_list("handle", flat=True))
-    if base not in taken:
+    used = set(rows.filter(handle__startswith=stem).values_list("handle", flat=True))
+    if base not in used:
         return base
-    numbers = {int(match[1]) for handle in taken if (match := pattern.fullmatch(handle))}
+    numbers = {int(match[1]) for handle in used if (match := pattern.fullmatch(handle))}
     return f"{stem}-{next(number for number in range(1, len(numbers) + 2) if number not in numbers)}"
 
 
 def save_with_handle(instance: models.Model, base: str, *, update_fields: Collection[str] | None = None) -> None:
-    """Save a row under its handle, numbered where another row of the shop has it.
+    """Save a row with a handle; add a number if another row of the shop has the handle.
 
     Args:
         instance: A row with ``shop`` and ``handle`` fields; its handle is set here.
-        base: The handle it should have.
-        update_fields: The columns of a row that exists; None inserts a new one.
+        base: The preferred handle.
+        update_fields: The columns to update; None inserts a new row.
     """
     new = update_fields is None
     candidate = base
-    for attempt in range(_ROUNDS):
+    for attempt in range(_MAX_TRIES):
         setattr(instance, "handle", candidate)  # noqa: B010 - the models share no base that declares it
         try:
             with transaction.atomic():
                 instance.save(force_insert=new, update_fields=update_fields)
         except IntegrityError:
-            if not _taken(instance, candidate):
+            if not _is_used(instance, candidate):
                 raise
             if new:
                 instance.pk = None
-            candidate = _free(instance, base) if attempt < _ROUNDS - 2 else f"{base}-{secrets.randbelow(10**12)}"
+            candidate = (
+                _find_free_handle(instance, base) if attempt < _MAX_TRIES - 2 else f"{base}-{secrets.randbelow(10**12)}"
+            )
         else:
             return
-    raise IntegrityError(f"No free handle for {base!r} was found")  # pragma: no cover - a trillion to one
+    raise IntegrityError(f"Found no free handle for {base!r}")  # pragma: no cover - a trillion to one
 
 
-def _taken(instance: models.Model, handle: str) -> bool:
+def _is_used(instance: models.Model, handle: str) -> bool:
     rows: models.Manager[models.Model] = type(instance)._base_manager
     return rows.filter(shop_id=instance.shop_id, handle=handle).exists()  # type: ignore[attr-defined]
 
 
-def _free(instance: models.Model, base: str) -> str:
-    """The base with a number that nobody has: behind the first free power of two's taken half."""
+def _find_free_handle(instance: models.Model, base: str) -> str:
+    """Return the base with a free number, in the last used half of the first free power of two."""
     rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
-    named = {f"{base}-{power}": power for power in _POWERS}
-    used = {named[handle] for handle in rows.filter(handle__in=named).values_list("handle", flat=True)}
+    power_by_handle = {f"{base}-{power}": power for power in _POWERS}
+    used = {
+        power_by_handle[handle] for handle in rows.filter(handle__in=power_by_handle).values_list("handle", flat=True)
+    }
     high = next(power for power in _POWERS if power not in used)
-    return f"{base}-{_lowest(high // 2, high, lambda number: rows.filter(handle=f'{base}-{number}').exists())}"
+    return (
+        f"{base}-{_find_lowest_free(high // 2, high, lambda number: rows.filter(handle=f'{base}-{number}').exists())}"
+    )
 
 
-def _lowest(low: int, high: int, taken: Callable[[int], bool]) -> int:
-    """A free number in ``(low, high]`` whose neighbour below is taken."""
+def _find_lowest_free(low: int, high: int, is_used: Callable[[int], bool]) -> int:
+    """Return a free number in ``(low, high]`` that follows a used number."""
     while high - low > 1:
         middle = (low + high) // 2
-        if taken(middle):
+        if is_used(middle):
             low = middle
         else:
             high = middle

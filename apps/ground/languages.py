@@ -1,7 +1,7 @@
-"""The languages that people read: which there are, and which one a person, an order or a browser wants.
+"""Languages: choose a reader's language, and format dates, numbers and amounts in it.
 
-English is the source and needs no catalogue; every catalogue below ``locale/`` adds a language. The interface, tasks
-and commands speak English unless they say ``speaking``.
+English is the source language and needs no catalog; every catalog below ``locale/`` adds a language. The interface,
+tasks and commands use English unless they call ``speaking``.
 """
 
 import re
@@ -17,11 +17,11 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import pgettext, pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from apps.ground.money import text_of
+from apps.ground.money import format_decimal
 
 ENGLISH = "en"
-# How dates are written; a language may write each of them in another way.
-FORMATS = (
+# The date formats; a translation may replace each format.
+DATE_FORMATS = (
     pgettext_lazy("date format", "j M Y"),
     pgettext_lazy("date format", "j M Y, H:i"),
     pgettext_lazy("date format", "j M Y, H:i:s"),
@@ -31,87 +31,87 @@ FORMATS = (
     pgettext_lazy("date format", "j F Y"),
     pgettext_lazy("date format", "l, j F"),
 )
-# How texts that are stored name an amount.
-_STORED = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
+# The format of amounts in stored texts.
+_STORED_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
 
 
 @lru_cache(maxsize=512)
-def _spoken(wish: str) -> str:
-    """The language that serves the wish (``de`` for ``de-AT``); empty where none does."""
+def _match_tag(tag: str) -> str:
+    """Return the supported language for a language tag (``de`` for ``de-AT``); empty if there is none."""
     try:
-        return translation.get_supported_language_variant(wish)
+        return translation.get_supported_language_variant(tag)
     except LookupError:
         return ""
 
 
-def nearest(*wishes: str) -> str:
-    """The language of the first wish that one serves, else English."""
-    return next((code for wish in wishes if wish and (code := _spoken(wish.replace("_", "-").lower()[:20]))), ENGLISH)
+def match_language(*tags: str) -> str:
+    """Return the first supported language of some language tags, else English."""
+    return next((code for tag in tags if tag and (code := _match_tag(tag.replace("_", "-").lower()[:20]))), ENGLISH)
 
 
-def of_browser(accepted: str) -> str:
-    """The language of a browser, by its ``Accept-Language``."""
-    return nearest(*(code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*"))
+def match_browser_language(accepted: str) -> str:
+    """Return the supported language for an ``Accept-Language`` header."""
+    return match_language(*(code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*"))
 
 
 @contextmanager
-def speaking(*wishes: str) -> Iterator[None]:
-    """Within it, texts, numbers and dates are in the language of the first wish that one serves, else English."""
-    with translation.override(nearest(*wishes)):
+def language_override(*tags: str) -> Iterator[None]:
+    """Activate the first supported language of some language tags, else English, for texts, numbers and dates."""
+    with translation.override(match_language(*tags)):
         yield
 
 
-def dated(value: date, form: str) -> str:
-    """A day or a moment in one of ``FORMATS``, as the language writes it; moments in the time zone that holds."""
+def format_date(value: date, form: str) -> str:
+    """Format a date or time with one of ``FORMATS``, localized; times are in the active time zone."""
     if isinstance(value, datetime) and timezone.is_aware(value):
         value = timezone.localtime(value)
     return date_format(value, pgettext("date format", form))
 
 
-def amount(value: Decimal, currency: str) -> str:
-    """An amount as people read it, in groups of three; the interface, files and fields have ``text_of``."""
-    return str(number_format(text_of(value, currency), force_grouping=True))
+def format_amount(value: Decimal, currency: str) -> str:
+    """Format an amount for people, with thousands separators; the interface, files and form fields use ``text_of``."""
+    return str(number_format(format_decimal(value, currency), force_grouping=True))
 
 
-def money(value: Decimal, currency: str) -> str:
-    """An amount with its currency."""
-    return f"{amount(value, currency)} {currency}"
+def format_money(value: Decimal, currency: str) -> str:
+    """Format an amount with its currency for people."""
+    return f"{format_amount(value, currency)} {currency}"
 
 
-def retold_amount(text: str) -> str:
-    """An amount as texts store it (``48.00``, ``48.00 USD``), as people read it; what is none stays as it is."""
-    found = _STORED.fullmatch(text)
-    if found is None:
+def localize_stored_amount(text: str) -> str:
+    """Localize an amount from a stored text (``48.00``, ``48.00 USD``); return other texts unchanged."""
+    match = _STORED_AMOUNT.fullmatch(text)
+    if match is None:
         return text
-    return number_format(found[1], force_grouping=True) + (found[2] or "")
+    return number_format(match[1], force_grouping=True) + (match[2] or "")
 
 
-def retold_number(text: str) -> str:
-    """The part of a text that is an amount.
+def localize_amount_strictly(text: str) -> str:
+    """Localize an amount from a stored text.
 
     Raises:
-        KeyError: It is none.
+        KeyError: The text is not an amount.
     """
-    if not _STORED.fullmatch(text):
+    if not _STORED_AMOUNT.fullmatch(text):
         raise KeyError(text)
-    return retold_amount(text)
+    return localize_stored_amount(text)
 
 
-def lowered(text: str) -> str:
-    """A name, such as that of a status, within a sentence: English writes it small, German writes nouns as they are."""
+def lowercase_label(text: str) -> str:
+    """Lowercase a label (such as a status) within an English sentence; German nouns stay as they are."""
     return text.lower() if _is_english() else text
 
 
-def count(number: int) -> str:
-    """A whole number in groups of three."""
+def format_integer(number: int) -> str:
+    """Format a whole number with thousands separators."""
     return str(number_format(number, force_grouping=True))
 
 
-def locale() -> Locale:
-    """What is known of the language that is spoken: names of countries, currencies and languages."""
+def get_locale() -> Locale:
+    """Return Babel's locale of the active language: names of countries, currencies and languages."""
     return Locale.parse(translation.get_language() or ENGLISH, sep="-")
 
 
 def _is_english() -> bool:
-    """Whether English is spoken."""
+    """Return True if the active language is English."""
     return (translation.get_language() or ENGLISH).startswith(ENGLISH)

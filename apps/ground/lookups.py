@@ -1,4 +1,4 @@
-"""Lookups that Django lacks, and which index they leave to be used."""
+"""Lookups that Django lacks, and orderings that control which index is used."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -9,46 +9,46 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 from django.db.models.sql.compiler import SQLCompiler
 
-# An index of the parts of a text knows parts of three characters; of shorter words it knows beginnings.
-SHORTEST_PART = 3
+# A trigram index supports parts of at least three characters; shorter words are matched as prefixes.
+MIN_TRIGRAM_LENGTH = 3
 M = TypeVar("M", bound=Model)
 
 
-# Foreign keys do not take over the lookups of plain fields.
+# Foreign keys do not inherit the lookups of plain fields.
 @ForeignObject.register_lookup
 @Field.register_lookup
-class Among(In):
-    """``column__among=<queryset>``: in a list of ids that the database makes once, before anything else.
+class InMaterialized(In):
+    """The lookup ``column__among=<queryset>``: in a list of ids that the database computes once, first.
 
-    Into ``IN (SELECT …)`` PostgreSQL may look again for each row that it compares, and without statistics, as in tables
-    that have just been filled, it believes that there is one. SQLite makes such a list once by itself.
+    For ``IN (SELECT …)``, PostgreSQL may run the subquery for each compared row, and without statistics (as in tables
+    that were just filled) it assumes one result row. SQLite computes such a list once by itself.
     """
 
     lookup_name = "among"
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
-        """An array out of the subquery."""
-        left, parameters = self.process_lhs(compiler, connection)
-        right, more = self.process_rhs(compiler, connection)
-        return f"{left} = ANY(ARRAY{right})", (*parameters, *more)
+        """Render SQL for PostgreSQL: an array from the subquery."""
+        lhs, parameters = self.process_lhs(compiler, connection)
+        rhs, rhs_parameters = self.process_rhs(compiler, connection)
+        return f"{lhs} = ANY(ARRAY{rhs})", (*parameters, *rhs_parameters)
 
 
-def sorted_apart(rows: QuerySet[M, Any], order: Iterable[object]) -> QuerySet[M, Any]:
-    """Rows in an order that an expression hides from the indexes, so that those of the filter are used.
+def sort_without_index(rows: QuerySet[M, Any], order: Iterable[object]) -> QuerySet[M, Any]:
+    """Order rows by expressions that no index matches, so that the database uses the filter's index.
 
     Args:
-        rows: Those that fit.
-        order: Names of columns, with a minus in front where they fall.
+        rows: The matching rows.
+        order: Column names, with a minus for descending.
     """
     names = [str(name) for name in order]
-    return rows.order_by(*(OrderBy(_hidden(name), descending=name.startswith("-")) for name in names))
+    return rows.order_by(*(OrderBy(_hide_from_indexes(name), descending=name.startswith("-")) for name in names))
 
 
-def _hidden(name: str) -> Coalesce:
+def _hide_from_indexes(name: str) -> Coalesce:
     column = F(name.lstrip("-"))
     return Coalesce(column, column)
 
 
-def among(ids: QuerySet[Model, Any], column: str = "pk") -> Q:
-    """Rows whose column is in a subquery of ids, which is run once."""
+def in_materialized(ids: QuerySet[Model, Any], column: str = "pk") -> Q:
+    """Return a filter for rows with the column in a subquery of ids, which runs once."""
     return Q(**{f"{column}__among": ids})

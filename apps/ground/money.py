@@ -1,7 +1,7 @@
-"""Exact amounts in the decimals of their currency: 0 for JPY, 2 for USD, 3 for KWD.
+"""Exact amounts with the decimals of their currency: 0 for JPY, 2 for USD, 3 for KWD.
 
-Everything is decimal and rounds half up, here and nowhere else. An amount is shared by cumulative rounding, so the
-parts always add up to the whole, whatever their number and order.
+All amounts are decimals and round half up, here and nowhere else. Amounts are split by cumulative rounding, so the
+parts always add up to the total.
 Rule: decisions, Refunds (Arithmetic).
 """
 
@@ -13,15 +13,15 @@ from itertools import chain
 from babel.core import UnknownLocaleError, get_global
 from babel.numbers import get_currency_precision
 
-MAX_PLACES = 3
-# Amounts are below it: with three decimals they have the fifteen digits that every database keeps exactly.
+MAX_DECIMAL_PLACES = 3
+# All amounts are below this limit. With three decimals they have fifteen digits, which every database stores exactly.
 MAX_AMOUNT = Decimal(10) ** 12
 ZERO = Decimal(0)
 
 
 @lru_cache(maxsize=512)
-def places_of(currency: str) -> int:
-    """How many decimals a currency has."""
+def get_decimal_places(currency: str) -> int:
+    """Return the number of decimals of a currency."""
     try:
         return int(get_currency_precision(currency))
     except UnknownLocaleError:
@@ -29,94 +29,100 @@ def places_of(currency: str) -> int:
 
 
 @lru_cache(maxsize=512)
-def quantum_of(currency: str) -> Decimal:
-    """The smallest amount of a currency."""
-    return Decimal(1).scaleb(-places_of(currency))
+def get_minor_unit(currency: str) -> Decimal:
+    """Return the smallest amount of a currency."""
+    return Decimal(1).scaleb(-get_decimal_places(currency))
 
 
 @cache
-def currencies() -> frozenset[str]:
-    """The ISO 4217 codes of the currencies that are, or once were, tender somewhere, and that amounts can be kept in.
+def get_currencies() -> frozenset[str]:
+    """Return the ISO 4217 codes of all current and former legal tender with at most three decimals.
 
-    Codes of metals, funds, tests and of no currency (``XAU``, ``CHE``, ``XTS``, ``XXX``) are none.
+    Codes of metals, funds, tests and "no currency" (``XAU``, ``CHE``, ``XTS``, ``XXX``) are not included.
     """
     uses = chain.from_iterable(get_global("territory_currencies").values())
-    return frozenset(code for code, _from, _until, is_tender in uses if is_tender and places_of(code) <= MAX_PLACES)
+    return frozenset(
+        code for code, _from, _until, is_tender in uses if is_tender and get_decimal_places(code) <= MAX_DECIMAL_PLACES
+    )
 
 
 def is_currency(code: str) -> bool:
-    """Whether it is the ISO 4217 code of a currency that amounts can be kept in."""
-    return code in currencies()
+    """Return True for the ISO 4217 code of a supported currency."""
+    return code in get_currencies()
 
 
-def fits(amount: Decimal, currency: str) -> bool:
-    """Whether an amount was written with no more decimals than the currency has."""
+def has_valid_precision(amount: Decimal, currency: str) -> bool:
+    """Return True if an amount has no more decimals than the currency."""
     exponent = amount.as_tuple().exponent
-    return isinstance(exponent, int) and -exponent <= places_of(currency)
+    return isinstance(exponent, int) and -exponent <= get_decimal_places(currency)
 
 
-def rounded(amount: Decimal, currency: str) -> Decimal:
-    """The nearest amount that the currency has, half up."""
-    return amount.quantize(quantum_of(currency), ROUND_HALF_UP)
+def round_money(amount: Decimal, currency: str) -> Decimal:
+    """Round an amount to the currency's decimals, half up."""
+    return amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
 
 
-def nearest(amount: Decimal, step: Decimal) -> Decimal:
-    """The nearest multiple of a step, half up."""
+def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
+    """Round an amount to the nearest multiple of a step, half up."""
     return (amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
-def up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
-    """The next amount, going up, that lies ``below`` under a multiple of a step: 9.99 for 9.20, 1 and 0.01."""
+def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
+    """Round an amount up to ``below`` less than a multiple of a step: 9.20 to 9.99 with a step of 1 and 0.01."""
     return ((amount + below) / step).quantize(Decimal(1), ROUND_CEILING) * step - below
 
 
-def text_of(amount: Decimal, currency: str) -> str:
-    """An amount as the interface shows it."""
-    return str(amount.quantize(quantum_of(currency), ROUND_HALF_UP))
+def format_decimal(amount: Decimal, currency: str) -> str:
+    """Format an amount for the interface, with the currency's decimals."""
+    return str(amount.quantize(get_minor_unit(currency), ROUND_HALF_UP))
 
 
-def text_of_kept(kept: str, currency: str) -> str:
-    """``text_of`` of an amount that is kept as a text; most are kept as they are shown."""
-    is_shown = kept.isascii() and kept.replace(".", "").isdigit() and len(kept.partition(".")[2]) == places_of(currency)
-    return kept if is_shown else text_of(Decimal(kept), currency)
+def format_stored_decimal(text: str, currency: str) -> str:
+    """Format a stored amount like ``text_of``; most stored amounts already have this format."""
+    is_formatted = (
+        text.isascii()
+        and text.replace(".", "").isdigit()
+        and len(text.partition(".")[2]) == get_decimal_places(currency)
+    )
+    return text if is_formatted else format_decimal(Decimal(text), currency)
 
 
-def plain(number: Decimal) -> str:
-    """The one way to write a number: without an exponent, and without zeros at the end of its decimals."""
+def format_plain(number: Decimal) -> str:
+    """Format a number canonically: without an exponent and without trailing zeros after the decimal point."""
     return format(number.normalize(), "f")
 
 
-def split(total: Decimal, weights: Sequence[Decimal], currency: str) -> list[Decimal]:
-    """Share an amount in proportion to weights; equally where all weights are zero.
+def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> list[Decimal]:
+    """Split an amount in proportion to weights; equally if all weights are zero.
 
-    No part is more than its weight, as long as the total is not more than the sum of the weights.
+    No part exceeds its weight if the total does not exceed the sum of the weights.
 
     Args:
-        total: What is shared; not negative.
-        weights: One per part, not negative; at least one.
-        currency: Whose decimals the parts have.
+        total: The amount to split; not negative.
+        weights: One weight per part, not negative; at least one.
+        currency: The currency that determines the decimals.
     """
     if not any(weights):
         weights = [Decimal(1)] * len(weights)
-    whole = sum(weights, ZERO)
-    parts, passed, given = [], ZERO, ZERO
+    weight_sum = sum(weights, ZERO)
+    parts, cumulative, allocated = [], ZERO, ZERO
     for weight in weights:
-        passed += weight
-        upto = rounded(total * passed / whole, currency)
-        parts.append(upto - given)
-        given = upto
+        cumulative += weight
+        upto = round_money(total * cumulative / weight_sum, currency)
+        parts.append(upto - allocated)
+        allocated = upto
     return parts
 
 
-def portion(total: Decimal, units: int, of: int, currency: str) -> Decimal:
-    """What the first ``units`` of ``of`` equal units make up of an amount.
+def calculate_portion(total: Decimal, units: int, of: int, currency: str) -> Decimal:
+    """Return the share of the first ``units`` of ``of`` equal units in an amount.
 
-    The difference of two portions is the share of the units between them; so taking units away one by one gives in the
-    end exactly what taking them away at once gives.
+    The difference of two portions is the share of the units between them. So removing units one by one gives in total
+    exactly the same as removing them at once.
     """
-    return rounded(total * units / of, currency) if of else ZERO
+    return round_money(total * units / of, currency) if of else ZERO
 
 
-def converted(amount: Decimal, rate: Decimal, currency: str) -> Decimal:
-    """An amount in another currency, at ``rate`` of its units for one."""
-    return rounded(amount * rate, currency)
+def convert_amount(amount: Decimal, rate: Decimal, currency: str) -> Decimal:
+    """Convert an amount to another currency; ``rate`` is the price of one unit in that currency."""
+    return round_money(amount * rate, currency)

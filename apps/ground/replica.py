@@ -1,7 +1,7 @@
-"""Reading from a streaming replica of the database, where the installation has one (``BACKOFFICE_REPLICA_URL``).
+"""Reading from a streaming replica of the database, if the installation has one (``BACKOFFICE_REPLICA_URL``).
 
-A position is a place in the primary's log of writes, in bytes since its beginning; what the replica has replayed up to
-a position, it shows.
+A position is a byte offset in the primary's write-ahead log. A replica shows everything up to the position that it has
+replayed.
 """
 
 import threading
@@ -15,45 +15,45 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 
-from apps.ground.outages import is_outage
-from apps.ground.sql import execute
+from apps.ground.prepared_sql import execute_prepared
+from apps.ground.transient_errors import is_transient_db_error
 
 T = TypeVar("T")
 
-ALIAS = "replica"
-# Seconds for which a replica that did not answer is left alone.
-LEFT_ALONE_SECONDS = 5.0
+REPLICA_ALIAS = "replica"
+# How long a replica that did not respond is not used, in seconds.
+BACK_OFF_SECONDS = 5.0
 _SAMPLE_SECONDS = 1.0
 
 _PRIMARY_SQL = "SELECT (pg_current_wal_lsn() - '0/0')::bigint"
-# What a commit has just written may stand in buffers only, where the operator lets commits be asynchronous.
+# With asynchronous commits, the last commit may be in buffers only, so the insert position is used.
 _WRITTEN_SQL = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
-# One that was made a primary goes its own way.
+# A replica that was promoted to a primary has its own history and is not used.
 _REPLICA_SQL = """
 SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END,
        (SELECT version FROM shops_shop WHERE id = %s)
 """
 
 
-def is_there() -> bool:
-    """Whether the installation has a replica."""
-    return ALIAS in connections.settings
+def has_replica() -> bool:
+    """Return True if the installation has a replica."""
+    return REPLICA_ALIAS in connections.settings
 
 
-def written() -> int:
-    """The position behind everything that was committed."""
-    return int(execute(_WRITTEN_SQL, [])[0][0])
+def get_write_position() -> int:
+    """Return a position after everything committed so far."""
+    return int(execute_prepared(_WRITTEN_SQL, [])[0][0])
 
 
 @dataclass
-class Standing:
-    """What this process knows of how far the replica lags.
+class ReplicaStatus:
+    """What this process knows about the replica's lag.
 
-    Every second in which somebody reads, the primary is asked for its position. What it wrote up to there was written
-    after the time of asking before, so the lag is told too long rather than too short.
+    At most once per second, a read asks the primary for its position. Everything up to this position was written after
+    the previous sample, so the lag is rather over- than underestimated.
 
     Attributes:
-        lag: Seconds by which it lags at most, as it was found last; None where it does not answer or was never asked.
+        lag: The maximum lag in seconds as last measured; None if the replica does not respond or was never asked.
     """
 
     lag: float | None = None
@@ -63,36 +63,36 @@ class Standing:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def sample(self) -> None:
-        """Ask the primary for its position, where that was not done within the last second."""
+        """Sample the primary's position, unless the last sample is less than a second old."""
         now = time.monotonic()
         with self._lock:
             before = self._asked_at
             if now - before < _SAMPLE_SECONDS:
                 return
             self._asked_at = now
-        position = int(execute(_PRIMARY_SQL, [])[0][0])
+        position = int(execute_prepared(_PRIMARY_SQL, [])[0][0])
         with self._lock:
             self._samples.append((before, position))
             while len(self._samples) > 1 and self._samples[1][0] < now - 2 * settings.REPLICA_LAG_SECONDS:
                 self._samples.popleft()
 
-    def is_left_alone(self) -> bool:
-        """Whether it did not answer a moment ago."""
+    def is_backing_off(self) -> bool:
+        """Return True if the replica failed to respond a moment ago."""
         return time.monotonic() < self._away_until
 
-    def leave_alone(self) -> None:
-        """Note that it does not answer."""
-        self.lag, self._away_until = None, time.monotonic() + LEFT_ALONE_SECONDS
+    def back_off(self) -> None:
+        """Record that the replica does not respond."""
+        self.lag, self._away_until = None, time.monotonic() + BACK_OFF_SECONDS
 
     def is_current(self, replayed: int) -> bool:
-        """Whether it lags no longer than the setting allows; notes the lag."""
+        """Return True if the lag is within the setting; record the lag."""
         with self._lock:
             since = next((at for at, position in self._samples if position > replayed), None)
         self.lag = 0.0 if since is None else time.monotonic() - since
         return self.lag <= settings.REPLICA_LAG_SECONDS
 
-    def answers(self) -> bool:
-        """Ask both, whoever reads: whether the replica may be read now."""
+    def is_available(self) -> bool:
+        """Ask the primary and the replica; return True if the replica can be used now."""
         try:
             self.sample()
             return _replayed(0)[0] is not None
@@ -100,63 +100,65 @@ class Standing:
             return False
 
 
-standing = Standing()
+replica_status = ReplicaStatus()
 
 
-def read(work: Callable[[], T], *, shop_id: int, shop_version: int, seen: int, not_found: type[Exception]) -> T:
-    """Do work that only reads, on the replica where that will do, else on the primary.
+def read_on_replica(
+    work: Callable[[], T], *, shop_id: int, shop_version: int, required_position: int, not_found: type[Exception]
+) -> T:
+    """Run read-only work on the replica if possible, else on the primary.
 
-    It is done again on the primary where the replica fails it, and where it finds nothing: it may only be too early.
+    The work runs again on the primary if the replica fails, or if the work finds nothing, because the replica may lag.
 
     Args:
-        work: What to do; it finds the replica under the name of the primary.
-        shop_id: The shop for which it is done.
-        shop_version: The shop's version, by which what is made of its rows is kept.
-        seen: The position up to which the caller knows what was written.
-        not_found: How the work says that it finds nothing.
+        work: The work. Its queries use the alias of the primary.
+        shop_id: The shop that is read.
+        shop_version: The shop's version, which is part of cache keys.
+        required_position: The position up to which the caller must see writes.
+        not_found: The exception that the work raises if it finds nothing.
     """
-    if standing.is_left_alone() or connections[DEFAULT_DB_ALIAS].in_atomic_block:
+    if replica_status.is_backing_off() or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return work()
-    standing.sample()
+    replica_status.sample()
     try:
         replayed, version = _replayed(shop_id)
     except Error:
         return work()
-    if replayed is None or replayed < seen or version != shop_version:
+    if replayed is None or replayed < required_position or version != shop_version:
         return work()
     try:
-        with _in_place_of_the_primary():
+        with _route_to_replica():
             return work()
     except Exception as error:
-        if not (isinstance(error, not_found) or is_outage(error)):
+        if not (isinstance(error, not_found) or is_transient_db_error(error)):
             raise
     return work()
 
 
 def _replayed(shop_id: int) -> tuple[int | None, int | None]:
-    """Up to where the replica may be read, None where it may not, and the version that it has of a shop.
+    """Return the replica's position (None if it must not be used) and its version of a shop.
 
     Raises:
-        Error: It does not answer; it is left alone for a while.
+        Error: The replica does not respond; it is not used for a while.
     """
-    here = connections[ALIAS]
-    # This asks whether the connection lives.
-    here.health_check_done = True  # type: ignore[attr-defined]
+    connection = connections[REPLICA_ALIAS]
+    # The query below checks the connection.
+    connection.health_check_done = True  # type: ignore[attr-defined]
     try:
-        with _in_place_of_the_primary():
-            ((position, version),) = execute(_REPLICA_SQL, [shop_id])
+        with _route_to_replica():
+            ((position, version),) = execute_prepared(_REPLICA_SQL, [shop_id])
     except Error:
-        here.close()
-        standing.leave_alone()
+        connection.close()
+        replica_status.back_off()
         raise
-    return (position if position is not None and standing.is_current(position) else None), version
+    return (position if position is not None and replica_status.is_current(position) else None), version
 
 
 @contextmanager
-def _in_place_of_the_primary() -> Iterator[None]:
-    """Within it, this thread's queries go to the replica, whoever makes them: the ORM, or SQL text."""
+def _route_to_replica() -> Iterator[None]:
+    """Route this thread's queries to the replica, from the ORM and from raw SQL."""
     primary = connections[DEFAULT_DB_ALIAS]
-    connections[DEFAULT_DB_ALIAS] = connections[ALIAS]
+    connections[DEFAULT_DB_ALIAS] = connections[REPLICA_ALIAS]
     try:
         yield
     finally:

@@ -1,8 +1,7 @@
-"""Which shop the code works for; outside of any, store-owned queries fail.
+"""Tenancy: the shop that the code works for.
 
-Queries go through django-scopes: inside ``shop_scope(shop)`` they see that shop's rows only, and outside of any scope
-they raise ``ScopeError``. Code that must see all shops (the operator's commands, the sweeps) says so with
-``every_shop()``.
+Queries go through django-scopes. Inside ``shop_scope(shop)`` they see only the rows of that shop; outside of any scope
+they raise ``ScopeError``. Code that must see all shops (operator commands, periodic tasks) uses ``every_shop()``.
 """
 
 from contextlib import AbstractContextManager
@@ -14,27 +13,27 @@ from django_scopes.exceptions import ScopeError
 if TYPE_CHECKING:
     from apps.shops.models import Shop
 
-# Where a request's environ says, to the server before us, the id of the shop that it was found to be in.
-SHOP_IN_ENVIRON = "backoffice.shop"
+# The key in a request's WSGI environment with the id of its shop, for the server.
+SHOP_ENVIRON_KEY = "backoffice.shop"
 
 
 def shop_scope(shop: "Shop") -> AbstractContextManager[None]:
-    """Within it, store-owned queries see the rows of ``shop`` and no others."""
+    """Return a context manager in which queries see only the rows of ``shop``."""
     return scope(shop=shop)
 
 
-def every_shop() -> AbstractContextManager[None]:
-    """Within it, store-owned queries see all shops; for the operator's code only."""
+def all_shops_scope() -> AbstractContextManager[None]:
+    """Return a context manager in which queries see all shops; only for operator code."""
     return scopes_disabled()
 
 
-def current_shop() -> "Shop":
-    """The shop of the scope we are in.
+def get_current_shop() -> "Shop":
+    """Return the shop of the current scope.
 
     Raises:
-        ScopeError: There is none.
+        ScopeError: No shop scope is active.
     """
     shop: Shop | None = get_scope().get("shop")
     if shop is None:
-        raise ScopeError("No shop is active here; enter one with shop_scope(shop).")
+        raise ScopeError("No shop scope is active; use shop_scope(shop).")
     return shop

@@ -1,21 +1,21 @@
-"""The base of every anticipated refusal.
+"""The base classes of domain errors.
 
-A refusal lives beside the function that raises it and says, in its name, what is refused. Faces translate it: REST into
-a status and a body, the panel into a message on the form.
+A domain error is defined next to the function that raises it, and its name says what is refused. REST turns it into a
+status and a body, the panel into a message on the form.
 """
 
 from collections.abc import Iterable, Mapping
 
-from apps.ground.phrases import NOT_FOUND
+from apps.ground.error_messages import NOT_FOUND
 
 
 class DomainError(Exception):
-    """Something the rules do not allow.
+    """Raised when a business rule does not allow an operation.
 
     Attributes:
         code: A stable name for programs.
-        field: The field that the message belongs to, where there is just one.
-        status: The HTTP status that REST answers with.
+        field: The field of the message, if there is only one.
+        status: The HTTP status for REST.
     """
 
     code = "refused"
@@ -25,7 +25,7 @@ class DomainError(Exception):
     def __init__(
         self, message: str | Mapping[str, Iterable[str]], *, field: str | None = None, retry_after: float | None = None
     ) -> None:
-        """Refuse with one message on one field, or with ``{field: [messages]}``."""
+        """Create an error with one message for one field, or with ``{field: [messages]}``."""
         super().__init__(message)
         self._message = message
         self._field = field or self.field
@@ -33,14 +33,14 @@ class DomainError(Exception):
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """The messages by field."""
+        """Return the messages by field."""
         if isinstance(self._message, str):
             return {self._field: [self._message]}
         return {field: list(messages) for field, messages in self._message.items()}
 
     @property
     def sentence(self) -> str:
-        """All messages as one line for people."""
+        """Return all messages as one line for people."""
         return "; ".join(
             message if field == "base" else f"{field} {message}"
             for field, messages in self.errors.items()
@@ -48,18 +48,17 @@ class DomainError(Exception):
         )
 
 
-class Gone(DomainError):
-    """The row was deleted meanwhile; like one that never was, it is not found."""
+class RowDeleted(DomainError):
+    """Raised when a row was deleted in the meantime; REST responds like for a row that never existed."""
 
     code = "gone"
     status = 404
 
     def __init__(self) -> None:
-        """There is nothing to explain."""
         super().__init__(NOT_FOUND)
 
 
 class TransitionRefused(DomainError):
-    """The state does not allow the move."""
+    """Raised when the current status does not allow the transition."""
 
     code = "transition_refused"

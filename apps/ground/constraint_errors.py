@@ -1,8 +1,8 @@
-"""From a constraint that the database refused to the field and message of the interface.
+"""Translate a violated database constraint to a field and a message of the interface.
 
-A unique or check constraint is the only place where its rule lives; asking the database first would cost a query and
-lose races. So writes just happen, and the error that the database raises is read here: PostgreSQL names the constraint,
-SQLite names it or the columns.
+A unique or check constraint is the only place of its rule. A query before writing would cost time and have a race
+condition. So the code just writes, and this module interprets the database's error: PostgreSQL names the constraint,
+SQLite the constraint or its columns.
 """
 
 import re
@@ -15,21 +15,21 @@ from django.db import IntegrityError
 from django.db.models import CheckConstraint, Model, UniqueConstraint
 from django.db.models.constraints import BaseConstraint
 
-from apps.ground.phrases import INVALID, TAKEN
+from apps.ground.error_messages import INVALID, TAKEN
 
 _DEFAULT = BaseConstraint.default_violation_error_message
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
-    """The field that a breach is shown at, and what is said of it."""
+class ConstraintViolation:
+    """The field and the message for a violated constraint."""
 
     field: str
     message: str
 
 
-def breach_of(exc: IntegrityError) -> Breach | None:
-    """The breach behind a database error; None where the error comes from no declared constraint."""
+def find_violated_constraint(exc: IntegrityError) -> ConstraintViolation | None:
+    """Return the violated constraint of a database error; None if it is not one of the declared constraints."""
     diagnosis = getattr(exc.__cause__, "diag", None)
     if diagnosis is not None:
         return _by_name().get(diagnosis.constraint_name or "") or _by_columns().get(
@@ -43,34 +43,36 @@ def breach_of(exc: IntegrityError) -> Breach | None:
     return None
 
 
-def lacks_reference(exc: IntegrityError) -> bool:
-    """Whether a row refers to one that was deleted since it was looked at, or the other way round."""
+def is_missing_reference(exc: IntegrityError) -> bool:
+    """Return True if a row refers to a row that was just deleted, or if a deleted row is still referenced."""
     return getattr(exc.__cause__, "sqlstate", None) == "23503" or str(exc) == "FOREIGN KEY constraint failed"
 
 
 def _columns_of_pg_name(table: str | None, detail: str | None) -> frozenset[str]:
-    """The columns that PostgreSQL names in its detail, ``Key (a, b)=(…) already exists``."""
+    """Return the columns in PostgreSQL's detail, ``Key (a, b)=(…) already exists``."""
     match = re.match(r"Key \(([\w, ]+)\)=", detail or "")
     return frozenset(f"{table}.{column}" for column in match[1].split(", ")) if match else frozenset()
 
 
 @cache
-def _by_name() -> dict[str, Breach]:
+def _by_name() -> dict[str, ConstraintViolation]:
     return {constraint.name: _breach(model, constraint) for model, constraint in _constraints()}
 
 
 @cache
-def _by_columns() -> dict[frozenset[str], Breach]:
-    found: dict[frozenset[str], Breach] = {}
+def _by_columns() -> dict[frozenset[str], ConstraintViolation]:
+    violations: dict[frozenset[str], ConstraintViolation] = {}
     for model, constraint in _constraints():
         if isinstance(constraint, UniqueConstraint) and constraint.fields:
             columns = frozenset(f"{model._meta.db_table}.{_column(model, name)}" for name in constraint.fields)
-            found[columns] = _breach(model, constraint)
+            violations[columns] = _breach(model, constraint)
     for model in apps.get_models():
         for field in model._meta.local_concrete_fields:
             if field.unique and not field.primary_key:
-                found[frozenset({f"{model._meta.db_table}.{field.column}"})] = Breach(field.name, TAKEN)
-    return found
+                violations[frozenset({f"{model._meta.db_table}.{field.column}"})] = ConstraintViolation(
+                    field.name, TAKEN
+                )
+    return violations
 
 
 def _column(model: type[Model], name: str) -> str:
@@ -84,12 +86,12 @@ def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstr
                 yield model, constraint
 
 
-def _breach(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> Breach:
-    """The field is the constraint's ``violation_error_code`` where given, else the first one it names."""
+def _breach(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
+    """Use the constraint's ``violation_error_code`` as the field if set, else the constraint's first field."""
     message = constraint.violation_error_message
     if message == _DEFAULT:
         message = TAKEN if isinstance(constraint, UniqueConstraint) else INVALID
-    return Breach(constraint.violation_error_code or _first_field(model, constraint), str(message))
+    return ConstraintViolation(constraint.violation_error_code or _first_field(model, constraint), str(message))
 
 
 def _first_field(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> str:
@@ -104,7 +106,7 @@ def _first_field(model: type[Model], constraint: UniqueConstraint | CheckConstra
 
 
 def _names_in(expression: object) -> Iterator[str]:
-    """The field names in a condition or an expression, left to right."""
+    """Yield the field names in a condition or expression, left to right."""
     if isinstance(expression, tuple) and isinstance(expression[0], str):
         yield expression[0]
         yield from _names_in(expression[1])

@@ -1,4 +1,4 @@
-"""Reading moments, in all the forms in which clients of the interface write them.
+"""Parse timestamps in all formats that clients of the interface use.
 
 Rule: decisions, Conventions (Timestamps).
 """
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-# One day short of the last year's end, so that a moment can be shown in every time zone.
+# One day before the end of the last year, so that the time can be rendered in every time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MOMENT = re.compile(
@@ -19,12 +19,13 @@ _MOMENT = re.compile(
 _RFC_2822 = re.compile(
     r"(?:[A-Z][a-z]{2}, ?)?[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{5,8}(?: [A-Z]{1,5}| [+-][0-9]{4})?"
 )
-# As Unix and several languages print a moment: "Thu Mar 24 15:45:47 UTC 2011", with an offset, or without a zone.
+# The output of Unix ``date`` and several languages: "Thu Mar 24 15:45:47 UTC 2011", also with an offset or without
+# zone.
 _UNIX = re.compile(
     r"(?:[A-Z][a-z]{2} )?(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>[0-9]{1,2}) (?P<clock>[0-9:]{5,8})"
     r"(?: (?P<zone>[A-Z]{1,5}|[+-][0-9]{4}))? (?P<year>[0-9]{4})"
 )
-# "March 24, 2011"; its month may be cut to three letters.
+# "March 24, 2011"; the month may be abbreviated to three letters.
 _WRITTEN = re.compile(r"(?P<month>[A-Z][a-z]{2,8}) (?P<day>[0-9]{1,2}), (?P<year>[0-9]{4})")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -33,37 +34,37 @@ _MONTHS = (
 SECOND = timedelta(seconds=1)
 
 
-class NotADate(ValueError):
-    """The text is no moment, or one that no calendar of ours holds (1970 to 9999)."""
+class InvalidDate(ValueError):
+    """Raised when a text is not a timestamp, or is outside of 1970 to 9999."""
 
 
-def parse_moment(text: str, zone: tzinfo) -> datetime:
-    """The moment that a text names.
+def parse_timestamp(text: str, zone: tzinfo) -> datetime:
+    """Parse a timestamp to a UTC datetime.
 
     Args:
-        text: ISO 8601 with or without an offset, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, or a form
-            that ``plain`` knows.
-        zone: Where a text without an offset is from.
+        text: ISO 8601 with or without an offset, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, or a format
+            of ``plain``.
+        zone: The time zone of a text without an offset.
 
     Raises:
-        NotADate: It is none of these, or outside of 1970 to 9999.
+        NotADate: The text has another format, or the time is outside of 1970 to 9999.
     """
     if len(text) > 64:
-        raise NotADate(text)
+        raise InvalidDate(text)
     try:
-        moment = _parse(plain(text.strip()))
+        moment = _parse(normalize_date_text(text.strip()))
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone)
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError, TypeError) as error:
-        raise NotADate(text) from error
+        raise InvalidDate(text) from error
     if not EARLIEST <= moment < LATEST:
-        raise NotADate(text)
+        raise InvalidDate(text)
     return moment
 
 
-def plain(text: str) -> str:
-    """The same moment as RFC 2822 or ISO 8601 write it, where another form is known: as Unix prints it, or in words."""
+def normalize_date_text(text: str) -> str:
+    """Rewrite the output of Unix ``date`` and dates in words to RFC 2822 or ISO 8601; return other texts unchanged."""
     if match := _UNIX.fullmatch(text):
         return " ".join(filter(None, match.group("day", "month", "year", "clock", "zone")))
     if match := _WRITTEN.fullmatch(text):
@@ -74,10 +75,10 @@ def plain(text: str) -> str:
 
 
 def parse_rfc_2822(text: str) -> datetime | None:
-    """The moment of a text as mails write it; naive where it names no zone, None where the text is no such moment.
+    """Parse an RFC 2822 timestamp; naive without a zone, None if the text has another format.
 
     Raises:
-        ValueError: No calendar has it.
+        ValueError: The date does not exist.
     """
     if not _RFC_2822.fullmatch(text):
         return None
@@ -85,12 +86,12 @@ def parse_rfc_2822(text: str) -> datetime | None:
         moment = parsedate_to_datetime(text)
     except TypeError as error:
         raise ValueError(text) from error
-    # "-0000" says that the place is unknown, and not the moment.
+    # "-0000" means that the local time zone is unknown, not the time.
     return moment.replace(tzinfo=UTC) if text.endswith("-0000") else moment
 
 
-def whole_second(moment: datetime) -> datetime:
-    """The second that a moment is in, which is how the interface shows and compares it."""
+def truncate_to_second(moment: datetime) -> datetime:
+    """Truncate a time to whole seconds, as the interface renders and compares times."""
     return moment.replace(microsecond=0)
 
 
@@ -100,10 +101,10 @@ def _parse(text: str) -> datetime:
     if match := _MOMENT.fullmatch(text):
         day, clock, offset = match[1], match[2].replace(",", "."), match[3]
         if "." in clock:
-            whole, fraction = clock.split(".")
-            clock = f"{whole}.{fraction[:6]:0<6}"
+            seconds, fraction = clock.split(".")
+            clock = f"{seconds}.{fraction[:6]:0<6}"
         zone = "" if offset is None else "+00:00" if offset in {"Z", "z", "UTC"} else offset
         return datetime.fromisoformat(f"{day}T{clock}{zone}")
     if moment := parse_rfc_2822(text):
         return moment
-    raise NotADate(text)
+    raise InvalidDate(text)

@@ -1,4 +1,4 @@
-"""Indexes for tables that are in use."""
+"""Migration operations for tables in use: indexes, page fill factors and statistics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,15 +8,14 @@ from django.db.migrations import AddIndex, AlterField
 from django.db.migrations.operations.base import Operation
 
 
-class AddIndexBeside(AddIndexConcurrently):
-    """Adds an index while others write; its migration says ``atomic = False``.
+class AddIndexWithoutBlocking(AddIndexConcurrently):
+    """Adds an index without blocking writers; its migration needs ``atomic = False``.
 
-    On PostgreSQL it is built concurrently, and what an attempt that broke off left behind is dropped first. SQLite has
-    one writer anyway.
+    On PostgreSQL the index is built concurrently, and the remains of a failed attempt are dropped first. SQLite has
+    only one writer anyway.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build it."""
         if schema_editor.connection.vendor != "postgresql":
             AddIndex.database_forwards(self, app_label, schema_editor, from_state, to_state)
             return
@@ -29,23 +28,22 @@ class AddIndexBeside(AddIndexConcurrently):
         super().database_forwards(app_label, schema_editor, from_state, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop it."""
         if schema_editor.connection.vendor == "postgresql":
             super().database_backwards(app_label, schema_editor, from_state, to_state)
         else:
             AddIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
-class AddPartsIndexBeside(Operation):
-    """Adds an index that only PostgreSQL has (of parts of texts, or of their beginnings), while others write.
+class AddPostgresIndex(Operation):
+    """Adds a PostgreSQL-only index (on parts or prefixes of texts) without blocking writers.
 
-    Its migration says ``atomic = False``. It is none of the model's, for SQLite cannot make it: there the rows of the
-    shop are read.
+    The migration needs ``atomic = False``. The index is not part of the model, because SQLite does not support it;
+    SQLite reads the shop's rows instead.
 
     Args:
-        model_name: The model's.
-        name: The index's.
-        definition: What stands behind the table's name, e.g. ``USING gin (upper(title) gin_trgm_ops)``.
+        model_name: The model's name.
+        name: The index name.
+        definition: The SQL after the table's name, e.g. ``USING gin (upper(title) gin_trgm_ops)``.
     """
 
     reduces_to_sql = True
@@ -53,18 +51,16 @@ class AddPartsIndexBeside(Operation):
     atomic = False
 
     def __init__(self, model_name: str, name: str, definition: str) -> None:
-        """See the class."""
         self.model_name, self.name, self.definition = model_name, name, definition
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """The model does not know of it."""
+        """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build it, after dropping what an attempt that broke off left behind."""
+        """Build the index, after dropping the remains of a failed attempt."""
         self._build(schema_editor, app_label, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop it."""
         self._drop(schema_editor)
 
     def _build(self, schema_editor: Any, app_label: str, state: Any) -> None:
@@ -80,79 +76,75 @@ class AddPartsIndexBeside(Operation):
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
 
     def describe(self) -> str:
-        """For people."""
         return f"Create the index {self.name} on {self.model_name}, on PostgreSQL"
 
 
-class DropPartsIndexBeside(AddPartsIndexBeside):
-    """Drops such an index, also with readers and writers beside; ``definition`` is what it was."""
+class DropPostgresIndex(AddPostgresIndex):
+    """Drops such an index without blocking readers and writers; ``definition`` is the dropped index's definition."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop it."""
         self._drop(schema_editor)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build it again."""
         self._build(schema_editor, app_label, to_state)
 
     def describe(self) -> str:
-        """For people."""
         return f"Drop the index {self.name} of {self.model_name}, on PostgreSQL"
 
 
-class DropKeyIndex(AlterField):
-    """Takes the index of a foreign key away, which another one begins with; the rest of the column stays as it is.
+class DropForeignKeyIndex(AlterField):
+    """Drops the index of a foreign key that another index already covers; the column itself does not change.
 
-    Django would write the whole table anew on SQLite, and lose its triggers.
+    On SQLite, Django would rewrite the whole table and lose its triggers.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Drop it."""
         model = to_state.apps.get_model(app_label, self.model_name)
         for name in list(self._names(schema_editor, model)):
             schema_editor.execute(f"DROP INDEX {schema_editor.quote_name(name)}")
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make it again; writers wait meanwhile."""
+        """Create the index again; this blocks writers."""
         model = to_state.apps.get_model(app_label, self.model_name)
         schema_editor.execute(schema_editor._create_index_sql(model, fields=[model._meta.get_field(self.name)]))
 
     def _names(self, schema_editor: Any, model: Any) -> Iterator[str]:
         connection, column = schema_editor.connection, model._meta.get_field(self.name).column
         with connection.cursor() as cursor:
-            found = connection.introspection.get_constraints(cursor, model._meta.db_table)
-        for name, each in found.items():
-            if each["index"] and each["columns"] == [column] and not (each["unique"] or each["primary_key"]):
+            constraints = connection.introspection.get_constraints(cursor, model._meta.db_table)
+        for name, constraint in constraints.items():
+            if (
+                constraint["index"]
+                and constraint["columns"] == [column]
+                and not (constraint["unique"] or constraint["primary_key"])
+            ):
                 yield name
 
 
-class LeaveRoom(Operation):
-    """Lets PostgreSQL leave room in the pages of a table, so that a row that changes may stay in its page.
+class SetFillFactor(Operation):
+    """Sets PostgreSQL's fill factor, which reserves room in a table's pages for updated rows.
 
-    A change that no index knows of is then written without touching any. It holds for pages that are written from now
-    on, and nobody waits for it.
+    An update that changes no indexed column then stays in its page and touches no index. The setting applies to pages
+    written from now on, and does not block.
 
     Args:
-        model_name: The model's.
-        percent: How full a page is made.
+        model_name: The model's name.
+        percent: How full pages are filled.
     """
 
     reduces_to_sql = True
     reversible = True
 
     def __init__(self, model_name: str, percent: int) -> None:
-        """See the class."""
         self.model_name, self.percent = model_name, percent
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """The model does not know of it."""
+        """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Set it."""
         self._set(app_label, schema_editor, to_state, f"SET (fillfactor = {self.percent})")
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Back to full pages."""
         self._set(app_label, schema_editor, to_state, "RESET (fillfactor)")
 
     def _set(self, app_label: str, schema_editor: Any, state: Any, clause: str) -> None:
@@ -161,34 +153,32 @@ class LeaveRoom(Operation):
             schema_editor.execute(f"ALTER TABLE {schema_editor.quote_name(table)} {clause}", params=None)
 
     def describe(self) -> str:
-        """For people."""
-        return f"Leave room in the pages of {self.model_name}, on PostgreSQL"
+        return f"Set the fill factor of {self.model_name}, on PostgreSQL"
 
 
-class CountExpression(Operation):
-    """Lets PostgreSQL count how often each value of an expression comes, as it does for columns.
+class AddExpressionStatistics(Operation):
+    """Creates PostgreSQL statistics for the values of an expression, as PostgreSQL has for columns.
 
-    It does so for the expressions of indexes, and leaves out those of indexes over some of the rows: of these it
-    believes that any value is that of one row in 200.
+    PostgreSQL collects statistics for the expressions of indexes, but not of partial indexes: for these it assumes that
+    a value matches one row in 200.
 
     Args:
-        model_name: The model's.
-        name: The statistics' name.
-        expression: Over columns of the model, e.g. ``upper(title)``.
+        model_name: The model's name.
+        name: The name of the statistics.
+        expression: An expression over columns of the model, e.g. ``upper(title)``.
     """
 
     reduces_to_sql = True
     reversible = True
 
     def __init__(self, model_name: str, name: str, expression: str) -> None:
-        """See the class."""
         self.model_name, self.name, self.expression = model_name, name, expression
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """The model does not know of it."""
+        """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Count from now on, and once now: a sample is read, and nobody waits."""
+        """Create the statistics and collect them once from a sample, without blocking."""
         if schema_editor.connection.vendor == "postgresql":
             table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
             name = schema_editor.quote_name(self.name)
@@ -196,10 +186,8 @@ class CountExpression(Operation):
             schema_editor.execute(f"ANALYZE {table}", params=None)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Count it no longer."""
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(f"DROP STATISTICS {schema_editor.quote_name(self.name)}", params=None)
 
     def describe(self) -> str:
-        """For people."""
-        return f"Count the values of {self.expression} of {self.model_name}, on PostgreSQL"
+        return f"Create statistics for {self.expression} of {self.model_name}, on PostgreSQL"

@@ -1,0 +1,144 @@
+"""Case-insensitive text search with the same result on every database and in every script.
+
+Databases disagree on case: SQLite only folds ASCII, PostgreSQL follows its locale, and neither matches "ß" with "ss".
+So Python does the case folding: a searchable column has a copy, a ``FoldedField``, which works with plain lookups and
+indexes. Lists that are short enough to scan use ``icontains`` and ``istartswith`` without a copy.
+"""
+
+import unicodedata
+from functools import cache
+from typing import Any
+
+from django.db import connection, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.db.models.lookups import Contains, EndsWith, IContains, IStartsWith, PatternLookup, StartsWith
+from django.db.models.sql.compiler import SQLCompiler
+from django.dispatch import receiver
+
+
+def casefold_text(text: str) -> str:
+    """Fold the case of a text: Unicode's full case folding, in composed form (NFC)."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+class CaseFoldedField(models.TextField[str, str]):
+    """The case-folded copy of another column; values that are compared with this column are folded, too.
+
+    Saving, ``bulk_create``, ``bulk_update`` and ``update`` of the other column also update the copy
+    (``apps.ground.base_models``).
+
+    Args:
+        of: The name of the other column.
+    """
+
+    def __init__(self, *args: Any, of: str = "", **kwargs: Any) -> None:
+        self.of = of
+        super().__init__(*args, **{"blank": True, "default": "", "editable": False, **kwargs})
+
+    def deconstruct(self) -> Any:
+        """Return the arguments for a migration."""
+        name, path, args, kwargs = super().deconstruct()
+        return name, path, args, {**kwargs, "of": self.of}
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        """Fold the current value of the other column."""
+        value = self.fold_value(getattr(model_instance, self.of))
+        setattr(model_instance, self.attname, value)
+        return value
+
+    def fold_value(self, value: str | None) -> str:
+        """Return the folded form of a value of the other column."""
+        return casefold_text(value or "")
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Fold the value that the column is compared with."""
+        return self.fold_value(value) if isinstance(value, str) else super().get_prep_value(value)
+
+
+class _FoldedPatternLookup(PatternLookup):
+    """Folds the pattern like the column; Django passes the pattern unchanged."""
+
+    def get_prep_lookup(self) -> Any:
+        """Return the folded pattern."""
+        return casefold_text(self.rhs) if isinstance(self.rhs, str) else super().get_prep_lookup()
+
+
+@CaseFoldedField.register_lookup
+class _FoldedContains(_FoldedPatternLookup, Contains):
+    pass
+
+
+@CaseFoldedField.register_lookup
+class _FoldedStart(_FoldedPatternLookup, StartsWith):
+    pass
+
+
+@CaseFoldedField.register_lookup
+class _FoldedEnd(_FoldedPatternLookup, EndsWith):
+    pass
+
+
+class _CaseInsensitiveLookup(PatternLookup):
+    """Folds both sides on SQLite if the pattern is not ASCII; this costs a Python call per row."""
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """Render SQL that folds both sides."""
+        if not isinstance(self.rhs, str) or self.rhs.isascii():
+            return super().as_sql(compiler, connection)
+        lhs, parameters = self.process_lhs(compiler, connection)
+        rhs, pattern = self.process_rhs(compiler, connection)
+        operator = connection.operators[self.lookup_name] % rhs
+        return f"folded({lhs}) {operator}", (*parameters, *(casefold_text(str(text)) for text in pattern))
+
+
+@models.CharField.register_lookup
+@models.TextField.register_lookup
+class _ContainsInAnyCase(_CaseInsensitiveLookup, IContains):
+    pass
+
+
+@models.CharField.register_lookup
+@models.TextField.register_lookup
+class _StartInAnyCase(_CaseInsensitiveLookup, IStartsWith):
+    pass
+
+
+@receiver(connection_created)
+def _create_sqlite_function(connection: BaseDatabaseWrapper, **_: object) -> None:
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("folded", 1, _folded_or_null, deterministic=True)
+
+
+def _folded_or_null(text: str | None) -> str | None:
+    return None if text is None else casefold_text(text)
+
+
+@cache
+def get_folded_columns(model: type[models.Model]) -> dict[str, CaseFoldedField]:
+    """Return the case-folded columns of a model by the name of the source column."""
+    return {field.of: field for field in model._meta.concrete_fields if isinstance(field, CaseFoldedField)}
+
+
+def fill_folded_columns(model: type[models.Model], *, batch: int = 5_000) -> None:
+    """Fill the case-folded copies of all existing rows; for migrations.
+
+    Each transaction covers ``batch`` rows, so that a table of millions is never locked as a whole. After an
+    interruption, a second run completes the copies.
+    """
+    copies = get_folded_columns(model)
+    quote = connection.ops.quote_name
+    assignments = ", ".join(f"{quote(str(copy.column))} = %s" for copy in copies.values())
+    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE id = %s"  # noqa: S608 - names
+    rows = model._base_manager.order_by("pk").values_list("pk", *copies)
+    last: int | None = None
+    while batch_rows := list(rows.filter(pk__gt=last)[:batch] if last is not None else rows[:batch]):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany(
+                statement,
+                [(*(copy.fold_value(text) for copy, text in zip(copies.values(), texts, strict=True)), pk)
+                 for pk, *texts in batch_rows],
+            )  # fmt: skip
+        last = batch_rows[-1][0]

@@ -1,0 +1,25 @@
+"""HTML from outside: size limits, and sanitizing for display in the panel.
+
+The limits bound the sanitizer's work, which grows with the square of nested tags.
+"""
+
+import nh3
+
+from apps.ground.error_messages import too_long, too_many
+
+MAX_BYTES = 512 * 1024
+MAX_TAGS = 10_000
+
+
+def find_html_error(html: str) -> str | None:
+    """Return the error message for HTML that is not accepted; None if it is accepted."""
+    if len(html) > MAX_BYTES or len(html.encode(errors="replace")) > MAX_BYTES:
+        return too_long(MAX_BYTES // 1024, "KB")
+    if html.count("<") > MAX_TAGS:
+        return too_many("tags", MAX_TAGS)
+    return None
+
+
+def sanitize_html(html: str) -> str:
+    """Remove everything that could run from HTML, for previews."""
+    return nh3.clean(html)

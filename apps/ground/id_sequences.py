@@ -1,0 +1,104 @@
+"""Start ids above a million, and keep each cell's ids in a range of its own.
+
+Programs that copy a shop ask for rows after id 1 and would miss a row with that id. The sequences are adjusted after
+each ``migrate``, so this also covers tables of later migrations and older installations. Existing ids do not change.
+
+Each cell of an installation with several databases (``BACKOFFICE_ID_RANGE``, docs/scaling.md) uses its own range of
+ids, so that a shop can move to another cell with its ids. Only PostgreSQL supports this: SQLite always continues after
+the highest id.
+"""
+
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import AutoField
+
+LAST_RESERVED_ID = 1_000_000
+# The number of ids per cell. The last cell is 9006, because JavaScript numbers are exact up to 2 to the 53rd.
+RANGE_SIZE = 10**12
+
+
+def get_id_range() -> tuple[int, int]:
+    """Return the first value of this cell's sequences, and the last id that they may use."""
+    first = settings.ID_RANGE * RANGE_SIZE
+    return first + LAST_RESERVED_ID, first + RANGE_SIZE - 1
+
+
+def get_last_id_of_range(pk: int) -> int:
+    """Return the last id of the range that contains an id; within a range, ids ascend in the order of creation."""
+    return pk - pk % RANGE_SIZE + RANGE_SIZE - 1
+
+
+def initialize_sequences(*, using: str, **_: Any) -> None:
+    """Move the sequence of each of our tables into this cell's range; a receiver of ``post_migrate``."""
+    connection = connections[using]
+    existing = set(connection.introspection.table_names())
+    tables = {table: column for table, column in _id_columns().items() if table in existing}
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            _move_into_range(connection, tables)
+            return
+        names = [(table,) for table in tables]
+        cursor.executemany(
+            "INSERT INTO sqlite_sequence (name, seq) SELECT %s, 0 WHERE NOT EXISTS"
+            " (SELECT 1 FROM sqlite_sequence WHERE name = %s)",
+            [(*name, *name) for name in names],
+        )
+        cursor.executemany(
+            "UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s",
+            [(LAST_RESERVED_ID, *name) for name in names],
+        )
+
+
+def advance_sequences(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Advance each sequence past ids of its range that were inserted by hand; SQLite does this by itself."""
+    connection = connections[using]
+    if connection.vendor != "postgresql":
+        return
+    _advance(connection, _id_columns())
+
+
+def _move_into_range(connection: Any, tables: dict[str, str]) -> None:
+    first, last = get_id_range()
+    with connection.cursor() as cursor:
+        cursor.execute(_OUT_OF_RANGE_SQL, [list(tables), list(tables.values()), first, last])
+        outside = [table for (table,) in cursor.fetchall()]
+        cursor.execute(_SET_SQL, [first, outside, [tables[table] for table in outside]])
+    _advance(connection, {table: tables[table] for table in outside})
+
+
+def _advance(connection: Any, tables: dict[str, str]) -> None:
+    first, last = get_id_range()
+    with connection.cursor() as cursor:
+        for table, column in tables.items():
+            past = _ADVANCE_SQL.format(table=connection.ops.quote_name(table), pk=connection.ops.quote_name(column))
+            cursor.execute(past, [f'"{table}"', column, first, last, f'"{table}"', column])
+
+
+def _id_columns() -> dict[str, str]:
+    """Return our tables with an id sequence, with the name of the id column."""
+    return {
+        model._meta.db_table: str(model._meta.pk.column)
+        for model in apps.get_models()
+        if model.__module__.startswith("apps.") and isinstance(model._meta.pk, AutoField)
+    }
+
+
+_ADVANCE_SQL = """
+SELECT setval(pg_get_serial_sequence(%s, %s), m.highest)
+FROM (SELECT max({pk}) AS highest FROM {table} WHERE {pk} BETWEEN %s AND %s) m
+WHERE m.highest > coalesce(pg_sequence_last_value(pg_get_serial_sequence(%s, %s)::regclass), 0)
+"""
+
+_OUT_OF_RANGE_SQL = """
+SELECT ours.name FROM unnest(%s::text[], %s::text[]) AS ours (name, pk)
+WHERE coalesce(pg_sequence_last_value(pg_get_serial_sequence(quote_ident(ours.name), ours.pk)::regclass), 0)
+    NOT BETWEEN %s AND %s
+"""
+
+_SET_SQL = """
+SELECT setval(pg_get_serial_sequence(quote_ident(ours.name), ours.pk), %s)
+FROM unnest(%s::text[], %s::text[]) AS ours (name, pk)
+"""

@@ -1,0 +1,320 @@
+"""Sort tables: narrow tables with the indexes of frequently changing columns, next to the wide tables of the rows.
+
+If a column of any index changes, PostgreSQL enters the row into all indexes of the table: sixteen for products, and as
+many for customers, including text indexes. If no indexed column changes, PostgreSQL touches no index ("heap-only
+tuple"). ``updated_at`` changes with every update. So it stays a column of the row, but has no index there. A trigger
+copies it, with a few other columns of this kind, to the row's entry in a sort table with three narrow indexes.
+
+*Invariants*: every row has one entry with the same values, written in the same transaction, and only by the trigger. An
+entry is only locked together with its row, so it adds no lock order. Shop archives leave sort tables out, because the
+triggers recreate them; copies of a whole database contain both.
+
+A row may have several sort tables, for columns that change at different times.
+
+Lists use the column names of the row. Code that builds a query maps them to the sort table with ``ordered``,
+``by_rank`` or ``where``. The join must include the shop, because the indexes begin with it.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, ClassVar, TypeVar
+
+from django.db import connections, models, transaction
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from django.db.models import F, Q, QuerySet
+
+from apps.ground.tenancy import get_current_shop
+
+FILL_BATCH_SIZE = 20_000
+M = TypeVar("M", bound=models.Model)
+
+
+class Rank(models.Model):
+    """A row of a sort table. ``of`` is a ``rank_of`` field; the other columns have the names of the row's columns.
+
+    Attributes:
+        kept_on: The database vendors that use the sort table; on others the table stays empty.
+        sorts: True if lists sort and filter by the table's columns; False if only a search uses them.
+    """
+
+    used_on: ClassVar[frozenset[str]] = frozenset({"postgresql", "sqlite"})
+    is_for_lists: ClassVar[bool] = True
+
+    of: "models.OneToOneField[Any, Any]"
+    # No foreign key constraints: the trigger copies values that were checked in the row.
+    shop: "models.ForeignKey[Any, Any]" = models.ForeignKey(
+        "shops.Shop", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False, db_constraint=False
+    )
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"Rank of {self.pk}"
+
+
+def sort_table_key(model: str, related_name: str = "ranked") -> Any:
+    """Return the primary key of a sort table: its row; ``related_name`` is the row's accessor for the entry."""
+    return models.OneToOneField(
+        model,
+        on_delete=models.DO_NOTHING,
+        primary_key=True,
+        related_name=related_name,
+        editable=False,
+        db_constraint=False,
+        db_column="id",
+    )
+
+
+def map_to_sort_columns(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
+    """Map the names of an order to columns of sort tables if these have them; ``joined`` adds the join.
+
+    After such a column the id is also taken from the sort table, because SQLite does not know that both are equal.
+    """
+    accessors, rank, columns = _map_columns(model), "", []
+    for name in names:
+        column = name.lstrip("-")
+        if column in accessors:
+            rank = accessors[column]
+            columns.append(name.replace(column, f"{rank}__{column}"))
+        elif rank and column in {"id", "pk"}:
+            columns.append(name.replace(column, f"{rank}__of_id"))
+        else:
+            columns.append(name)
+    return tuple(columns)
+
+
+def order_rows(rows: QuerySet[M, Any], names: Iterable[str]) -> QuerySet[M, Any]:
+    """Order rows, using an index of a sort table if it has the columns."""
+    return join_sort_tables(rows.order_by(*map_to_sort_columns(rows.model, names)))
+
+
+def join_sort_tables(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
+    """Join ordered rows with the sort tables in their order."""
+    for rank in get_used_sort_tables(rows.model, rows.query.order_by):
+        rows = rows.filter(_shop_condition(rank))
+    return rows
+
+
+def get_first_keys(rows: QuerySet[M, Any], order: Iterable[str], limit: int) -> QuerySet[Any, Any]:
+    """Return the keys of the first rows of a shop in an order, from one index.
+
+    Args:
+        rows: The rows of the current shop.
+        order: The names of the order, mapped by ``by_rank``.
+        limit: The maximum number of rows.
+    """
+    return order_in_sort_table(rows, order).values("pk")[:limit]
+
+
+def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySet[Any, Any]:
+    """Order a shop's rows; if one sort table has the order, return its entries instead, which have the same keys.
+
+    Args:
+        rows: All rows of the current shop.
+        order: The names of the order, mapped by ``by_rank``.
+    """
+    names = tuple(order)
+    used = get_used_sort_tables(rows.model, names)
+    if len(used) != 1:
+        return rows.order_by(*names)
+    ((name, rank),) = used.items()
+    own = (column.replace(f"{name}__", "").replace("of_id", "pk") for column in names)
+    return rank._default_manager.filter(shop=get_current_shop()).order_by(*own)
+
+
+def filter_sort_column(model: type[models.Model], name: str, lookup: str, value: object) -> Q:
+    """Return a condition on a column, using an index of a sort table if it has the column."""
+    rank = _map_columns(model).get(name)
+    return (
+        add_shop_condition(Q(**{f"{rank}__{name}__{lookup}": value}), rank)
+        if rank
+        else Q(**{f"{name}__{lookup}": value})
+    )
+
+
+def add_shop_condition(condition: Q, rank: str = "ranked") -> Q:
+    """Add the shop to a condition on columns of a sort table, so that an index can be used."""
+    return _shop_condition(rank) & condition
+
+
+def get_used_sort_tables(model: type[models.Model], order: Iterable[object]) -> dict[str, type[Rank]]:
+    """Return the sort tables in an order, by the rows' accessor."""
+    used = {name.lstrip("-").partition("__")[0] for name in order if isinstance(name, str) and "__" in name}
+    return {name: rank for name, rank in get_sort_tables(model).items() if name in used}
+
+
+@cache
+def get_sort_tables(model: type[models.Model]) -> dict[str, type[Rank]]:
+    """Return the sort tables for lists of a model, by the rows' accessor."""
+    relations = (relation for relation in model._meta.related_objects if relation.one_to_one)
+    candidates = {str(relation.get_accessor_name()): relation.related_model for relation in relations}
+    return {name: rank for name, rank in candidates.items() if issubclass(rank, Rank) and rank.is_for_lists}
+
+
+@cache
+def _map_columns(model: type[models.Model]) -> dict[str, str]:
+    """Return the accessor of the sort table for each column."""
+    return {column: name for name, rank in get_sort_tables(model).items() for column in _get_copied_columns(rank)}
+
+
+def _shop_condition(rank: str) -> Q:
+    return Q(**{f"{rank}__shop": F("shop")})
+
+
+def create_all_sort_triggers(using: str, **_: object) -> None:
+    """Call ``ensure`` for every sort table; a receiver of ``post_migrate``."""
+    for rank in Rank.__subclasses__():
+        create_sort_triggers(rank, using)
+
+
+def create_sort_triggers(rank: type[Rank], using: str) -> None:
+    """Create missing triggers of a sort table, and missing entries.
+
+    A SQLite migration that rebuilds the table of the rows drops the triggers; then all entries are written again.
+    Entries are written in short transactions while others write; rows that change in between are covered by the
+    trigger.
+    """
+    database = connections[using]
+    tables = database.introspection.table_names()
+    row = _get_row_model(rank)
+    tables_exist = rank._meta.db_table in tables and row._meta.db_table in tables
+    if not tables_exist or database.vendor not in getattr(rank, "used_on", Rank.used_on):
+        return
+    with transaction.atomic(using=using), database.cursor() as cursor:
+        cursor.execute(_COUNT_TRIGGERS[database.vendor], [f"{rank._meta.db_table}_%"])
+        missing = cursor.fetchone()[0] < len(_TRIGGER_EVENTS)
+        if missing:
+            for statement in _postgresql(rank) if database.vendor == "postgresql" else _sqlite(rank):
+                cursor.execute(statement)
+    if missing or _has_missing_entries(rank, using):
+        _fill(rank, using)
+
+
+def drop_sort_triggers(rank: type[Rank], using: str) -> None:
+    """Drop the triggers of a sort table, before the table itself."""
+    database = connections[using]
+    on_row = f" ON {_get_row_model(rank)._meta.db_table}" if database.vendor == "postgresql" else ""
+    with database.cursor() as cursor:
+        for event in _TRIGGER_EVENTS:
+            cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event}{on_row}")
+        if database.vendor == "postgresql":
+            cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
+
+
+class DropSortTriggers(Operation):
+    """Drops the triggers when the migration that creates a sort table is reversed.
+
+    This happens in the same transaction as dropping the table: triggers without a table block all writes, and a table
+    without triggers becomes stale.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Create an operation for the model of a sort table."""
+        self.name = name
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Leave the model state unchanged."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Do nothing; ``ensure_all`` creates the triggers after all migrations."""
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        drop_sort_triggers(from_state.apps.get_model(app_label, self.name), schema_editor.connection.alias)
+
+    def describe(self) -> str:
+        return f"Drop the triggers of {self.name} when its table is dropped"
+
+
+def _get_row_model(rank: type[Rank]) -> type[models.Model]:
+    return rank._meta.get_field("of").related_model
+
+
+def _get_copied_columns(rank: type[Rank]) -> list[str]:
+    return [field.attname for field in rank._meta.concrete_fields if field.name not in {"of", "shop"}]
+
+
+def _upsert(rank: type[Rank], source: str) -> str:
+    """Return the SQL that writes entries; ``source`` is the SQL after the list of columns."""
+    columns = ("id", "shop_id", *_get_copied_columns(rank))
+    updates = ", ".join(f"{column} = excluded.{column}" for column in _get_copied_columns(rank))
+    return f"INSERT INTO {rank._meta.db_table} ({', '.join(columns)}) {source} ON CONFLICT (id) DO UPDATE SET {updates}"
+
+
+def _format_values(rank: type[Rank], record: str) -> str:
+    return ", ".join(f"{record}.{column}" for column in ("id", "shop_id", *_get_copied_columns(rank)))
+
+
+_TRIGGER_EVENTS = ("insert", "update", "delete")
+_COUNT_TRIGGERS = {
+    "postgresql": "SELECT count(*) FROM pg_trigger WHERE tgname LIKE %s AND NOT tgisinternal"
+    " AND pg_table_is_visible(tgrelid)",
+    "sqlite": "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE %s",
+}
+
+
+def _triggers(rank: type[Rank], differs: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the ``WHEN`` clause of each trigger."""
+    table = _get_row_model(rank)._meta.db_table
+    name = rank._meta.db_table
+    columns = _get_copied_columns(rank)
+    changed = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in columns)
+    yield f"{name}_insert", f"AFTER INSERT ON {table} FOR EACH ROW"
+    yield f"{name}_update", f"AFTER UPDATE OF {', '.join(columns)} ON {table} FOR EACH ROW WHEN ({changed})"
+    yield f"{name}_delete", f"AFTER DELETE ON {table} FOR EACH ROW"
+
+
+def _postgresql(rank: type[Rank]) -> Iterator[str]:
+    name = rank._meta.db_table
+    upsert = _upsert(rank, f"VALUES ({_format_values(rank, 'NEW')})")
+    delete = f"DELETE FROM {name} WHERE id = OLD.id"  # noqa: S608 - names of our own
+    body = f"BEGIN IF TG_OP = 'DELETE' THEN {delete}; ELSE {upsert}; END IF; RETURN NULL; END"
+    yield f"CREATE OR REPLACE FUNCTION {name}_follow() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$"
+    for trigger, when in _triggers(rank, "IS DISTINCT FROM"):
+        yield f"CREATE OR REPLACE TRIGGER {trigger} {when} EXECUTE FUNCTION {name}_follow()"
+
+
+def _sqlite(rank: type[Rank]) -> Iterator[str]:
+    for trigger, when in _triggers(rank, "IS NOT"):
+        if trigger.endswith("_delete"):
+            statement = f"DELETE FROM {rank._meta.db_table} WHERE id = OLD.id"  # noqa: S608 - names of our own
+        else:
+            statement = _upsert(rank, f"VALUES ({_format_values(rank, 'NEW')})")
+        yield f"CREATE TRIGGER IF NOT EXISTS {trigger} {when} BEGIN {statement}; END"
+
+
+def _has_missing_entries(rank: type[Rank], using: str) -> bool:
+    table, ranks = _get_row_model(rank)._meta.db_table, rank._meta.db_table
+    with connections[using].cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT 1 FROM {table} r WHERE NOT EXISTS (SELECT 1 FROM {ranks} k WHERE k.id = r.id))"  # noqa: S608 - names of our own
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def _fill(rank: type[Rank], using: str) -> None:
+    """Write the entries by ascending key; PostgreSQL locks each row first, so that no older state is copied."""
+    table = _get_row_model(rank)._meta.db_table
+    lock = "FOR NO KEY UPDATE" if connections[using].vendor == "postgresql" else ""
+    last: int | None = 0
+    with connections[using].cursor() as cursor:
+        while last is not None:
+            after = last
+            cursor.execute(
+                f"SELECT max(id) FROM (SELECT id FROM {table} WHERE id > %s ORDER BY id LIMIT %s) part",  # noqa: S608 - names of our own
+                [after, FILL_BATCH_SIZE],
+            )
+            last = cursor.fetchone()[0]
+            if last is not None:
+                rows = (
+                    f"SELECT {_format_values(rank, table)} FROM {table} WHERE id > %s AND id <= %s ORDER BY id {lock}"  # noqa: S608
+                )
+                source = f"SELECT * FROM ({rows}) part WHERE true"  # noqa: S608
+                with transaction.atomic(using=using):
+                    cursor.execute(_upsert(rank, source), [after, last])

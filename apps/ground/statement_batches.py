@@ -1,0 +1,67 @@
+"""Collect SQL statements from several parts of a workflow and send them to the database together.
+
+While a row is locked, every round trip makes other writers wait. So statements that run under the lock are collected
+first and sent in one go (``apps.ground.prepared_sql.execute_batch``).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Model
+
+from apps.ground.prepared_sql import Rows, StatementCall, build_inserts, execute_batch
+
+
+class StatementBatch:
+    """SQL statements in the order in which they run; created by ``together``."""
+
+    def __init__(self) -> None:
+        self._calls: list[StatementCall] = []
+        self._results: list[Rows] = []
+        self._callbacks: list[Callable[[], object]] = []
+
+    def add(self, call: StatementCall, callback: Callable[[Rows], object] | None = None) -> None:
+        """Add a statement; ``then`` is called with its rows after all statements ran."""
+        index = len(self._calls)
+        self._calls.append(call)
+        if callback is not None:
+            self.add_callback(lambda: callback(self._results[index]))
+
+    def insert(self, instances: Sequence[Model]) -> None:
+        """Add inserts of rows of one model; the instances get their keys after all statements ran."""
+        for rows, call in build_inserts(instances):
+            self.add(call, partial(_give_keys, rows))
+
+    def add_callback(self, callback: Callable[[], object]) -> None:
+        """Add a callback that runs after all statements, in the order of addition."""
+        self._callbacks.append(callback)
+
+    def run(self) -> None:
+        """Run the statements, then the callbacks."""
+        self._results = execute_batch(self._calls)
+        for callback in self._callbacks:
+            callback()
+
+
+def _give_keys(instances: Sequence[Model], rows: Rows) -> None:
+    for instance, (key,) in zip(instances, rows, strict=True):
+        instance.pk = key
+        instance._state.adding = False
+        instance._state.db = DEFAULT_DB_ALIAS
+
+
+@contextmanager
+def collect_statements(batch: StatementBatch | None = None) -> Iterator[StatementBatch]:
+    """Collect statements and run them when the block ends; use it in a transaction.
+
+    Args:
+        batch: The caller's batch. If present, the block's statements join it and run with it.
+    """
+    if batch is not None:
+        yield batch
+        return
+    own = StatementBatch()
+    yield own
+    own.run()

@@ -1,0 +1,10 @@
+"""Type aliases for values by field, and for their error messages."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Attrs: TypeAlias = dict[str, Any]
+# Read-only ``Attrs``.
+ReadOnlyAttrs: TypeAlias = Mapping[str, Any]
+# Error messages by field: ``{field: [messages]}``.
+Errors: TypeAlias = dict[str, list[str]]
