@@ -1,21 +1,21 @@
-"""The REST kit as an app: its table of idempotency keys and their clearing."""
+"""The app of the API kit: idempotency keys and their cleanup."""
 
 from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """Registers the housekeeping."""
+    """Registers the cleanup and the redaction of idempotency keys."""
 
     name = "apps.api"
 
     def ready(self) -> None:
-        """Let expired idempotency keys go, and answers about people who are erased."""
-        from apps.api.impersonal import IMPERSONAL
-        from apps.api.requests.idempotency import clear_expired, forget_answers
-        from apps.events.domain.forgetting import on_forget
-        from apps.ground.personal import impersonal
+        """Register the cleanup of expired idempotency keys and the redaction of stored responses."""
+        from apps.api.privacy import NON_PERSONAL_COLUMNS
+        from apps.api.requests.idempotency import delete_expired_keys, redact_stored_responses
+        from apps.events.domain.redaction import register_redaction_hook
+        from apps.ground.privacy_registry import declare_non_personal
         from apps.jobs.domain import housekeeping
 
-        impersonal(IMPERSONAL)
-        housekeeping.register("idempotency keys", clear_expired)
-        on_forget(forget_answers)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        housekeeping.register_hourly_task("idempotency keys", delete_expired_keys)
+        register_redaction_hook(redact_stored_responses)

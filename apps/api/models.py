@@ -1,15 +1,15 @@
-"""What the REST kit keeps: the first success under each idempotency key."""
+"""The idempotency keys of the REST interface, with the stored responses."""
 
 from django.db import models
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.shops.models import Installation
 
 
 class IdempotencyKey(ShopOwned):
-    """A request that must not be done twice, and the answer to give when it comes again.
+    """A request that must run only once, with the response to replay when the client repeats the request.
 
-    The row is inserted in the transaction of the work itself, so a failure takes it away with the work.
+    The row is inserted in the transaction of the request's own work, so a rollback removes the row, too.
     """
 
     installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="+")

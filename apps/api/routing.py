@@ -1,7 +1,7 @@
-"""Routes, written exactly as the specification writes them, and found by looking up the shape of a path.
+"""URL routes as the specification writes them, resolved with one dictionary lookup.
 
-``urls.py`` of an app lists ``route("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``. Ids in paths are plain
-numbers of at most 64 bits; everything else is no route and therefore 404.
+``urls.py`` of an app lists ``route("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``. Ids in paths are
+decimal numbers of at most 64 bits; any other path is a 404.
 """
 
 from collections.abc import Iterable
@@ -15,19 +15,18 @@ from apps.api.viewsets import ApiView
 
 
 class IdConverter:
-    """A positive 64-bit number in plain digits, without leading zeros."""
+    """A positive 64-bit number in decimal digits, without leading zeros."""
 
     regex = "[1-9][0-9]{0,18}"
 
     def to_python(self, value: str) -> int:
-        """The number; too large a one matches nothing."""
+        """Parse the number; a number of more than 63 bits does not match."""
         number = int(value)
         if number >= 2**63:
             raise ValueError(value)
         return number
 
     def to_url(self, value: int) -> str:
-        """Its digits."""
         return str(value)
 
 
@@ -35,59 +34,59 @@ if "id" not in get_converters():
     register_converter(IdConverter, "id")
 
 
-def route(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
-    """A route of a viewset.
+def api_path(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
+    """Create the URL pattern of a viewset.
 
     Args:
-        pattern: The path below the version, with ``<id>`` for the resource's own id and ``<blog_id>`` and the like for
-            a parent's.
+        pattern: The path after the version. ``<id>`` is the resource's own id; ``<blog_id>`` and similar arguments are
+            the ids of parents.
         view: The viewset.
         actions: The view's method by HTTP method, e.g. ``get="list", post="create"``.
     """
-    converted = _with_converters(pattern)
+    converted = _add_converters(pattern)
     return path(converted, view.as_view(dict(actions)))
 
 
-def _with_converters(pattern: str) -> str:
-    """``<blog_id>`` reads as ``<id:blog_id>``."""
-    out = pattern
-    for part in _arguments(pattern):
-        out = out.replace(f"<{part}>", f"<id:{part}>")
-    return out
+def _add_converters(pattern: str) -> str:
+    """Add the id converter to all arguments: ``<blog_id>`` becomes ``<id:blog_id>``."""
+    converted = pattern
+    for part in _parse_arguments(pattern):
+        converted = converted.replace(f"<{part}>", f"<id:{part}>")
+    return converted
 
 
-def _arguments(pattern: str) -> list[str]:
+def _parse_arguments(pattern: str) -> list[str]:
     return [piece.split(">")[0] for piece in pattern.split("<")[1:]]
 
 
-class Versioned(URLResolver):
-    """All routes below ``admin/api/<version>/``, found without trying one after the other.
+class VersionedResolver(URLResolver):
+    """A resolver for all routes below ``admin/api/<version>/`` that uses one dictionary lookup.
 
-    Django tries patterns in their order, which with some 150 routes costs more than a query. A path of the interface
-    has a shape: its segments, with ``<>`` for numbers. One dictionary leads from the shape to the route; whatever it
-    does not know, Django's own search answers (with no match).
+    Django tries patterns one by one, which costs more than a query with about 150 routes. This resolver maps the shape
+    of a path (its segments, with ``<>`` in place of numbers) to the route. For unknown shapes it falls back to Django's
+    search, which finds no match.
     """
 
     PREFIX = "admin/api/"
 
     def __init__(self, routes: list[URLPattern | URLResolver]) -> None:
-        """Take the routes below the version."""
+        """Create a resolver for the routes below the version."""
         super().__init__(RoutePattern(f"{self.PREFIX}<str:version>/"), routes)
 
     def resolve(self, path: str) -> ResolverMatch:
-        """The view of a path, and its arguments."""
+        """Return the view of a path and its arguments."""
         version, _, below = path.removeprefix(self.PREFIX).partition("/")
         if path.startswith(self.PREFIX) and version:
-            shape, numbers = _shape(below)
-            found = self._table.get(shape)
-            if found is not None:
-                names, entry = found
+            shape, numbers = _split_path(below)
+            match = self._table.get(shape)
+            if match is not None:
+                names, entry = match
                 arguments = {"version": version, **dict(zip(names, numbers, strict=True))}
                 return ResolverMatch(
                     entry.callback,
                     (),
                     arguments,
-                    # What is around us puts our own pattern before it.
+                    # The enclosing resolver prepends its own pattern.
                     route=str(entry.pattern),
                     captured_kwargs=arguments,
                     extra_kwargs={},
@@ -98,27 +97,27 @@ class Versioned(URLResolver):
     def _table(self) -> dict[str, tuple[tuple[str, ...], URLPattern]]:
         table: dict[str, tuple[tuple[str, ...], URLPattern]] = {}
         for entry in _leaves(self.url_patterns):
-            names = tuple(argument.removeprefix("id:") for argument in _arguments(str(entry.pattern)))
-            shape = "/".join(_blank(segment) for segment in str(entry.pattern).split("/"))
+            names = tuple(argument.removeprefix("id:") for argument in _parse_arguments(str(entry.pattern)))
+            shape = "/".join(_replace_argument(segment) for segment in str(entry.pattern).split("/"))
             table.setdefault(shape, (names, entry))
         return table
 
 
 def _leaves(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern]:
-    """The patterns in a tree of includes whose prefixes are all empty."""
-    found: list[URLPattern] = []
+    """Flatten a tree of includes with empty prefixes into a list of patterns."""
+    leaves: list[URLPattern] = []
     for entry in patterns:
-        found += _leaves(entry.url_patterns) if isinstance(entry, URLResolver) else [entry]
-    return found
+        leaves += _leaves(entry.url_patterns) if isinstance(entry, URLResolver) else [entry]
+    return leaves
 
 
-def _blank(segment: str) -> str:
-    """``<id:id>.json`` as ``<>.json``."""
+def _replace_argument(segment: str) -> str:
+    """Replace the argument of a segment: ``<id:id>.json`` becomes ``<>.json``."""
     return f"<>{segment.partition('>')[2]}" if segment.startswith("<") else segment
 
 
-def _shape(below: str) -> tuple[str, list[int]]:
-    """The shape of a path below the version, and its numbers; what only looks like a number stays as it is."""
+def _split_path(below: str) -> tuple[str, list[int]]:
+    """Return the shape of a path below the version and its numbers; invalid numbers stay in the shape."""
     segments, numbers = [], []
     for segment in below.split("/"):
         digits, dot, rest = segment.partition(".")
@@ -126,6 +125,6 @@ def _shape(below: str) -> tuple[str, list[int]]:
             segments.append(f"<>{dot}{rest}")
             numbers.append(int(digits))
         else:
-            # No route has a "<" of its own; one in a path must not pass for a number's place.
+            # No route contains a literal "<"; escape "<" in a path so that it cannot match a number.
             segments.append(segment.replace("<", "%3C"))
     return "/".join(segments), numbers

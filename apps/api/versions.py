@@ -1,7 +1,7 @@
-"""API versions: which are served, and which of them answers a request.
+"""API versions: the served versions and the version that serves a request.
 
-Rule: decisions, Conventions. Differences between versions are declared with ``since`` and ``until`` beside the field
-or route they concern; both name a version of the list, ``until`` being the first one without it.
+Rule: decisions, Conventions. Fields and routes declare the versions that have them with ``since`` and ``until``. Both
+are dated versions; ``until`` is the first version without the field or route.
 """
 
 import re
@@ -16,46 +16,46 @@ _DATED = re.compile(r"\d{4}-(0[1-9]|1[0-2])", re.ASCII)
 
 
 class UnknownVersion(LookupError):
-    """The path names a version that is malformed or not out yet."""
+    """Raised when a path contains a version that is malformed or not released yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """The versions in which something exists: from ``since`` on, and before ``until``."""
+class VersionRange:
+    """The versions that have a field or route: from ``since`` up to, but not including, ``until``."""
 
     since: str | None = None
     until: str | None = None
 
-    def admits(self, version: str) -> bool:
-        """Whether it exists in a served version; ``unstable`` is later than all dated ones."""
+    def includes(self, version: str) -> bool:
+        """Return True if the range contains a served version; ``unstable`` comes after all dated versions."""
         rank = "9999-12" if version == UNSTABLE else version
         return (self.since is None or rank >= self.since) and (self.until is None or rank < self.until)
 
 
-ALWAYS = Gate()
+ALL_VERSIONS = VersionRange()
 
 
-def newest() -> str:
-    """The newest dated version."""
+def get_latest_version() -> str:
+    """Return the newest dated version."""
     return settings.API_VERSIONS[-1]
 
 
-def served_versions() -> tuple[str, ...]:
-    """Every version that has a schema of its own."""
+def get_served_versions() -> tuple[str, ...]:
+    """Return every version that has its own schema."""
     return (*settings.API_VERSIONS, UNSTABLE)
 
 
 @lru_cache(maxsize=512)
-def resolve(asked: str) -> str:
-    """The version that serves a request for ``asked``.
+def resolve_version(requested: str) -> str:
+    """Return the version that serves a request for the requested version.
 
     Raises:
-        UnknownVersion: It is malformed, or newer than the newest.
+        UnknownVersion: The requested version is malformed, or newer than the newest version.
     """
-    if asked == UNSTABLE:
+    if requested == UNSTABLE:
         return UNSTABLE
-    if asked == LATEST:
-        return newest()
-    if not _DATED.fullmatch(asked) or asked > newest():
-        raise UnknownVersion(asked)
-    return max((version for version in settings.API_VERSIONS if version <= asked), default=settings.API_VERSIONS[0])
+    if requested == LATEST:
+        return get_latest_version()
+    if not _DATED.fullmatch(requested) or requested > get_latest_version():
+        raise UnknownVersion(requested)
+    return max((version for version in settings.API_VERSIONS if version <= requested), default=settings.API_VERSIONS[0])

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 def keep_digests(apps, schema_editor):
-    """Of the keys of the last day keep the digest, as of new ones."""
+    """Replace the keys of the last day by their digests, like new keys."""
     model = apps.get_model("api", "IdempotencyKey")
     for row in model._base_manager.only("pk", "key").iterator():
         digest = hashlib.sha256(row.key.encode()).hexdigest()

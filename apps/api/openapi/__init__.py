@@ -1,1 +1,1 @@
-"""The description of the interface."""
+"""The OpenAPI documents of the interface."""

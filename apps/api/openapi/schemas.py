@@ -1,4 +1,4 @@
-"""The JSON schemas of resources: as a version shows them, and as it takes them."""
+"""The JSON schemas of resources: for rendering and for bodies, per version."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,77 +7,82 @@ from django.db import models
 from django.db.models import Model
 from rest_framework import serializers
 
-from apps.api.resources.fields import AnyField, ApiField, ChoiceField, Column, Computed, TextField
-from apps.api.resources.members import ObjectField, ObjectsField, ValuesField
-from apps.api.resources.related import Row, Rows
-from apps.api.resources.serializers import AnyColumn, Resource, writable
-from apps.api.rows.plans import fields_of
-from apps.api.shapes import Schema
+from apps.api.resources.fields import AnyField, ApiField, ChoiceField, ComputedField, ReadOnlyColumn, TextField
+from apps.api.resources.nested_objects import ObjectField, ObjectListField, ValueListField
+from apps.api.resources.nested_rows import NestedObject, NestedRows
+from apps.api.resources.serializers import AnyColumn, Resource, get_writable_fields
+from apps.api.rows.query_plans import get_readable_fields
+from apps.api.types import Schema
 
 
-def resource_schema(serializer: Resource, version: str) -> Schema:
-    """The JSON schema of a resource as a version shows it."""
+def build_resource_schema(serializer: Resource, version: str) -> Schema:
+    """Return the JSON schema of a resource as rendered in a version."""
     model = serializer.Meta.model
-    properties = {name: _shown(field, version, model) for name, field in fields_of(serializer, version)}
+    properties = {
+        name: _rendered_schema(field, version, model) for name, field in get_readable_fields(serializer, version)
+    }
     return {"type": "object", "properties": properties}
 
 
-def body_schema(serializer: Resource, version: str, *, complete: bool) -> Schema:
-    """The JSON schema of what a version takes; ``complete`` names the required fields."""
-    fields = {str(field.field_name): field for field in writable(serializer, version)}
-    return members_schema(fields, version, complete=complete)
+def build_body_schema(serializer: Resource, version: str, *, complete: bool) -> Schema:
+    """Return the JSON schema of a body in a version; with ``complete``, required fields are marked."""
+    fields = {str(field.field_name): field for field in get_writable_fields(serializer, version)}
+    return build_object_schema(fields, version, complete=complete)
 
 
-def members_schema(fields: Mapping[str, ApiField], version: str, *, complete: bool = True) -> Schema:
-    """The JSON schema of an object with these fields; ``complete`` names the required ones."""
-    schema: Schema = {"type": "object", "properties": {name: _taken(field, version) for name, field in fields.items()}}
+def build_object_schema(fields: Mapping[str, ApiField], version: str, *, complete: bool = True) -> Schema:
+    """Return the JSON schema of an object with these fields; with ``complete``, required fields are marked."""
+    schema: Schema = {
+        "type": "object",
+        "properties": {name: _body_field_schema(field, version) for name, field in fields.items()},
+    }
     required = [name for name, field in fields.items() if field.required]
     return {**schema, "required": required} if complete and required else schema
 
 
-# The JSON schema of a picture that a body brings.
+# The JSON schema of an image in a body.
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-PICTURE_MEMBERS: Mapping[str, Schema] = {
+IMAGE_PROPERTIES: Mapping[str, Schema] = {
     "attachment": {**_TEXT_OR_NULL, "description": "The file, as Base64."},
-    "src": {**_TEXT_OR_NULL, "description": "Where it is downloaded from, instead."},
+    "src": {**_TEXT_OR_NULL, "description": "The URL to download the file from, instead of attachment."},
     "filename": _TEXT_OR_NULL,
 }
-PICTURE: Schema = {
-    "description": "An empty text or null removes it.",
+IMAGE_SCHEMA: Schema = {
+    "description": "An empty text or null removes the image.",
     "oneOf": [
-        {"type": "object", "properties": {**PICTURE_MEMBERS, "alt": _TEXT_OR_NULL}},
+        {"type": "object", "properties": {**IMAGE_PROPERTIES, "alt": _TEXT_OR_NULL}},
         {"type": "string", "maxLength": 0},
         {"type": "null"},
     ],
 }
 
 
-def many(schema: Schema) -> Schema:
-    """The JSON schema of a list."""
+def build_list_schema(schema: Schema) -> Schema:
+    """Return the JSON schema of a list."""
     return {"type": "array", "items": schema}
 
 
-def _shown(field: ApiField, version: str, model: type[Model]) -> Schema:
-    if isinstance(field, Row):
-        return {"oneOf": [resource_schema(field.serializer, version), {"type": "null"}]}
-    if isinstance(field, Rows):
+def _rendered_schema(field: ApiField, version: str, model: type[Model]) -> Schema:
+    if isinstance(field, NestedObject):
+        return {"oneOf": [build_resource_schema(field.serializer, version), {"type": "null"}]}
+    if isinstance(field, NestedRows):
         if field.schema is not None:
             return dict(field.schema)
-        return many(resource_schema(field.serializer, version) if field.serializer else {})
-    if isinstance(field, Computed):
+        return build_list_schema(build_resource_schema(field.serializer, version) if field.serializer else {})
+    if isinstance(field, ComputedField):
         return dict(field.schema or {})
-    if isinstance(field, Column):
-        return _stored(model, field.columns()[0])
-    # What is shown of objects has more members than what is taken.
-    if isinstance(field, ObjectsField):
-        schema = many({"type": "object"})
+    if isinstance(field, ReadOnlyColumn):
+        return _column_schema(model, field.get_columns()[0])
+    # Rendered objects have more members than accepted ones.
+    if isinstance(field, ObjectListField):
+        schema = build_list_schema({"type": "object"})
     elif isinstance(field, ObjectField):
         schema = {"type": "object"}
     else:
-        schema = _typed(field)
-    stored = {each.name: each for each in model._meta.concrete_fields}.get(str(field.source))
-    nullable = field.allow_null and not isinstance(field, ObjectsField)
-    return _or_null(schema) if nullable or (stored is not None and stored.null) else schema
+        schema = _field_schema(field)
+    column = {candidate.name: candidate for candidate in model._meta.concrete_fields}.get(str(field.source))
+    nullable = field.allow_null and not isinstance(field, ObjectListField)
+    return _or_null(schema) if nullable or (column is not None and column.null) else schema
 
 
 def _or_null(schema: Schema) -> Schema:
@@ -87,7 +92,7 @@ def _or_null(schema: Schema) -> Schema:
     return {**either, "enum": [*schema["enum"], None]} if "enum" in schema else either
 
 
-_STORED: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...] = (
+_COLUMN_SCHEMAS: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...] = (
     (models.BooleanField, {"type": "boolean"}),
     (models.IntegerField, {"type": "integer"}),
     (models.FloatField, {"type": "number"}),
@@ -96,8 +101,8 @@ _STORED: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Schema], ...
 )
 
 
-def _stored(model: type[Model], path: str) -> Schema:
-    """The JSON schema of a column that is shown as it is; an ORM path may lead over relations."""
+def _column_schema(model: type[Model], path: str) -> Schema:
+    """Return the JSON schema of a column rendered as stored; the ORM path may cross relations."""
     nullable = False
     for name in path.split("__"):
         column: Any = model._meta.pk if name == "pk" else model._meta.get_field(name)
@@ -105,28 +110,32 @@ def _stored(model: type[Model], path: str) -> Schema:
         model = column.related_model
     if isinstance(column, models.ForeignKey):
         column = column.target_field
-    schema = next((dict(schema) for kind, schema in _STORED if isinstance(column, kind)), {})
+    schema = next((dict(schema) for kind, schema in _COLUMN_SCHEMAS if isinstance(column, kind)), {})
     return _or_null(schema) if nullable else schema
 
 
-def _taken(field: ApiField, version: str) -> Schema:
-    if isinstance(field, Rows) and field.serializer is not None:
-        schema = many(body_schema(field.serializer, version, complete=True))
-    elif isinstance(field, Row):
-        taken = field.taken
-        schema = _taken(taken, version) if taken else body_schema(field.serializer, version, complete=False)
+def _body_field_schema(field: ApiField, version: str) -> Schema:
+    if isinstance(field, NestedRows) and field.serializer is not None:
+        schema = build_list_schema(build_body_schema(field.serializer, version, complete=True))
+    elif isinstance(field, NestedObject):
+        body_field = field.body_field
+        schema = (
+            _body_field_schema(body_field, version)
+            if body_field
+            else build_body_schema(field.serializer, version, complete=False)
+        )
     elif isinstance(field, ObjectField):
-        schema = members_schema(field.members, version)
-    elif isinstance(field, ObjectsField):
-        schema = many(members_schema(field.members, version))
-    elif isinstance(field, ValuesField):
-        schema = many(_taken(field.item, version))
+        schema = build_object_schema(field.members, version)
+    elif isinstance(field, ObjectListField):
+        schema = build_list_schema(build_object_schema(field.members, version))
+    elif isinstance(field, ValueListField):
+        schema = build_list_schema(_body_field_schema(field.item, version))
     else:
-        schema = _typed(field)
+        schema = _field_schema(field)
     return _or_null(schema) if field.allow_null else schema
 
 
-_KINDS: tuple[tuple[type[AnyField], Schema], ...] = (
+_FIELD_SCHEMAS: tuple[tuple[type[AnyField], Schema], ...] = (
     (serializers.BooleanField, {"type": "boolean"}),
     (serializers.IntegerField, {"type": "integer"}),
     (serializers.FloatField, {"type": "number"}),
@@ -137,12 +146,12 @@ _KINDS: tuple[tuple[type[AnyField], Schema], ...] = (
 )
 
 
-def _typed(field: ApiField) -> Schema:
+def _field_schema(field: ApiField) -> Schema:
     if field.schema is not None:
         return dict(field.schema)
     if isinstance(field, ChoiceField):
         return {"type": "string", "enum": list(field.choices)}
-    for kind, schema in _KINDS:
+    for kind, schema in _FIELD_SCHEMAS:
         if isinstance(field, kind):
             return dict(schema)
     longest = field.max_length if isinstance(field, TextField) else None

@@ -1,27 +1,27 @@
-"""The OpenAPI documents, for anybody. ``apps.api.reference`` makes pages of them."""
+"""The public OpenAPI documents. ``apps.api.reference`` renders them as pages."""
 
 import orjson
 from django.http import HttpRequest, HttpResponse
 
-from apps.api.errors import CONTENT_TYPE, error_response
-from apps.api.shapes import Schema
-from apps.api.versions import UnknownVersion, resolve
-from apps.ground.phrases import NOT_FOUND
+from apps.api.exceptions import CONTENT_TYPE, render_error
+from apps.api.types import Schema
+from apps.api.versions import UnknownVersion, resolve_version
+from apps.ground.error_messages import NOT_FOUND
 
 
-def schema(request: HttpRequest, version: str) -> HttpResponse:
-    """``GET /admin/api/{version}/openapi.json``, for anybody."""
+def openapi_document(request: HttpRequest, version: str) -> HttpResponse:
+    """Return the document: ``GET /admin/api/{version}/openapi.json``, without authentication."""
     if request.method not in {"GET", "HEAD"}:
-        return error_response("Method Not Allowed", 405, headers={"Allow": "GET, HEAD"})
+        return render_error("Method Not Allowed", 405, headers={"Allow": "GET, HEAD"})
     try:
-        body = orjson.dumps(_document(resolve(version)))
+        body = orjson.dumps(_document(resolve_version(version)))
     except UnknownVersion:
-        return error_response(NOT_FOUND, 404)
+        return render_error(NOT_FOUND, 404)
     return HttpResponse(body, content_type=CONTENT_TYPE, headers={"Cache-Control": "public, max-age=300"})
 
 
 def _document(version: str) -> Schema:
-    # The generator takes a tenth of a web process's start to import, and most processes never need it.
-    from apps.api.openapi.documents import document
+    # Importing the generator takes a tenth of a web process's start-up time, and most processes never use it.
+    from apps.api.openapi.generators import get_document
 
-    return document(version)
+    return get_document(version)

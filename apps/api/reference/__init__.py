@@ -1,6 +1,6 @@
-"""The reference for people who build apps: pages below ``/docs/api/``, made of the OpenAPI document.
+"""The API reference for app developers: pages below ``/docs/api/``, generated from the OpenAPI document.
 
-What the document cannot know stands beside it: what the pages are about (``resources.toml``), the cause and cure of
-every error (``errors.toml``), and real requests with their answers from the demo store (``examples.json``, which
-``make examples`` writes).
+Three files have the content that is not in the document: the groups and introductions of the pages
+(``resources.toml``), the cause and fix of every error (``errors.toml``), and real requests and responses from the demo
+store (``examples.json``, written by ``make examples``).
 """

@@ -1,22 +1,23 @@
-"""Every error of the interface with its cause and its cure; ``tests/api/test_reference.py`` holds the list complete."""
+"""The interface's errors, with cause and fix; ``tests/api/test_reference.py`` checks that the list is complete."""
 
 import inspect
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from apps.ground import phrases
+from apps.ground import error_messages
 
 _PATH = Path(__file__).with_name("errors.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer that refuses."""
+class ErrorResponse:
+    """An error response that belongs to no field."""
 
     status: int
     name: str
@@ -26,8 +27,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """A message of values, as the interface says it, with ``…`` for what differs."""
+class ErrorMessage:
+    """An error message of a field, with ``…`` for the variable part."""
 
     says: str
     cause: str
@@ -35,48 +36,64 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule of a resource that refuses."""
+class ResourceRule:
+    """A business rule of a resource that can refuse a request.
+
+    Attributes:
+        operations: Patterns of the ids of the operations that the rule applies to, separated by spaces; by default the
+            POST and PUT operations of the resource.
+    """
 
     resource: str
     cause: str
     cure: str
+    operations: str = ""
+
+    def applies_to(self, operation_id: str, resource: str) -> bool:
+        """Return True if an operation of a resource can break the rule."""
+        if self.operations:
+            return any(fnmatchcase(operation_id, pattern) for pattern in self.operations.split())
+        return resource == self.resource and operation_id.startswith(("post_", "put_"))
 
 
 @cache
-def entries() -> dict[str, Any]:
-    """What ``errors.toml`` says."""
+def load_entries() -> dict[str, Any]:
+    """Return the content of ``errors.toml``."""
     return tomllib.loads(_PATH.read_text())
 
 
 @cache
-def answers() -> list[Answer]:
-    """The whole answers, by status."""
-    return [Answer(name=HTTPStatus(each["status"]).phrase, **each) for each in entries()["answer"]]
+def list_error_responses() -> list[ErrorResponse]:
+    """Return the error responses, by status."""
+    return [ErrorResponse(name=HTTPStatus(entry["status"]).phrase, **entry) for entry in load_entries()["answer"]]
 
 
 @cache
-def messages() -> list[Message]:
-    """The messages of values, each once."""
-    fixed = [Message(says_of(name), cause, cure) for name, (cause, cure) in entries()["phrase"].items()]
-    single = [Message(says.replace("{}", "…"), cause, cure) for says, (cause, cure) in entries()["text"].items()]
-    return [each for each in (*fixed, *single) if each.says]
+def list_error_messages() -> list[ErrorMessage]:
+    """Return the error messages of fields, without duplicates."""
+    fixed = [
+        ErrorMessage(get_phrase_text(name), cause, cure) for name, (cause, cure) in load_entries()["phrase"].items()
+    ]
+    single = [
+        ErrorMessage(says.replace("{}", "…"), cause, cure) for says, (cause, cure) in load_entries()["text"].items()
+    ]
+    return [message for message in (*fixed, *single) if message.says]
 
 
 @cache
-def rules() -> list[Rule]:
-    """The rules of the resources."""
-    return [Rule(*entry) for entry in entries()["refusal"].values()]
+def list_rules() -> list[ResourceRule]:
+    """Return the business rules of all resources."""
+    return [ResourceRule(*entry) for entry in load_entries()["refusal"].values()]
 
 
-def rules_of(resource: str) -> list[Rule]:
-    """The rules of one resource."""
-    return [rule for rule in rules() if rule.resource == resource]
+def get_resource_rules(resource: str) -> list[ResourceRule]:
+    """Return the business rules of one resource."""
+    return [rule for rule in list_rules() if rule.resource == resource]
 
 
-def says_of(name: str) -> str:
-    """A phrase by its name, with ``…`` for what differs; empty for what stands in other phrases only."""
-    phrase: str | Callable[..., str] = getattr(phrases, name)
+def get_phrase_text(name: str) -> str:
+    """Return the text of a phrase, with ``…`` for the variable part; empty for a phrase used only within others."""
+    phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase
     if name == "size_of":

@@ -1,25 +1,26 @@
-"""Real requests and their answers, as ``make examples`` noted them in the demo store."""
+"""Real requests and responses, recorded by ``make examples`` in the demo store."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
 import orjson
 
-from apps.api.versions import newest
+from apps.api.versions import get_latest_version
 
-PATH = Path(__file__).with_name("examples.json")
+EXAMPLES_PATH = Path(__file__).with_name("examples.json")
 
 
 class Example(TypedDict):
-    """A request that was sent, and what came back.
+    """A recorded request with its response.
 
     Attributes:
-        path: The path, below ``/admin/api/<version>/`` or whole.
+        path: The path, below ``/admin/api/<version>/`` or absolute.
         query: The query, without its question mark.
-        body: The JSON that was sent; None where there was none.
+        body: The JSON body of the request; None if it had none.
         status: The HTTP status.
-        answer: The JSON that came back.
+        answer: The JSON body of the response.
     """
 
     path: str
@@ -30,13 +31,41 @@ class Example(TypedDict):
 
 
 @cache
-def _kept() -> dict[str, dict[str, Example]]:
-    """By operation, then by version; what a version lacks is as in the newest."""
-    kept: dict[str, dict[str, Example]] = orjson.loads(PATH.read_bytes())
-    return kept
+def _load_examples() -> dict[str, dict[str, Example]]:
+    """Return the examples by operation and version; missing versions use the newest."""
+    examples: dict[str, dict[str, Example]] = orjson.loads(EXAMPLES_PATH.read_bytes())
+    return examples
 
 
-def example_of(operation_id: str, version: str) -> Example | None:
-    """The example of an operation in a version."""
-    by_version = _kept().get(operation_id, {})
-    return by_version.get(version) or by_version.get(newest())
+def get_example(operation_id: str, version: str) -> Example | None:
+    """Return the example of an operation in a version.
+
+    The metafields of a product stand for the metafields of other owners, which differ in ``owner_resource`` only.
+    """
+    by_version = _load_examples().get(operation_id, {})
+    example = by_version.get(version) or by_version.get(get_latest_version())
+    if example is None and (owned := _OWNED.fullmatch(operation_id)):
+        method, owners, rest = owned.groups()
+        example = get_example(f"{method}_products_owner_id_metafields{rest}", version)
+        return _with_owner(example, owners) if example else None
+    return example
+
+
+# The parents of the owner, such as ``blogs_blog_id_``, the owner's plural, and the rest of the path.
+_OWNED = re.compile(r"([a-z]+)_((?!products_owner)\w+)_owner_id_metafields(\w*)")
+_PARENT = re.compile(r"(\w+?)_\w+?_id_(\w+)")
+
+
+def _with_owner(example: Example, owners: str) -> Example:
+    parent = _PARENT.fullmatch(owners)
+    plural = parent[2] if parent else owners
+    path = f"{parent[1]}/1000001/{plural}" if parent else plural
+    resource = "collection" if plural.endswith("collections") else plural.removesuffix("s")
+    response = orjson.dumps(example["answer"]).replace(
+        b'"owner_resource":"product"', f'"owner_resource":"{resource}"'.encode()
+    )
+    return {
+        **example,
+        "path": example["path"].replace("products/", f"{path}/", 1),
+        "answer": orjson.loads(response),
+    }

@@ -1,24 +1,22 @@
 """The pages of the reference, as data: resources, operations, parameters and fields of one version.
 
-One source: the OpenAPI document of the version. Nothing here asks the database.
+The only source is the version's OpenAPI document. Nothing here queries the database.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 from django.conf import settings
 
-from apps.api.reference.examples import Example, example_of
-from apps.api.shapes import Schema
+from apps.api.reference.examples import Example, get_example
+from apps.api.reference.resource_texts import list_resource_texts
+from apps.api.types import Schema
 from apps.shops.models.scopes import SCOPES
 
-_RESOURCES = Path(__file__).with_name("resources.toml")
 _MONEY = {"shop_money", "presentment_money"}
 _DEEPEST = 2
 
@@ -28,11 +26,11 @@ class Field:
     """A parameter, or a field of an object.
 
     Attributes:
-        name: Its name; of a field within a field, the whole way to it with dots.
-        kind: What kind of value it is, in a word or two.
-        says: What it means.
-        words: The words that it can be, where it is one of some.
-        href: The page of the resource that stands in it.
+        name: The name; for nested fields the whole path, with dots.
+        kind: The type, in a word or two.
+        says: The description.
+        words: The allowed values, if they are limited.
+        href: The page of the resource in the field.
     """
 
     name: str
@@ -45,7 +43,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be done with a resource."""
+    """An operation of a resource."""
 
     anchor: str
     method: str
@@ -66,12 +64,12 @@ class Operation:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes the shop."""
+        """Return True if the operation changes the shop."""
         return self.method != "GET"
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ResourcePage:
     """A page of the reference."""
 
     slug: str
@@ -84,67 +82,65 @@ class Resource:
 
 
 @cache
-def _shelves() -> list[Resource]:
-    """The pages without what stands on them."""
-    given = tomllib.loads(_RESOURCES.read_text())
-    return [
-        Resource(slug, each["title"], each["group"], each["intro"], tuple(each.get("tags", [slug])))
-        for slug, each in given.items()
-    ]
+def _load_pages() -> list[ResourcePage]:
+    """Return the pages without their operations and objects."""
+    return [ResourcePage(text.slug, text.title, text.group, text.intro, text.tags) for text in list_resource_texts()]
 
 
-def slugs() -> frozenset[str]:
-    """The pages of all versions."""
-    return frozenset(page.slug for page in _shelves())
+def get_slugs() -> frozenset[str]:
+    """Return the slugs of the pages of all versions."""
+    return frozenset(page.slug for page in _load_pages())
 
 
 @lru_cache(maxsize=16)
-def resources_of(version: str) -> dict[str, Resource]:
-    """The pages of a version by their slugs; a resource that the version does not have is none.
+def get_resources(version: str) -> dict[str, ResourcePage]:
+    """Return the pages of a version by slug, without resources that the version does not have.
 
     Raises:
-        KeyError: The document has a tag that stands on no page.
+        KeyError: The document has a tag that belongs to no page.
     """
-    # The generator takes a tenth of a web process's start to import, and most processes never need it.
-    from apps.api.openapi.documents import document
+    # Importing the generator takes a tenth of a web process's start-up time, and most processes never use it.
+    from apps.api.openapi.generators import get_document
 
-    described = document(version)
-    pages = {page.slug: Resource(page.slug, page.title, page.group, page.intro, page.tags) for page in _shelves()}
+    described = get_document(version)
+    pages = {
+        page.slug: ResourcePage(page.slug, page.title, page.group, page.intro, page.tags) for page in _load_pages()
+    }
     by_tag = {tag: page for page in pages.values() for tag in page.tags}
     reader = _Reader(described, version)
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             page = by_tag[operation["tags"][0]]
             page.operations.append(reader.operation(path, method, operation))
-            for name in reader.shown(operation):
-                if name not in {known for known, _ in page.objects}:
+            for name in reader.list_response_objects(operation):
+                if name not in {object_name for object_name, _ in page.objects}:
                     page.objects.append((name, reader.fields(described["components"]["schemas"][name])))
     for page in pages.values():
-        page.operations.sort(key=_place)
+        page.operations.sort(key=_sort_key)
     return {slug: page for slug, page in pages.items() if page.operations}
 
 
-def _place(operation: Operation) -> tuple[int, int, str, str]:
-    """The order of a page: what most apps look for first, single ones behind lists, reading before writing."""
+def _sort_key(operation: Operation) -> tuple[int, int, str, str]:
+    """Return the sort key of an operation: lists before single rows, reading before writing."""
     methods = ("GET", "POST", "PUT", "DELETE")
     return operation.path.count("/"), operation.path.count("{"), operation.path, str(methods.index(operation.method))
 
 
-def search_index(version: str) -> list[dict[str, str]]:
-    """What the search looks through: pages, operations and fields, each with where it leads."""
-    found = []
-    for page in resources_of(version).values():
-        found.append({"t": page.title, "s": page.intro, "u": f"{page.slug}/", "k": "Resource"})
-        found += [
-            {"t": each.summary, "s": f"{each.method} {each.path}", "u": f"{page.slug}/#{each.anchor}", "k": "Route"}
-            for each in page.operations
+def build_search_index(version: str) -> list[dict[str, str]]:
+    """Return the search index: pages, operations and fields, each with its URL."""
+    index = []
+    for page in get_resources(version).values():
+        index.append({"t": page.title, "s": page.intro, "u": f"{page.slug}/", "k": "Resource"})
+        index += [
+            {"t": item.summary, "s": f"{item.method} {item.path}", "u": f"{page.slug}/#{item.anchor}", "k": "Route"}
+            for item in page.operations
         ]
         for name, fields in page.objects:
-            found += [
-                {"t": f"{name}.{each.name}", "s": each.says, "u": f"{page.slug}/#{name}.{each.name}", "k": "Field"}
-                for each in fields
+            index += [
+                {"t": f"{name}.{item.name}", "s": item.says, "u": f"{page.slug}/#{name}.{item.name}", "k": "Field"}
+                for item in fields
             ]
-    return found
+    return index
 
 
 class _Reader:
@@ -153,38 +149,38 @@ class _Reader:
     def __init__(self, described: Schema, version: str) -> None:
         self.schemas: dict[str, Schema] = described["components"]["schemas"]
         self.version = version
-        self.pages = {page.slug: page for page in _shelves()}
+        self.pages = {page.slug: page for page in _load_pages()}
 
     def operation(self, path: str, method: str, operation: Schema) -> Operation:
         parameters = operation["parameters"]
-        status, success = next((key, each) for key, each in operation["responses"].items() if key.startswith("2"))
-        example = example_of(operation["operationId"], self.version)
+        status, success = next((key, item) for key, item in operation["responses"].items() if key.startswith("2"))
+        example = get_example(operation["operationId"], self.version)
         return Operation(
             anchor=operation["operationId"],
             method=method.upper(),
             path=path,
             summary=operation["summary"],
             scopes=tuple((scope, SCOPES.get(scope, "")) for scope in operation["x-scopes"]),
-            path_parameters=tuple(self._parameter(each) for each in parameters if each["in"] == "path"),
-            parameters=tuple(self._parameter(each) for each in parameters if each["in"] == "query"),
+            path_parameters=tuple(self._parameter(item) for item in parameters if item["in"] == "path"),
+            parameters=tuple(self._parameter(item) for item in parameters if item["in"] == "query"),
             body=self._body(operation),
             takes_body="requestBody" in operation,
             success=status,
-            shows=self.fields(_content(success), depth=-1) if not _refs(_content(success)) else (),
+            shows=self.fields(_content(success), depth=-1) if not _find_references(_content(success)) else (),
             deprecated=operation.get("externalDocs", {}).get("url", "") if operation.get("deprecated") else "",
             example=example,
-            sent=_curl(method.upper(), path, example, self.version) if example else "",
-            sent_body=_pretty(example["body"]) if example and example["body"] is not None else "",
-            answered=_pretty(example["answer"]) if example else "",
+            sent=_format_curl(method.upper(), path, example, self.version) if example else "",
+            sent_body=_format_json(example["body"]) if example and example["body"] is not None else "",
+            answered=_format_json(example["answer"]) if example else "",
         )
 
-    def shown(self, operation: Schema) -> list[str]:
-        """The objects that an operation answers with."""
+    def list_response_objects(self, operation: Schema) -> list[str]:
+        """Return the names of the objects in an operation's response."""
         return [
             name
-            for key, answer in operation["responses"].items()
+            for key, response in operation["responses"].items()
             if key.startswith("2")
-            for name in _refs(_content(answer))
+            for name in _find_references(_content(response))
         ]
 
     def fields(self, schema: Schema, prefix: str = "", depth: int = 0) -> tuple[Field, ...]:
@@ -193,18 +189,18 @@ class _Reader:
     def _fields(self, schema: Schema, prefix: str, depth: int) -> Iterator[Field]:
         schema = self._resolved(schema)
         required = set(schema.get("required", ()))
-        for name, given in schema.get("properties", {}).items():
-            inner = _inner(self._resolved(given))
+        for name, property_schema in schema.get("properties", {}).items():
+            inner = _inner(self._resolved(property_schema))
             href = self._page_of(name, prefix) if depth >= 0 else ""
-            words = tuple(str(word) for word in given.get("enum", ()) if word is not None)
-            says = given.get("description", "")
-            yield Field(f"{prefix}{name}", _kind(given), says, name in required, words, href)
+            words = tuple(str(word) for word in property_schema.get("enum", ()) if word is not None)
+            says = property_schema.get("description", "")
+            yield Field(f"{prefix}{name}", _describe_type(property_schema), says, name in required, words, href)
             members = self._resolved(inner).get("properties", {}) if inner else {}
             if members and not href and not members.keys() >= _MONEY and depth < _DEEPEST:
                 yield from self._fields(inner, f"{prefix}{name}.", depth + 1)
 
     def _page_of(self, name: str, prefix: str) -> str:
-        """The page of what stands in a field, where it is a resource that has one."""
+        """Return the URL of the page of the resource in a field; empty if there is none."""
         plural = name if name in self.pages else f"{name}s"
         return f"../{plural}/" if plural in self.pages and plural != "shop" and not prefix else ""
 
@@ -216,60 +212,60 @@ class _Reader:
         reference = schema.get("$ref")
         return self.schemas[reference.rsplit("/", 1)[1]] if reference else schema
 
-    def _parameter(self, given: Schema) -> Field:
-        schema = given["schema"]
+    def _parameter(self, parameter: Schema) -> Field:
+        schema = parameter["schema"]
         words = tuple(map(str, schema.get("enum", ())))
-        says = given.get("description") or schema.get("description", "")
-        return Field(given["name"], _kind(schema), says, given.get("required", False), words)
+        says = parameter.get("description") or schema.get("description", "")
+        return Field(parameter["name"], _describe_type(schema), says, parameter.get("required", False), words)
 
 
-def _content(answer: Schema) -> Schema:
-    schema: Schema = answer["content"]["application/json"]["schema"]
+def _content(response: Schema) -> Schema:
+    schema: Schema = response["content"]["application/json"]["schema"]
     return schema
 
 
-def _refs(schema: Any) -> list[str]:
-    """The objects that a schema refers to, each once, as far as they are not within another."""
+def _find_references(schema: Any) -> list[str]:
+    """Return the names of the objects that a schema refers to, without nested references."""
     if isinstance(schema, list):
-        return list(dict.fromkeys(name for each in schema for name in _refs(each)))
+        return list(dict.fromkeys(name for part in schema for name in _find_references(part)))
     if not isinstance(schema, dict):
         return []
     if "$ref" in schema:
         return [schema["$ref"].rsplit("/", 1)[1]]
-    return list(dict.fromkeys(name for each in schema.values() for name in _refs(each)))
+    return list(dict.fromkeys(name for part in schema.values() for name in _find_references(part)))
 
 
 def _inner(schema: Schema) -> Schema:
-    """The object that a field holds, alone or in a list."""
+    """Return the object in a field, single or in a list."""
     if "items" in schema:
         items: Schema = schema["items"]
         return items
-    either = [each for each in schema.get("oneOf", ()) if "properties" in each or "$ref" in each]
+    either = [option for option in schema.get("oneOf", ()) if "properties" in option or "$ref" in option]
     return either[0] if either else schema
 
 
 _KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list"}
-_FORMATS = {"date-time": "moment", "date": "date", "decimal": "amount", "email": "e-mail address"}
+_FORMATS = {"date-time": "date and time", "date": "date", "decimal": "amount", "email": "email address"}
 
 
-def _kind(schema: Schema) -> str:
-    """What kind of value a schema describes, for people."""
+def _describe_type(schema: Schema) -> str:
+    """Describe the type of a schema's value for people."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if "oneOf" in schema:
-        kinds = [kind for each in schema["oneOf"] for kind in [each.get("type", "object")] if isinstance(kind, str)]
+        kinds = [kind for option in schema["oneOf"] for kind in [option.get("type", "object")] if isinstance(kind, str)]
     words = [_FORMATS.get(schema.get("format", ""), _KINDS.get(kind, kind)) for kind in kinds if kind != "null"]
     if _inner(schema).get("properties", {}).keys() >= _MONEY:
         words = ["amount in two currencies"]
     elif schema.get("type") == "array" and _inner(schema).get("type") == "object":
         words = ["list of objects"]
-    said = " or ".join(dict.fromkeys(words)) or ("object" if "$ref" in schema else "any value")
+    text = " or ".join(dict.fromkeys(words)) or ("object" if "$ref" in schema else "any value")
     limit = f", at most {schema['maxLength']} characters" if schema.get("maxLength") else ""
-    return said + limit + (" or null" if "null" in kinds else "")
+    return text + limit + (" or null" if "null" in kinds else "")
 
 
-def _curl(method: str, path: str, example: Example, version: str) -> str:
-    """The request as one types it."""
+def _format_curl(method: str, path: str, example: Example, version: str) -> str:
+    """Return the request as a curl command."""
     below = example["path"]
     address = below if below.startswith("/") else f"/admin/api/{version}/{below}"
     query = f"?{example['query']}" if example["query"] else ""
@@ -277,13 +273,13 @@ def _curl(method: str, path: str, example: Example, version: str) -> str:
     if method != "GET":
         lines[0] = lines[0].replace("curl", f"curl -X {method}", 1)
     if example["body"] is not None:
-        # A quote within single quotes ends them, stands for itself, and begins them again.
-        body = _pretty(example["body"]).replace("'", "'\\''")
+        # Within single quotes, a quote is written as: end the string, an escaped quote, start a new string.
+        body = _format_json(example["body"]).replace("'", "'\\''")
         lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
     return " \\\n  ".join([*lines, f'"$BACKOFFICE{address}{query}"'])
 
 
-def _pretty(value: object) -> str:
-    """JSON for people; of long texts, such as files, the beginning."""
+def _format_json(value: object) -> str:
+    """Format JSON for people; long texts, such as files, are cut."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return re.sub(r'"([^"\\]{300})[^"\\]+"', r'"\1…"', text)

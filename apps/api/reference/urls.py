@@ -1,13 +1,13 @@
-"""The routes of the reference."""
+"""The URL patterns of the reference."""
 
 from django.urls import path
 
 from apps.api.reference import views
 
 urlpatterns = [
-    path("", views.entrance, name="docs"),
-    path("api/", views.entrance),
-    path("api/errors/", views.mistakes, name="api-errors"),
+    path("", views.redirect_to_version, name="docs"),
+    path("api/", views.redirect_to_version),
+    path("api/errors/", views.error_list, name="api-errors"),
     path("api/deprecations/", views.deprecations, name="api-deprecations"),
     path("api/<str:version>/", views.index, name="api-docs"),
     path("api/<str:version>/search.json", views.search, name="api-docs-search"),

@@ -1,4 +1,4 @@
-"""The public pages of the reference. They ask no database, are made once in each process, and may be kept by caches."""
+"""The public pages of the reference: rendered once per process, without database access, cacheable."""
 
 import hashlib
 from functools import lru_cache
@@ -12,84 +12,84 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from apps.api.errors import CONTENT_TYPE
+from apps.api.exceptions import CONTENT_TYPE
 from apps.api.reference import errors
-from apps.api.reference.pages import Resource, resources_of, search_index, slugs
+from apps.api.reference.pages import ResourcePage, build_search_index, get_resources, get_slugs
 from apps.api.requests.deprecations import REASONS
-from apps.api.shapes import Shown
-from apps.api.versions import newest, served_versions
+from apps.api.types import Rendered
+from apps.api.versions import get_latest_version, get_served_versions
 
 _HTML = "text/html; charset=utf-8"
 
 
 @require_safe
-def entrance(request: HttpRequest) -> HttpResponse:
-    """``/docs/`` and ``/docs/api/``: lead to the newest version, or to the one that is asked for."""
-    asked = request.GET.get("version", newest())
-    return redirect("api-docs", _served(asked))
+def redirect_to_version(request: HttpRequest) -> HttpResponse:
+    """Redirect ``/docs/`` and ``/docs/api/`` to the newest version, or to the requested version."""
+    version = request.GET.get("version", get_latest_version())
+    return redirect("api-docs", _require_served(version))
 
 
 @require_safe
 def index(request: HttpRequest, version: str) -> HttpResponse:
-    """``/docs/api/{version}/``: how to call, and every resource."""
-    return _page(request, "index", version=_served(version))
+    """Show ``/docs/api/{version}/``: how to call the interface, and a list of all resources."""
+    return _page(request, "index", version=_require_served(version))
 
 
 @require_safe
 def resource(request: HttpRequest, version: str, slug: str) -> HttpResponse:
-    """``/docs/api/{version}/{resource}/``: what can be done with a resource, with examples."""
-    if slug not in slugs():
+    """Show ``/docs/api/{version}/{resource}/``: the operations of a resource, with examples."""
+    if slug not in get_slugs():
         raise Http404
-    if slug not in resources_of(_served(version)):
-        # One that other versions have: whoever changes the version stays among the pages.
+    if slug not in get_resources(_require_served(version)):
+        # Other versions have this resource; after a change of version the reader stays in the reference.
         return redirect("api-docs", version)
     return _page(request, "resource", version=version, slug=slug)
 
 
 @require_safe
 def search(request: HttpRequest, version: str) -> HttpResponse:
-    """``/docs/api/{version}/search.json``: what the search looks through."""
-    return _kept(request, _search_body(_served(version)), CONTENT_TYPE)
+    """Return ``/docs/api/{version}/search.json``: the search index."""
+    return _cacheable_response(request, _search_body(_require_served(version)), CONTENT_TYPE)
 
 
 @require_safe
-def mistakes(request: HttpRequest) -> HttpResponse:
-    """``/docs/api/errors/``: every error, its cause and its cure."""
+def error_list(request: HttpRequest) -> HttpResponse:
+    """Show ``/docs/api/errors/``: every error with its cause and fix."""
     return _page(request, "errors")
 
 
 @require_safe
 def deprecations(request: HttpRequest) -> HttpResponse:
-    """``/docs/api/deprecations/``: what is deprecated, since when, and what to use instead."""
+    """Show ``/docs/api/deprecations/``: what is deprecated, since when, and what to use instead."""
     return _page(request, "deprecations")
 
 
-def _served(version: str) -> str:
-    if version not in served_versions():
+def _require_served(version: str) -> str:
+    if version not in get_served_versions():
         raise Http404
     return version
 
 
 def _page(request: HttpRequest, name: str, *, version: str = "", slug: str = "") -> HttpResponse:
-    return _kept(request, _html(name, version or newest(), slug), _HTML)
+    return _cacheable_response(request, _render_page(name, version or get_latest_version(), slug), _HTML)
 
 
-def _kept(request: HttpRequest, body: bytes, content_type: str) -> HttpResponse:
-    """An answer that caches may keep for five minutes, and that is not sent to who has it."""
+def _cacheable_response(request: HttpRequest, body: bytes, content_type: str) -> HttpResponse:
+    """Return a response that caches may store for five minutes, or a 304 if the client has it."""
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     response = HttpResponse(body, content_type=content_type, headers={"ETag": etag})
     response["Cache-Control"] = "public, max-age=300"
-    answer: HttpResponse = get_conditional_response(request, etag=etag, response=response) or response
-    return answer
+    result: HttpResponse = get_conditional_response(request, etag=etag, response=response) or response
+    return result
 
 
 @lru_cache(maxsize=512)
-def _html(name: str, version: str, slug: str) -> bytes:
-    """A page; nothing in it depends on who asks."""
-    pages = resources_of(version)
-    context: Shown = {
+def _render_page(name: str, version: str, slug: str) -> bytes:
+    """Render a page; its content does not depend on the reader."""
+    pages = get_resources(version)
+    context: Rendered = {
         "version": version,
-        "versions": [(each, _elsewhere(each, slug)) for each in reversed(served_versions())],
+        "versions": [(item, _page_url(item, slug)) for item in reversed(get_served_versions())],
         "groups": _groups(pages),
         "page": pages.get(slug),
         "header": f"X-{settings.BRAND.capitalize()}-Access-Token",
@@ -97,28 +97,28 @@ def _html(name: str, version: str, slug: str) -> bytes:
     }
     if name == "errors":
         context |= {
-            "answers": errors.answers(),
-            "messages": errors.messages(),
-            "rules": [(page, errors.rules_of(page.slug)) for page in pages.values()],
+            "answers": errors.list_error_responses(),
+            "messages": errors.list_error_messages(),
+            "rules": [(page, errors.get_resource_rules(page.slug)) for page in pages.values()],
         }
     if name == "deprecations":
         context["reasons"] = REASONS
     return render_to_string(f"api/{name}.html", context).encode()
 
 
-def _groups(pages: dict[str, Resource]) -> dict[str, list[Resource]]:
-    """The pages by their groups."""
-    found: dict[str, list[Resource]] = {}
+def _groups(pages: dict[str, ResourcePage]) -> dict[str, list[ResourcePage]]:
+    """Group the pages."""
+    groups: dict[str, list[ResourcePage]] = {}
     for page in pages.values():
-        found.setdefault(page.group, []).append(page)
-    return found
+        groups.setdefault(page.group, []).append(page)
+    return groups
 
 
-def _elsewhere(version: str, slug: str) -> str:
-    """The same page in another version."""
+def _page_url(version: str, slug: str) -> str:
+    """Return the URL of the same page in another version."""
     return reverse("api-docs-resource", args=(version, slug)) if slug else reverse("api-docs", args=(version,))
 
 
 @lru_cache(maxsize=16)
 def _search_body(version: str) -> bytes:
-    return orjson.dumps(search_index(version))
+    return orjson.dumps(build_search_index(version))

@@ -1,1 +1,1 @@
-"""Taking a request."""
+"""Request handling: authentication, rate limits, idempotency, parsing."""

@@ -1,50 +1,50 @@
-"""Deprecated routes: since which version, and the page that says why."""
+"""Deprecated routes: since which version they are deprecated, and the docs page with the reason."""
 
 from dataclasses import dataclass
 
 from django.conf import settings
 
-from apps.api.versions import Gate
+from apps.api.versions import VersionRange
 
-# anchor -> (title, what to know)
+# anchor -> (title, explanation)
 REASONS = {
     "script-tag-count": (
         "Counting script tags",
-        "An app has few script tags; list them with a limit of 250 and count what comes back.",
+        "An app has few script tags. List them with a limit of 250 and count the results.",
     ),
     "product-images": (
         "Product image list, create, update and delete",
-        "Deprecated since 2025-01. Send images with their product, under its images field.",
+        "Deprecated since 2025-01. Send images with their product, in its images field.",
     ),
     "fulfillment-event": (
-        "Single and deleted fulfillment events",
-        "List the events of a fulfillment instead; events are a record and stay.",
+        "Fulfillment event retrieve and delete",
+        "List the events of a fulfillment instead. Events are a permanent record.",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Why a route is deprecated.
+    """The reason why a route is deprecated.
 
     Attributes:
         page: The anchor on the docs page of deprecations, a key of ``REASONS``.
-        since: The first version in which it is; all versions when None.
+        since: The first version in which the route is deprecated; None for all versions.
     """
 
-    page: str
+    anchor: str
     since: str | None = None
 
-    def applies(self, version: str) -> bool:
-        """Whether it is deprecated in a version."""
-        return Gate(since=self.since).admits(version)
+    def applies_to(self, version: str) -> bool:
+        """Return True if the route is deprecated in a version."""
+        return VersionRange(since=self.since).includes(version)
 
     @property
     def url(self) -> str:
-        """Where the reason is told."""
+        """Return the absolute URL of the explanation."""
         return f"{settings.BASE_URL}{self.path}"
 
     @property
     def path(self) -> str:
-        """The same, below whatever host the reader is at."""
-        return f"/docs/api/deprecations/#{self.page}"
+        """Return the path of the explanation."""
+        return f"/docs/api/deprecations/#{self.anchor}"

@@ -1,8 +1,8 @@
-"""``Idempotency-Key``: the same request, sent again, has no second effect and gets the first answer.
+"""``Idempotency-Key``: a repeated request has no second effect and gets the first response.
 
-The key is claimed by an insert in the transaction of the work. A second request with the key waits at the unique index
-until the first commits (then it replays the stored answer) or rolls back (then it does the work itself); after 5
-seconds it is told 409. Refusals are not stored.
+The transaction of the request's work inserts the key. A second request with the key waits at the unique index until
+the first commits (then it replays the stored response) or rolls back (then it does the work itself). After 5 seconds
+the second request gets a 409. Error responses are not stored.
 Rule: decisions, Idempotency.
 """
 
@@ -15,33 +15,33 @@ from django.db import OperationalError, transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from apps.api.errors import CONTENT_TYPE, BadRequest, Conflict, Unprocessable
+from apps.api.exceptions import CONTENT_TYPE, BadRequest, Conflict, Unprocessable
 from apps.api.models import IdempotencyKey
 from apps.api.requests.authentication import Access
-from apps.events.domain.context import current_cause
+from apps.events.domain.context import get_event_context
 from apps.events.models import Event
-from apps.ground.locks import wait_at_most
-from apps.ground.outages import RETRY_AFTER, is_wait_over
+from apps.ground.row_locks import set_lock_timeout
+from apps.ground.transient_errors import RETRY_AFTER, is_lock_timeout
 
-HEADER = "HTTP_IDEMPOTENCY_KEY"
-LIFETIME = timedelta(hours=24)
+IDEMPOTENCY_HEADER = "HTTP_IDEMPOTENCY_KEY"
+KEY_LIFETIME = timedelta(hours=24)
 WAIT_SECONDS = 5
 MAX_LENGTH = 255
-# What a path names: a resource and an id.
-_NAMED = re.compile(r"/([a-z_]+)/([0-9]+)(?=[/.])")
+# A resource and an id in a path.
+_RESOURCE_AND_ID = re.compile(r"/([a-z_]+)/([0-9]+)(?=[/.])")
 
 Rewrite = Callable[[bytes], bytes]
 
 
-class _Refused(Exception):
-    """Carries a refusal out of the transaction, which must not keep the key."""
+class _ErrorResponse(Exception):
+    """Carries an error response out of the transaction, so that the rollback removes the key."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
         self.response = response
 
 
-def once(
+def replay_or_run(
     request: HttpRequest,
     access: Access,
     prepare: Callable[[], None],
@@ -51,81 +51,81 @@ def once(
     keep: Rewrite = bytes,
     restore: Rewrite = bytes,
 ) -> HttpResponse:
-    """Do the work of a request, or replay its answer.
+    """Run the work of a request, or replay its stored response.
 
     Args:
-        request: What was sent.
-        access: Whose key it is.
-        prepare: What comes before the work: finding what the path names, and the slow part, done before the
-            transaction opens. Not for a replay: the parent, or what it would download, may be gone by then.
-        work: The work.
-        at: When the request came.
-        keep: What of the answer's bytes is stored, for answers that hold a secret.
-        restore: The answer out of what was stored.
+        request: The request.
+        access: The caller that the key belongs to.
+        prepare: Loads the objects in the path and does slow work before the transaction opens. Skipped for a replay,
+            because the parent or a download may be gone by then.
+        work: The work, in the transaction.
+        at: When the request arrived.
+        keep: Returns the bytes of the response to store, for responses that contain a secret.
+        restore: Returns the response for stored bytes.
 
     Raises:
-        BadRequest: The key is too long or not plain text.
-        Conflict: The same key is still being worked on after 5 seconds.
+        BadRequest: The key is too long or not printable.
+        Conflict: A request with the same key is still running after 5 seconds.
         Unprocessable: The key was used with another body, path or query.
     """
-    key = request.META[HEADER]
+    key = request.META[IDEMPOTENCY_HEADER]
     if not 0 < len(key) <= MAX_LENGTH or not key.isprintable():
         raise BadRequest({"idempotency_key": f"must have 1 to {MAX_LENGTH} printable characters"})
-    # Clients make keys of whatever they have, an e-mail for one: only the digest is kept.
-    key = hashlib.sha256(f"{_owner(access)}{key}".encode()).hexdigest()
+    # Clients use any text as a key, for example an email address, so only the digest is stored.
+    key = hashlib.sha256(f"{_key_prefix(access)}{key}".encode()).hexdigest()
     fingerprint = _fingerprint(request)
-    mine = IdempotencyKey.objects.filter(installation=access.installation, key=key)
-    if row := mine.filter(created_at__gte=at - LIFETIME).first():
+    own_keys = IdempotencyKey.objects.filter(installation=access.installation, key=key)
+    if row := own_keys.filter(created_at__gte=at - KEY_LIFETIME).first():
         return _replay(row, fingerprint, restore)
     prepare()
     try:
         with transaction.atomic():
             if not _claim(access, key, fingerprint, request.path, at):
-                return _replay(mine.get(), fingerprint, restore)
+                return _replay(own_keys.get(), fingerprint, restore)
             response = work()
             if response.status_code >= 300:
-                raise _Refused(response)
+                raise _ErrorResponse(response)
             IdempotencyKey.objects.filter(installation=access.installation, key=key).update(
                 status=response.status_code, location=response.get("Location", ""), body=bytes(keep(response.content))
             )
             return response
-    except _Refused as refused:
-        return refused.response
+    except _ErrorResponse as error:
+        return error.response
 
 
-def _owner(access: Access) -> str:
-    """What sets the keys of a person's tokens apart from the app's own; no key can begin so, which is printable."""
+def _key_prefix(access: Access) -> str:
+    """Return a prefix for the keys of a per-user token; app keys cannot collide because they are printable."""
     return f"{access.user_id}\0" if access.user_id else ""
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    """What makes a request the same: method, path, query and body."""
+    """Return a hash of the method, path, query and body."""
     query = request.META.get("QUERY_STRING", "")
-    where = f"{request.path}?{query}" if query else request.path
-    return hashlib.sha256(f"{request.method} {where}\n".encode() + request.body).hexdigest()
+    url = f"{request.path}?{query}" if query else request.path
+    return hashlib.sha256(f"{request.method} {url}\n".encode() + request.body).hexdigest()
 
 
 def _claim(access: Access, key: str, fingerprint: str, path: str, at: datetime) -> bool:
-    """Insert the key, unless a living one is there; waits for another transaction that is inserting it.
+    """Insert the key unless an unexpired one exists; wait for another transaction that is inserting the same key.
 
-    SQLite's writers queue before their transaction begins, whatever it is that they wait for.
+    SQLite writers queue before their transaction begins, so this wait only concerns PostgreSQL.
 
     Raises:
-        Conflict: It has not ended after 5 seconds.
+        Conflict: The other transaction has not ended after 5 seconds.
     """
-    wait_at_most(f"{WAIT_SECONDS}s")
+    set_lock_timeout(f"{WAIT_SECONDS}s")
     try:
         is_mine = _insert(access, key, fingerprint, path, at)
     except OperationalError as error:
-        if is_wait_over(error):
+        if is_lock_timeout(error):
             raise Conflict("Conflict", headers={"Retry-After": RETRY_AFTER}) from error
         raise
-    wait_at_most("DEFAULT")
+    set_lock_timeout("DEFAULT")
     return is_mine
 
 
 def _insert(access: Access, key: str, fingerprint: str, path: str, at: datetime) -> bool:
-    IdempotencyKey.objects.filter(installation=access.installation, key=key, created_at__lt=at - LIFETIME).delete()
+    IdempotencyKey.objects.filter(installation=access.installation, key=key, created_at__lt=at - KEY_LIFETIME).delete()
     row = IdempotencyKey(
         shop=access.shop,
         installation=access.installation,
@@ -133,11 +133,11 @@ def _insert(access: Access, key: str, fingerprint: str, path: str, at: datetime)
         fingerprint=fingerprint,
         created_at=at,
         path=path[:2048],
-        request_id=current_cause().request_id,
+        request_id=get_event_context().request_id,
     )
     IdempotencyKey.objects.bulk_create([row], ignore_conflicts=True)
-    # A bulk create that ignores conflicts does not say whether it inserted; a claimed row has no status yet, and a
-    # committed one always has.
+    # A bulk create that ignores conflicts does not report whether the row was inserted. A row inserted by this
+    # transaction has no status yet; a committed row always has a status.
     return IdempotencyKey.objects.filter(installation=access.installation, key=key, status=0).exists()
 
 
@@ -151,24 +151,28 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
     return response
 
 
-def forget_answers(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
-    """Empty the answers of requests that were made on these rows or changed them; a replay then shows an empty object.
+def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
+    """Empty the stored responses of requests that created or changed these rows; replays then return an empty object.
 
-    Follows ``apps.events.domain.forgetting``.
+    The signature is that of the hooks in ``apps.events.domain.redaction``.
     """
-    plural, wanted = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
-    stored = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
-    touched = [pk for pk, path in stored if wanted & {found[1] for found in _NAMED.findall(path) if found[0] == plural}]
-    touched += IdempotencyKey.objects.filter(
+    plural, wanted_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
+    responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
+    affected = [
+        pk
+        for pk, path in responses
+        if wanted_ids & {match[1] for match in _RESOURCE_AND_ID.findall(path) if match[0] == plural}
+    ]
+    affected += IdempotencyKey.objects.filter(
         request_id__in=events.exclude(request_id="").values("request_id")
     ).values_list("pk", flat=True)
-    IdempotencyKey.objects.filter(pk__in=touched).exclude(status=0).update(body=b"{}")
+    IdempotencyKey.objects.filter(pk__in=affected).exclude(status=0).update(body=b"{}")
 
 
-def clear_expired(at: datetime) -> int:
-    """Delete keys after their 24 hours, in batches."""
-    cleared = 0
-    expired = IdempotencyKey.objects.filter(created_at__lt=at - LIFETIME).order_by("created_at")
+def delete_expired_keys(at: datetime) -> int:
+    """Delete expired keys in batches."""
+    count = 0
+    expired = IdempotencyKey.objects.filter(created_at__lt=at - KEY_LIFETIME).order_by("created_at")
     while ids := list(expired.values_list("pk", flat=True)[:1000]):
-        cleared += IdempotencyKey.objects.filter(pk__in=ids).delete()[0]
-    return cleared
+        count += IdempotencyKey.objects.filter(pk__in=ids).delete()[0]
+    return count

@@ -1,8 +1,9 @@
 """The rate limit: a leaky bucket per app and shop, shared by all web processes.
 
-A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL`` the buckets live in Redis and one script
-pours atomically; otherwise in a file that the processes of this machine share (``.buckets``). A store that is
-away lets calls pass and logs it: a limiter must not take the shop down.
+A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL`` the buckets are in Redis, where one
+script updates a bucket atomically; otherwise the buckets are in a file that the processes of this machine share
+(``.buckets``). If the store is down, calls are admitted and the failure is logged, because the rate limiter must not
+take the shop down.
 Rule: decisions, Rate limit.
 """
 
@@ -14,20 +15,20 @@ from typing import Protocol
 
 from django.conf import settings
 
-from apps.api.requests.buckets import FileBuckets
+from apps.api.requests.file_buckets import FileBucketStore
 from apps.shops.models import Shop
 
 logger = logging.getLogger(__name__)
 
 PREMIUM_FACTOR = 10
-# GraphQL has buckets of its own, as large in points as those of REST in calls, times this.
+# GraphQL has its own buckets; their size in points is the REST size in calls, times this factor.
 POINTS_PER_CALL = 50
 RETRY_AFTER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A bucket after a call: how full it is, how large, and whether the call went in."""
+class RateLimitState:
+    """The state of a bucket after a call: its level, its size, and whether the call was admitted."""
 
     used: int
     size: int
@@ -35,30 +36,37 @@ class Level:
 
     @property
     def header(self) -> str:
-        """``used/size``."""
+        """Return the header value ``used/size``."""
         return f"{self.used}/{self.size}"
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
-    """A bucket of GraphQL after a document: how many points are left of how many, how many come back per second."""
+class PointsState:
+    """The state of a GraphQL bucket after a document.
+
+    Attributes:
+        available: The points left.
+        size: The points of an empty bucket.
+        restored: The points restored per second.
+        admitted: True if the bucket admitted the document.
+    """
 
     available: float
     size: int
-    restored: float
+    restore_rate: float
     admitted: bool
 
 
-class Buckets(Protocol):
+class BucketStore(Protocol):
     """A store of leaky buckets."""
 
-    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Pour so much into a bucket, or take it out where it is negative; its level, and whether that went in."""
+    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Add an amount to a bucket; return its level, and True if the bucket accepted the amount."""
         ...
 
 
-class RedisBuckets:
-    """Buckets in Redis; one script reads, leaks and pours."""
+class RedisBucketStore:
+    """Buckets in Redis; one script reads, leaks and adds."""
 
     _SCRIPT = """
 local level = 0
@@ -85,49 +93,49 @@ return {tostring(level), admitted}
         self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._pour = self._redis.register_script(self._SCRIPT)
 
-    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Pour so much into a bucket."""
+    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Add an amount to a bucket."""
         level, admitted = self._pour(keys=[f"backoffice:bucket:{key}"], args=[size, leak, repr(now), amount])
         return float(level), bool(admitted)
 
 
 @cache
-def _buckets() -> Buckets:
+def _buckets() -> BucketStore:
     if settings.CACHE_URL:
-        return RedisBuckets(settings.CACHE_URL)
-    return FileBuckets(settings.DATA_DIR / "rate-limit")
+        return RedisBucketStore(settings.CACHE_URL)
+    return FileBucketStore(settings.DATA_DIR / "rate-limit")
 
 
-def size_for(shop: Shop) -> int:
-    """How many calls a bucket of this shop holds."""
-    return int(settings.RATE_LIMIT_SIZE) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
+def get_bucket_size(shop: Shop) -> int:
+    """Return the bucket size of a shop in calls."""
+    return int(settings.RATE_LIMIT_BURST) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
 
 
-def pour(*, app_id: int, shop: Shop, calls: int = 1) -> Level:
-    """Count a call of an app on a shop; with 0 calls, only see how full its bucket is."""
+def count_call(*, app_id: int, shop: Shop, calls: int = 1) -> RateLimitState:
+    """Count a call of an app to a shop; with 0 calls, only return the state of the bucket."""
     if not settings.RATE_LIMIT:
-        return Level(1, settings.RATE_LIMIT_SIZE, admitted=True)
-    size = size_for(shop)
-    leak = settings.RATE_LIMIT_LEAK * (size / settings.RATE_LIMIT_SIZE)
-    level, admitted = poured(f"{app_id}:{shop.pk}", size, leak, calls)
-    return Level(min(size, int(level + 0.999)), size, admitted)
+        return RateLimitState(1, settings.RATE_LIMIT_BURST, admitted=True)
+    size = get_bucket_size(shop)
+    leak = settings.RATE_LIMIT_PER_SECOND * (size / settings.RATE_LIMIT_BURST)
+    level, admitted = consume_bucket(f"{app_id}:{shop.pk}", size, leak, calls)
+    return RateLimitState(min(size, int(level + 0.999)), size, admitted)
 
 
-def spend(points: int, *, app_id: int, shop: Shop) -> Points:
-    """Take points of an app on a shop for a GraphQL document; negative ones are given back."""
-    calls = size_for(shop)
+def spend_points(points: int, *, app_id: int, shop: Shop) -> PointsState:
+    """Deduct the points of a GraphQL document from the bucket of an app and shop; negative points are restored."""
+    calls = get_bucket_size(shop)
     size = calls * POINTS_PER_CALL
-    leak = settings.RATE_LIMIT_LEAK * (calls / settings.RATE_LIMIT_SIZE) * POINTS_PER_CALL
+    leak = settings.RATE_LIMIT_PER_SECOND * (calls / settings.RATE_LIMIT_BURST) * POINTS_PER_CALL
     level, admitted = 0.0, True
     if settings.RATE_LIMIT:
-        level, admitted = poured(f"points:{app_id}:{shop.pk}", size, leak, points)
-    return Points(max(0, int(size - level)), size, leak, admitted)
+        level, admitted = consume_bucket(f"points:{app_id}:{shop.pk}", size, leak, points)
+    return PointsState(max(0, int(size - level)), size, leak, admitted)
 
 
-def poured(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
-    """A bucket's level and whether it took the amount; without a store, everything passes."""
+def consume_bucket(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
+    """Return a bucket's level and whether the bucket accepted the amount; without a store, everything is accepted."""
     try:
-        return _buckets().pour(key, size=size, leak=leak, now=time.time(), amount=amount)
+        return _buckets().consume(key, size=size, leak=leak, now=time.time(), amount=amount)
     except Exception:
-        logger.exception("The rate limiter's store is away; calls pass uncounted")
+        logger.exception("The rate limiter's store is down; calls are not counted")
         return float(min(amount, 1)), True

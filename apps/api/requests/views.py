@@ -1,4 +1,4 @@
-"""The frame of every route: who calls, in which version, at what rate, and in which shop."""
+"""The base view of the interface: authentication, version, rate limit and shop scope."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -12,210 +12,218 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
-from apps.api.context import Context
-from apps.api.errors import CONTENT_TYPE, ApiError, exception_handler, reason
-from apps.api.requests import freshness, idempotency, throttling
-from apps.api.requests.access import SAFE, check_scope
-from apps.api.requests.authentication import Access, open_door
-from apps.api.requests.bodies import accepts_json, check_length, read_json, read_query, unwrap
+from apps.api.exceptions import CONTENT_TYPE, ApiError, exception_handler, get_reason_phrase
+from apps.api.render_context import RenderContext
+from apps.api.requests import idempotency, read_your_writes, throttling
+from apps.api.requests.authentication import Access, authenticate_token
 from apps.api.requests.deprecations import Deprecation
+from apps.api.requests.parsers import (
+    accepts_json,
+    check_content_length,
+    parse_json_body,
+    parse_query_string,
+    unwrap_resource,
+)
+from apps.api.requests.scopes import SAFE_METHODS, check_scope
 from apps.api.resources.serializers import Resource
-from apps.api.shapes import Data, Schema
-from apps.api.versions import ALWAYS, Gate, UnknownVersion, newest, resolve
-from apps.events.domain.context import cause
-from apps.ground.outages import is_undone
-from apps.ground.phrases import LIMIT_EXCEEDED
+from apps.api.types import RequestData, Schema
+from apps.api.versions import ALL_VERSIONS, UnknownVersion, VersionRange, get_latest_version, resolve_version
+from apps.events.domain.context import event_context
+from apps.ground.error_messages import LIMIT_EXCEEDED
 from apps.ground.tenancy import shop_scope
+from apps.ground.transient_errors import is_rolled_back
 from apps.shops.models import Shop
 
-# What an action answers: the resource under its singular name, without a name, or many under the plural.
+# The kinds of responses: the resource under its singular name, the bare resource, or many under the plural name.
 ONE, BARE, MANY = "one", "bare", "many"
 
-# Every resource's singular name, to tell a second wrapper in a body from an unknown key.
-SINGULARS: set[str] = set()
+# The singular names of all resources, to tell a second wrapper in a body from an unknown key.
+SINGULAR_NAMES: set[str] = set()
 
 
 class ApiView(ViewSet):
     """A view of the interface: authenticated, versioned, scoped to one shop, always JSON.
 
     Attributes:
-        serializer_class: What it shows and takes, where that is a resource.
-        singular, plural: The resource's names in bodies; ``plural`` also begins its topics.
-        scope: The word of the access scope, e.g. ``script_tags``; None where any token will do.
-        gates: By action, the versions that have it.
-        deprecated: By action, why it is deprecated.
-        takes_uploads: Whether bodies may hold base64 files (30 MiB instead of 1).
-        bodies: By action, what it takes where that is not the resource: the fields of a flat body, or a JSON schema.
-        answers: By action, what it gives where that does not follow from the action's name: ``ONE``, ``BARE``, ``MANY``
-            or a JSON schema.
-        beside: By action, what its answer names beside the resource: by name, its JSON schema.
-        queries: By action of its own, the parameters that its query may have.
-        statuses: By action, the status of its success where that is not 200, or 201 for a create.
+        serializer_class: The serializer of the resource, if the view has one.
+        singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
+        scope: The access scope without its verb, e.g. ``script_tags``; None if any token may call the view.
+        gates: By action, the versions that have the action.
+        deprecated: By action, the deprecation.
+        takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1).
+        bodies: By action, the body if it is not the resource: the fields of a flat body, or a JSON schema.
+        answers: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or a
+            JSON schema.
+        beside: By action, the JSON schemas, by name, of the response's properties in addition to the resource.
+        queries: By custom action, the names of its query parameters.
+        statuses: By action, the success status if it is not 200, or 201 for a create.
     """
 
     serializer_class: ClassVar[Resource]
     singular: ClassVar[str]
     plural: ClassVar[str]
     scope: ClassVar[str | None] = None
-    gates: ClassVar[Mapping[str, Gate]] = {}
+    version_ranges: ClassVar[Mapping[str, VersionRange]] = {}
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
     takes_uploads: ClassVar[bool] = False
-    bodies: ClassVar[Mapping[str, Schema]] = {}
-    answers: ClassVar[Mapping[str, Schema | str]] = {}
-    beside: ClassVar[Mapping[str, Mapping[str, Schema]]] = {}
-    queries: ClassVar[Mapping[str, Sequence[str]]] = {}
-    statuses: ClassVar[Mapping[str, int]] = {}
+    request_bodies: ClassVar[Mapping[str, Schema]] = {}
+    responses: ClassVar[Mapping[str, Schema | str]] = {}
+    extra_response_properties: ClassVar[Mapping[str, Mapping[str, Schema]]] = {}
+    query_parameters: ClassVar[Mapping[str, Sequence[str]]] = {}
+    success_statuses: ClassVar[Mapping[str, int]] = {}
     http_method_names = ("get", "post", "put", "delete", "head")
 
     access: Access
     version: str
 
-    def scopes_for(self, method: str) -> tuple[str, ...]:
-        """The scopes of which one is enough for a method; none where any token will do."""
+    def get_scopes(self, method: str) -> tuple[str, ...]:
+        """Return the scopes for a method; the caller needs one of them, or none if the result is empty."""
         if self.scope is None:
             return ()
-        return (f"{'read' if method in SAFE else 'write'}_{self.scope}",)
+        return (f"{'read' if method in SAFE_METHODS else 'write'}_{self.scope}",)
 
     def check_permissions(self, request: Request) -> None:
-        """The caller holds the scope that the route asks for."""
-        check_scope(self.access, self.scopes_for(request.method or "GET"))
+        """Check that the caller has the scope that the route requires."""
+        check_scope(self.access, self.get_scopes(request.method or "GET"))
 
     def initialize_request(self, request: HttpRequest, *args: object, **kwargs: object) -> Request:
-        """DRF's request; parsing and authentication are the kit's."""
+        """Create DRF's request; the API kit does the parsing and the authentication."""
         self.action = self.action_map.get((request.method or "").lower(), "")
         return Request(request)
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Answer a request."""
+        """Handle a request."""
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request)
         self.at = timezone.now()
-        self.version = newest()
-        self.level = throttling.Level(0, settings.RATE_LIMIT_SIZE, admitted=True)
+        self.version = get_latest_version()
+        self.level = throttling.RateLimitState(0, settings.RATE_LIMIT_BURST, admitted=True)
         try:
-            response = self._answer(request)
+            response = self._handle_request(request)
         except Exception as error:
             response = exception_handler(error)
-            # In a transaction around the request nothing can be repeated.
-            request.undone = is_undone(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
-        if request.method not in SAFE and hasattr(self, "access"):
-            freshness.note_write(self.access)
-        return self._stamp(response)
+            # Inside an outer transaction the request cannot be retried.
+            request.undone = is_rolled_back(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
+        if request.method not in SAFE_METHODS and hasattr(self, "access"):
+            read_your_writes.record_write(self.access)
+        return self._add_headers(response)
 
-    def _answer(self, request: HttpRequest) -> HttpResponse:
-        self.access = open_door(request)
+    def _handle_request(self, request: HttpRequest) -> HttpResponse:
+        self.access = authenticate_token(request)
         self.request.auth = self.access
-        self.level = self.pour()
+        self.level = self.count_call()
         if not self.level.admitted:
             raise ApiError(LIMIT_EXCEEDED, status=429, headers={"Retry-After": str(throttling.RETRY_AFTER)})
         self._resolve_version()
         method = (request.method or "").lower()
         if method not in self.http_method_names or not hasattr(self, method):
-            raise ApiError(reason(405), status=405, headers={"Allow": ", ".join(self.allowed_methods)})
+            raise ApiError(get_reason_phrase(405), status=405, headers={"Allow": ", ".join(self.allowed_methods)})
         self.check_permissions(self.request)
         if not accepts_json(request):
-            raise ApiError(reason(406), status=406)
+            raise ApiError(get_reason_phrase(406), status=406)
         with (
             shop_scope(self.shop),
-            cause(request_id=getattr(request, "request_id", ""), address=request.META.get("REMOTE_ADDR") or None),
+            event_context(
+                request_id=getattr(request, "request_id", ""), address=request.META.get("REMOTE_ADDR") or None
+            ),
         ):
             handler: Callable[..., HttpResponse] = getattr(self, method)
-            if request.method in SAFE:
-                return freshness.read(self.access, lambda: self._opened(handler))
-            if method == "post" and idempotency.HEADER in request.META:
-                check_length(request, uploads=self.takes_uploads)
-                return idempotency.once(
+            if request.method in SAFE_METHODS:
+                return read_your_writes.read_from_replica(self.access, lambda: self._load_and_handle(handler))
+            if method == "post" and idempotency.IDEMPOTENCY_HEADER in request.META:
+                check_content_length(request, uploads=self.takes_uploads)
+                return idempotency.replay_or_run(
                     request,
                     self.access,
-                    self._get_ready,
+                    self._load_and_prepare,
                     lambda: handler(self.request, **self.kwargs),
                     at=self.at,
-                    keep=self.kept,
-                    restore=self.restored,
+                    keep=self.redact_for_replay,
+                    restore=self.restore_for_replay,
                 )
-            self.open()
+            self.load_parents()
             if method in {"post", "put"}:
-                self.prepare()
+                self.prepare_write()
             return handler(self.request, **self.kwargs)
 
-    def _opened(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
-        self.open()
+    def _load_and_handle(self, handler: Callable[..., HttpResponse]) -> HttpResponse:
+        self.load_parents()
         return handler(self.request, **self.kwargs)
 
-    def pour(self) -> throttling.Level:
-        """Count the call; a view with limits of its own counts otherwise."""
-        return throttling.pour(app_id=self.access.installation.app_id, shop=self.shop)
+    def count_call(self) -> throttling.RateLimitState:
+        """Count the call; views with their own limits override this method."""
+        return throttling.count_call(app_id=self.access.installation.app_id, shop=self.shop)
 
-    def _get_ready(self) -> None:
-        """What is done before the work and not for a replay, whose parent may be gone by now."""
-        self.open()
-        self.prepare()
+    def _load_and_prepare(self) -> None:
+        """Load the parents and do slow work; a replay skips both, because the parent may be deleted."""
+        self.load_parents()
+        self.prepare_write()
 
     def _resolve_version(self) -> None:
         try:
-            self.version = resolve(self.kwargs.pop("version", newest()))
+            self.version = resolve_version(self.kwargs.pop("version", get_latest_version()))
         except UnknownVersion:
             raise Http404 from None
-        if not self.gates.get(self.action or "", ALWAYS).admits(self.version):
+        if not self.version_ranges.get(self.action or "", ALL_VERSIONS).includes(self.version):
             raise Http404
 
-    def _stamp(self, response: HttpResponse) -> HttpResponse:
-        """The headers that every answer has."""
+    def _add_headers(self, response: HttpResponse) -> HttpResponse:
+        """Add the headers that every response has."""
         brand = settings.BRAND.capitalize()
         response[f"X-{brand}-API-Version"] = self.version
         response[f"X-{brand}-Shop-Api-Call-Limit"] = self.level.header
         note = self.deprecated.get(getattr(self, "action", None) or "")
-        if note is not None and note.applies(self.version):
+        if note is not None and note.applies_to(self.version):
             response[f"X-{brand}-API-Deprecated-Reason"] = note.url
         return response
 
-    def open(self) -> None:
-        """Load what the path names, e.g. the parent; raises ``Http404`` where this shop has none."""
+    def load_parents(self) -> None:
+        """Load the objects in the path, e.g. the parent; raise ``Http404`` if this shop does not have them."""
 
-    def kept(self, answer: bytes) -> bytes:
-        """What of an answer's bytes is stored for a replay; a view whose answer holds a secret leaves that out."""
-        return answer
+    def redact_for_replay(self, content: bytes) -> bytes:
+        """Return the bytes of a response to store for a replay; views override this method to remove secrets."""
+        return content
 
-    def restored(self, stored: bytes) -> bytes:
-        """The answer of a replay, out of what was stored."""
-        return stored
+    def restore_for_replay(self, content: bytes) -> bytes:
+        """Return the response of a replay for the stored bytes."""
+        return content
 
-    def prepare(self) -> None:
-        """Slow work of a write, such as downloads, before its transaction opens."""
+    def prepare_write(self) -> None:
+        """Do slow work of a write, such as downloads, before its transaction opens."""
 
     @property
     def shop(self) -> Shop:
-        """The shop that the token belongs to."""
+        """Return the token's shop."""
         return self.access.shop
 
     @property
     def actor(self) -> str:
-        """The caller's name in the audit trail."""
+        """Return the caller as the actor for the audit log."""
         return self.access.actor
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """The query's parameters."""
-        return read_query(self.request._request)
+        """Return the query parameters."""
+        return parse_query_string(self.request._request)
 
     @cached_property
     def body(self) -> object:
-        """The body's JSON value; None where there is none."""
-        return read_json(self.request._request, uploads=self.takes_uploads)
+        """Return the body's JSON value; None if there is no body."""
+        return parse_json_body(self.request._request, uploads=self.takes_uploads)
 
-    def unwrapped(self, singular: str) -> Data:
-        """The body's object under a name."""
-        return unwrap(self.body, singular, SINGULARS)
+    def unwrap_body(self, singular: str) -> RequestData:
+        """Return the body's object under a name."""
+        return unwrap_resource(self.body, singular, SINGULAR_NAMES)
 
     @property
-    def context(self) -> Context:
-        """What rendering depends on besides the rows."""
-        return Context(self.shop, self.version)
+    def context(self) -> RenderContext:
+        """Return the render context of this request."""
+        return RenderContext(self.shop, self.version)
 
-    def json(self, value: object, status: int = 200, **headers: str) -> HttpResponse:
-        """An answer with a JSON value."""
-        return self.bytes(orjson.dumps(value), status, **headers)
+    def json_response(self, value: object, status: int = 200, **headers: str) -> HttpResponse:
+        """Create a JSON response."""
+        return self.bytes_response(orjson.dumps(value), status, **headers)
 
-    def bytes(self, body: bytes, status: int = 200, **headers: str) -> HttpResponse:
-        """An answer with a rendered body."""
+    def bytes_response(self, body: bytes, status: int = 200, **headers: str) -> HttpResponse:
+        """Create a response with a rendered body."""
         return HttpResponse(body, status=status, content_type=CONTENT_TYPE, headers=headers)

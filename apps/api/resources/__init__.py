@@ -1,1 +1,1 @@
-"""Declaring resources."""
+"""Declarations of resources: serializers, fields and filters."""

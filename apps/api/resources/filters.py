@@ -1,7 +1,7 @@
-"""List filters: django-filter's frame with the interface's strictness.
+"""List filters: django-filter with the strict validation of the interface.
 
-A resource's filter set names its own filters and inherits those that every list has. A value that does not fit is 400
-and names the parameter; unknown parameters are ignored and never reach the ORM.
+A resource's filter set declares its own filters and inherits the filters of every list. An invalid value is a 400 with
+the parameter's name. Unknown parameters are ignored and never reach the ORM.
 """
 
 import re
@@ -15,22 +15,22 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from apps.api.errors import BadRequest
-from apps.ground import ranks
-from apps.ground.dates import SECOND, NotADate, parse_moment, whole_second
-from apps.ground.phrases import INVALID, NOT_A_NUMBER, at_most_ids, one_of
-from apps.ground.tenancy import current_shop
+from apps.api.exceptions import BadRequest
+from apps.ground import sort_tables
+from apps.ground.error_messages import INVALID, NOT_A_NUMBER, at_most_ids, one_of
+from apps.ground.tenancy import get_current_shop
+from apps.ground.timestamps import SECOND, InvalidDate, parse_timestamp, truncate_to_second
 
 MAX_IDS = 250
 M = TypeVar("M", bound=Model)
 _ID = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
-def read_id(text: str) -> int:
-    """An id out of a query.
+def parse_id(text: str) -> int:
+    """Parse an id from a query.
 
     Raises:
-        ValidationError: It is no number of at most 64 bits.
+        ValidationError: The text is not a number of at most 64 bits.
     """
     if not _ID.fullmatch(text) or int(text) >= 2**63:
         raise ValidationError(INVALID)
@@ -39,14 +39,14 @@ def read_id(text: str) -> int:
 
 class _IdField(forms.Field):
     def to_python(self, value: str | None) -> int | None:
-        return None if value is None else read_id(value)
+        return None if value is None else parse_id(value)
 
 
 class _IdsField(forms.Field):
     def to_python(self, value: str | None) -> list[int] | None:
         if value is None:
             return None
-        ids = [read_id(part.strip()) for part in value.split(",")]
+        ids = [parse_id(part.strip()) for part in value.split(",")]
         if len(ids) > MAX_IDS:
             raise ValidationError(at_most_ids(MAX_IDS))
         if not all(ids):
@@ -59,8 +59,8 @@ class _MomentField(forms.Field):
         if value is None:
             return None
         try:
-            return parse_moment(value, current_shop().tzinfo)
-        except NotADate:
+            return parse_timestamp(value, get_current_shop().tzinfo)
+        except InvalidDate:
             raise ValidationError("is not a valid date") from None
 
 
@@ -90,12 +90,11 @@ class _TextField(forms.Field):
 
 
 class ApiFilter(django_filters.Filter):
-    """A filter that is applied whenever its parameter is given, even if blank."""
+    """A filter that applies if its parameter is present, even if the value is blank."""
 
     field_class: type[forms.Field] = _TextField
 
     def filter(self, qs: QuerySet[Model], value: Any) -> QuerySet[Model]:
-        """The rows that fit."""
         if value is None:
             return qs
         lookup = f"{self.field_name}__{self.lookup_expr}"
@@ -103,60 +102,60 @@ class ApiFilter(django_filters.Filter):
 
 
 class TextFilter(ApiFilter):
-    """Equal to a text."""
+    """Matches an equal text."""
 
 
 class IdFilter(ApiFilter):
-    """Equal to an id."""
+    """Matches an equal id."""
 
     field_class = _IdField
 
 
 class IdsFilter(ApiFilter):
-    """One of at most 250 comma-separated ids."""
+    """Matches one of at most 250 comma-separated ids."""
 
     field_class = _IdsField
 
     def __init__(self, field_name: str = "id") -> None:
-        """The column, ``id`` by default."""
+        """Create a filter of a column, by default ``id``."""
         super().__init__(field_name, "in")
 
 
-class MomentFilter(ApiFilter):
-    """From a moment on (``gte``), or up to it (``lte``); compared in whole seconds, as moments are shown."""
+class DateTimeFilter(ApiFilter):
+    """Matches times from (``gte``) or up to (``lte``) a time, compared in whole seconds."""
 
     field_class = _MomentField
 
     def filter(self, qs: QuerySet[Model], value: datetime | None) -> QuerySet[Model]:
-        """The rows that fit: up to a second means before the next one, as columns keep fractions."""
+        """Return the matching rows; columns have fractions, so "up to a second" means before the next second."""
         if value is None:
             return qs
-        second = whole_second(value)
+        second = truncate_to_second(value)
         lookup, bound = ("lt", second + SECOND) if self.lookup_expr == "lte" else ("gte", second)
-        return qs.filter(ranks.where(qs.model, self.field_name, lookup, bound))
+        return qs.filter(sort_tables.filter_sort_column(qs.model, self.field_name, lookup, bound))
 
 
-class WordFilter(ApiFilter):
-    """One word of a list."""
+class ChoiceFilter(ApiFilter):
+    """Matches one of a fixed list of values."""
 
     field_class = _WordField
 
 
 class IntegerFilter(ApiFilter):
-    """Compared with a whole number."""
+    """Compares with a whole number."""
 
     field_class = _IntegerField
 
 
-class PublishedFilter(WordFilter):
-    """``published_status``: ``published``, ``unpublished`` or ``any``, by a ``published_at`` column."""
+class PublishedFilter(ChoiceFilter):
+    """The ``published_status`` filter (``published``, ``unpublished``, ``any``) of a ``published_at`` column."""
 
     def __init__(self) -> None:
-        """The three words."""
+        """Create the filter with its three values."""
         super().__init__("published_at", words=("published", "unpublished", "any"))
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """The rows that fit; a date in the future is not published yet."""
+        """Return the matching rows; a publication date in the future counts as unpublished."""
         now = timezone.now()
         if value == "published":
             return qs.filter(published_at__lte=now)
@@ -166,46 +165,48 @@ class PublishedFilter(WordFilter):
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """What every list takes: ids, since_id, and the two time stamps as ranges."""
+    """The filters of every list: ids, since_id, and ranges of the two timestamps."""
 
     ids = IdsFilter()
     since_id = IdFilter("id", "gt")
-    created_at_min = MomentFilter("created_at", "gte")
-    created_at_max = MomentFilter("created_at", "lte")
-    updated_at_min = MomentFilter("updated_at", "gte")
-    updated_at_max = MomentFilter("updated_at", "lte")
+    created_at_min = DateTimeFilter("created_at", "gte")
+    created_at_max = DateTimeFilter("created_at", "lte")
+    updated_at_min = DateTimeFilter("updated_at", "gte")
+    updated_at_max = DateTimeFilter("updated_at", "lte")
 
 
-def ranks_that_fit(
+def filter_sort_table(
     filterset: type[ResourceFilter], parameters: Mapping[str, str], model: type[Model]
 ) -> QuerySet[Any] | None:
-    """The ranks of the rows that fit, where these carry all that is asked for: they are counted and sorted alone.
+    """Return the matching rows of the sort table, to count and sort them without the wide rows.
 
-    Of a model without ranks, and for other filters, None.
+    Returns None if the filters use other columns, or if the model has no sort table.
 
     Raises:
-        BadRequest: ``{parameter: message}`` for every value that does not fit.
+        BadRequest: ``{parameter: message}`` for every invalid value.
     """
-    asked = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
-    if not asked or not all(isinstance(each, MomentFilter) for each in asked):
+    filters = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
+    if not filters or not all(isinstance(filter_, DateTimeFilter) for filter_ in filters):
         return None
-    columns = {each.field_name for each in asked}
-    for rank in ranks.ranks_of(model).values():
-        if columns <= {field.name for field in rank._meta.concrete_fields}:
-            return apply_filters(filterset, dict(parameters), rank._default_manager.filter(shop=current_shop()))
+    columns = {filter_.field_name for filter_ in filters}
+    for sort_table in sort_tables.get_sort_tables(model).values():
+        if columns <= {field.name for field in sort_table._meta.concrete_fields}:
+            return apply_filters(
+                filterset, dict(parameters), sort_table._default_manager.filter(shop=get_current_shop())
+            )
     return None
 
 
 def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], queryset: QuerySet[M]) -> QuerySet[M]:
-    """The rows that fit the parameters.
+    """Return the rows that match the parameters.
 
     Raises:
-        BadRequest: ``{parameter: message}`` for every value that does not fit.
+        BadRequest: ``{parameter: message}`` for every invalid value.
     """
     if not parameters.keys() & filterset.base_filters.keys():
         return queryset
     bound = filterset(parameters, queryset=queryset)
     if not bound.is_valid():
         raise BadRequest({name: str(messages[0]) for name, messages in bound.errors.items()})
-    narrowed: QuerySet[M] = bound.qs
-    return narrowed
+    matches: QuerySet[M] = bound.qs
+    return matches

@@ -1,1 +1,1 @@
-"""Reading rows."""
+"""Reading rows: query plans, keyset pagination and the render cache."""

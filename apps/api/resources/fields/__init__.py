@@ -1,13 +1,13 @@
-"""The fields of which resources are made: strict on the way in, compiled on the way out.
+"""The fields of resources: strict validation on input, compiled rendering on output.
 
-On the way in a field checks one JSON value; its messages are those of the interface. On the way out it names the
-database columns it is made of and, where the column is not shown as it is, a function that renders them; the kit
-compiles these into one row builder per resource and version (``apps.api.rows.plans``) and calls no field per row.
+On input a field validates one JSON value, with the interface's error messages. On output a field names its database
+columns and, if the stored value is not rendered unchanged, a function that renders it. The API kit compiles these into
+one row builder per resource and version (``apps.api.rows.query_plans``), so no field is called per row.
 """
 
-from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, FromModel, Render
-from apps.api.resources.fields.shown import Column, Computed, Constant, GlobalId
-from apps.api.resources.fields.values import (
+from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, ModelDerivedField, Render
+from apps.api.resources.fields.read_only import ComputedField, ConstantField, ReadOnlyColumn, global_id_field
+from apps.api.resources.fields.scalar import (
     BooleanField,
     ChoiceField,
     DateField,
@@ -30,21 +30,21 @@ __all__ = [
     "BooleanField",
     "Check",
     "ChoiceField",
-    "Column",
-    "Computed",
-    "Constant",
+    "ComputedField",
+    "ConstantField",
     "DateField",
     "DateTimeField",
     "DecimalField",
     "EmailField",
     "FloatField",
-    "FromModel",
-    "GlobalId",
     "IntegerField",
     "JsonField",
+    "ModelDerivedField",
     "PublishedField",
+    "ReadOnlyColumn",
     "Render",
     "TagsField",
     "TextField",
     "UrlField",
+    "global_id_field",
 ]

@@ -1,4 +1,4 @@
-"""What all fields have in common: versions, messages, and the two ways in and out."""
+"""The base class of all fields: versions, error messages, validation and rendering."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Unpack
@@ -8,9 +8,9 @@ from django_stubs_ext import StrOrPromise
 from rest_framework import serializers
 
 from apps.api.resources.fields.options import TextOptions
-from apps.api.shapes import Attrs, Schema
-from apps.api.versions import ALWAYS, Gate
-from apps.ground.phrases import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long
+from apps.api.types import Attrs, Schema
+from apps.api.versions import ALL_VERSIONS, VersionRange
+from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long
 
 AnyField = serializers.Field[Any, Any, Any, Any]
 Render = Callable[..., Any]
@@ -38,24 +38,24 @@ class ApiField(AnyField):
     """A field of a resource.
 
     Args:
-        since: The first version that has it.
-        until: The first version that has it no more.
-        missing: What is said when a create lacks it, if more than that it is blank.
+        since: The first version with the field.
+        until: The first version without the field.
+        missing: The error messages for a create without the field, if not only that it is blank.
 
     Attributes:
-        inline: Source text that renders it, with ``{0}`` for its first column: for conversions that are too small and
-            too common to cost a call.
-        omitted_when_null: Whether an object without a value lacks the key; for fields of a resource itself.
-        schema: Its JSON schema, where that does not follow from the kind of field.
-        shown: The versions that show it, where others only take it.
+        inline: Source code that renders the value, with ``{0}`` for the first column; for conversions that are too
+            small and too common for a function call.
+        omitted_when_null: If True, an object without a value has no key; only for a resource's top-level fields.
+        schema: The JSON schema, if it does not follow from the field's class.
+        shown: The versions that render the field, if other versions only accept it.
     """
 
-    gate: Gate = ALWAYS
-    shown: Gate = ALWAYS
+    version_range: VersionRange = ALL_VERSIONS
+    rendered_versions: VersionRange = ALL_VERSIONS
     schema: Schema | None = None
     inline: ClassVar[str | None] = None
     omitted_when_null = False
-    missing: tuple[str, ...] = (BLANK,)
+    missing_messages: tuple[str, ...] = (BLANK,)
     default_error_messages = MESSAGES
 
     def __init__(
@@ -65,43 +65,41 @@ class ApiField(AnyField):
         missing: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Declare the field."""
         own = kwargs.pop("error_messages", {})
         super().__init__(error_messages={**MESSAGES, **own}, **kwargs)
         if since or until:
-            self.gate = Gate(since, until)
+            self.version_range = VersionRange(since, until)
         if missing is not None:
-            self.missing = tuple(missing)
+            self.missing_messages = tuple(missing)
 
-    def columns(self) -> tuple[str, ...]:
-        """The ORM paths of what it reads."""
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the ORM paths that the field reads."""
         return (str(self.source).replace(".", "__"),)
 
-    def reader(self) -> Render | None:
-        """A function ``(context, *columns)`` that renders it; None where the column is shown as it is."""
+    def get_renderer(self) -> Render | None:
+        """Return a function ``(context, *columns)`` that renders the value; None to render the stored value."""
         return None
 
-    def checker(self, version: str) -> Check:
-        """The function that checks one value in a version, and gives the attribute."""
+    def get_validator(self, version: str) -> Check:
+        """Return the function that validates a value in a version and returns the attribute."""
         return self.run_validation
 
     def run_validators(self, value: object) -> None:
-        """Check the value; a validator that does not speak the interface's language says ``is invalid``."""
+        """Run the validators; a message that is not in the interface's style becomes ``is invalid``."""
         messages: list[str] = []
         for validator in self.validators:
             try:
                 validator(value)  # type: ignore[call-arg]
             except (ModelValidationError, serializers.ValidationError) as error:
                 texts = error.messages if isinstance(error, ModelValidationError) else [str(d) for d in error.detail]
-                messages += [text if text[:1].islower() else INVALID for text in texts]
+                messages += [message if message[:1].islower() else INVALID for message in texts]
         if messages:
             raise serializers.ValidationError(list(dict.fromkeys(messages)))
 
 
-class FromModel(ApiField):
-    """Stands for the field that the model's column makes; takes the options that are to differ."""
+class ModelDerivedField(ApiField):
+    """A placeholder for the field built from the model's column; its options override the built field's."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Note the options of the field to be made."""
         super().__init__()
         self.options: Attrs = {**options}

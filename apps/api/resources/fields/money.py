@@ -1,36 +1,35 @@
-"""Amounts in the shop's own currency, with its decimals."""
+"""Amounts in the shop currency."""
 
 from decimal import Decimal
 from typing import Unpack
 
-from apps.api.context import Context
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields.base import Render
 from apps.api.resources.fields.options import DecimalOptions
-from apps.api.resources.fields.values import DecimalField
-from apps.ground.money import fits, text_of
-from apps.ground.tenancy import current_shop
+from apps.api.resources.fields.scalar import DecimalField
+from apps.ground.money import format_decimal, has_valid_precision
+from apps.ground.tenancy import get_current_shop
 
 
-def shown_price(context: Context, value: Decimal | None) -> str | None:
-    """A price with the decimals of the shop's currency."""
-    return None if value is None else text_of(value, context.shop.currency)
+def render_price(context: RenderContext, value: Decimal | None) -> str | None:
+    """Render a price with the decimals of the shop currency."""
+    return None if value is None else format_decimal(value, context.shop.currency)
 
 
 class PriceField(DecimalField):
-    """An amount in the shop's currency, with at most the currency's decimals."""
+    """An amount in the shop currency, with at most the currency's decimals."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """As wide as the columns of prices."""
+        """Create a field with the precision of price columns."""
         options = {"max_digits": 15, "decimal_places": 3, "required": False, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Decimal:
-        """The amount; it has no more decimals than the currency."""
+        """Validate the amount; reject more decimals than the currency has."""
         value = super().to_internal_value(data)
-        if not fits(value, current_shop().currency):
+        if not has_valid_precision(value, get_current_shop().currency):
             self.fail("invalid")
         return value
 
-    def reader(self) -> Render:
-        """With the currency's decimals."""
-        return shown_price
+    def get_renderer(self) -> Render:
+        return render_price

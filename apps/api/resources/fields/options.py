@@ -1,17 +1,17 @@
-"""What fields may be told; the words are DRF's, and the versions ours."""
+"""Keyword arguments of fields: DRF's names, plus the versions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict
 
 
-class Versions(TypedDict, total=False):
-    """The first version that has a field, and the first that has it no more."""
+class VersionOptions(TypedDict, total=False):
+    """The first version with a field, and the first version without it."""
 
     since: str | None
     until: str | None
 
 
-class FieldOptions(Versions, total=False):
+class FieldOptions(VersionOptions, total=False):
     """Options of every field."""
 
     source: str
@@ -26,7 +26,7 @@ class FieldOptions(Versions, total=False):
 
 
 class TextOptions(FieldOptions, total=False):
-    """Options of texts."""
+    """Options of text fields."""
 
     allow_blank: bool
     trim_whitespace: bool
@@ -35,7 +35,7 @@ class TextOptions(FieldOptions, total=False):
 
 
 class DecimalOptions(FieldOptions, total=False):
-    """Options of exact numbers."""
+    """Options of decimal fields."""
 
     max_digits: int
     decimal_places: int

@@ -1,7 +1,7 @@
-"""Keyset paging: a page is found by the values of the row where it begins, never by counting.
+"""Keyset pagination: a page is found by the values of its first row's neighbor, never by an offset.
 
-The token in ``page_info`` carries those values together with the filters and the order of the first request. It is
-signed and bound to the shop and the route, so it opens nothing elsewhere.
+The token in ``page_info`` contains these values together with the filters and the order of the first request. The token
+is signed and bound to the shop and the route.
 Rule: decisions, Conventions (Paging).
 """
 
@@ -21,43 +21,43 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from apps.api.errors import BadRequest
-from apps.ground.lookups import among
-from apps.ground.phrases import between
-from apps.ground.ranks import by_rank, ordered
-from apps.ground.rows import ShopOwned
+from apps.api.exceptions import BadRequest
+from apps.ground.base_models import ShopOwned
+from apps.ground.error_messages import between
+from apps.ground.lookups import in_materialized
+from apps.ground.sort_tables import map_to_sort_columns, order_rows
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 250
 TOKEN_LIFETIME = 7 * 24 * 3600
-LINKS_VOUCHED_FOR = 24 * 3600
+LINK_DAY_SECONDS = 24 * 3600
 _LIMIT = re.compile(r"[0-9]{1,9}", re.ASCII)
-_SALT = "apps.api.rows.paging"
+_SALT = "apps.api.rows.keyset_pagination"
 
 Direction = Literal["next", "previous"]
 Order = tuple[str, ...]
 # The values of a row in an order.
-Place = Sequence[Any]
+CursorValues = Sequence[Any]
 M = TypeVar("M", bound=ShopOwned)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: the order's values of the row beside it, and the side on which it lies."""
+    """The start of a page: the order's values of the neighboring row, and the direction of the page."""
 
     direction: Direction
-    values: Place
+    values: CursorValues
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What the client asked for.
+    """A requested page.
 
     Attributes:
         limit: Rows per page.
         filters: The filter parameters of the first request.
         cursor: None on the first page.
-        order: The order that the token carries; None on the first page.
+        order: The order in the token; None on the first page.
     """
 
     limit: int
@@ -66,11 +66,11 @@ class PageRequest:
     order: Order | None = None
 
 
-def read_limit(text: str | None) -> int:
-    """The page size; above the maximum means the maximum.
+def parse_limit(text: str | None) -> int:
+    """Parse the page size; values above the maximum mean the maximum.
 
     Raises:
-        BadRequest: It is no number of at least 1.
+        BadRequest: The text is not a number of at least 1.
     """
     if text is None:
         return DEFAULT_LIMIT
@@ -79,13 +79,13 @@ def read_limit(text: str | None) -> int:
     return min(int(text), MAX_LIMIT)
 
 
-def read_page(parameters: Mapping[str, str], *, shop_id: int, route: str) -> PageRequest:
-    """The page that a query asks for.
+def parse_page_request(parameters: Mapping[str, str], *, shop_id: int, route: str) -> PageRequest:
+    """Parse the requested page from the query parameters.
 
     Raises:
-        BadRequest: The limit or the token is unusable, or filters stand beside a token.
+        BadRequest: The limit or the token is invalid, or filters are combined with a token.
     """
-    limit = read_limit(parameters.get("limit"))
+    limit = parse_limit(parameters.get("limit"))
     filters = {name: value for name, value in parameters.items() if name not in {"limit", "fields", "page_info"}}
     token = parameters.get("page_info")
     if token is None:
@@ -96,64 +96,69 @@ def read_page(parameters: Mapping[str, str], *, shop_id: int, route: str) -> Pag
     return PageRequest(limit, first_filters, cursor, order)
 
 
-def beside(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QuerySet[M]:
-    """The rows of the cursor's side, nearest first.
+def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QuerySet[M]:
+    """Return the rows on the cursor's side, nearest first.
 
     Args:
         queryset: The filtered rows.
-        order: ORM orderings, ``-`` for descending; the last one is unique.
-        cursor: Where the page begins; None for the first page.
+        order: ORM orderings, ``-`` for descending; the last ordering is unique.
+        cursor: The start of the page; None for the first page.
     """
     backwards = cursor is not None and cursor.direction == "previous"
-    effective = tuple(turned(name) for name in order) if backwards else order
+    effective = tuple(reverse_ordering(name) for name in order) if backwards else order
     if cursor is not None:
-        queryset = queryset.filter(behind(by_rank(queryset.model, effective), cursor.values))
-    return ordered(queryset, effective)
+        queryset = queryset.filter(build_after_condition(map_to_sort_columns(queryset.model, effective), cursor.values))
+    return order_rows(queryset, effective)
 
 
-def beside_any(alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int) -> QuerySet[M]:
-    """The first so many rows of the cursor's side that stand in any of some querysets of one model, nearest first.
+def filter_any_by_cursor(
+    alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int
+) -> QuerySet[M]:
+    """Return the first rows on the cursor's side that are in any of several querysets of one model, nearest first.
 
-    They are among the first of each queryset; so these are read one by one, each by the index that suits it, and only
-    what is left of them is united and sorted.
+    The result is a subset of the first rows of each queryset. So each queryset is read with the index that suits it,
+    and only these rows are combined and sorted.
     """
     if len(alternatives) == 1:
-        return beside(alternatives[0], order, cursor)[:count]
-    # SQLite takes a limit in a subquery and not in a part of a union.
+        return filter_by_cursor(alternatives[0], order, cursor)[:count]
+    # SQLite accepts a limit in a subquery, but not in a part of a union.
     rows, keys = alternatives[0].model.objects, alternatives[0].model._base_manager
-    # The parts are of the scope already; by the shop a planner without statistics would read all its rows once more.
-    first, *others = (
-        keys.filter(among(beside(each, order, cursor).values("pk")[:count])).order_by().values("pk")
-        for each in alternatives
+    # The keys are scoped already. With a second condition on the shop, a planner without statistics would read all its
+    # rows.
+    first, *remaining = (
+        keys.filter(in_materialized(filter_by_cursor(queryset, order, cursor).values("pk")[:count]))
+        .order_by()
+        .values("pk")
+        for queryset in alternatives
     )
-    return beside(rows.filter(among(first.union(*others, all=True))), order, cursor)[:count]
+    return filter_by_cursor(rows.filter(in_materialized(first.union(*remaining, all=True))), order, cursor)[:count]
 
 
-def turned(name: str) -> str:
-    """An ordering the other way round."""
+def reverse_ordering(name: str) -> str:
+    """Reverse an ordering."""
     return name[1:] if name.startswith("-") else f"-{name}"
 
 
-def behind(order: Order, values: Place) -> Q:
-    """Rows behind the given values in lexicographic order, in a form that an index serves."""
+def build_after_condition(order: Order, values: CursorValues) -> Q:
+    """Return a condition for the rows after the values in lexicographic order, in a form that can use an index."""
     name, value = order[0].lstrip("-"), values[0]
     strict = "lt" if order[0].startswith("-") else "gt"
     beyond = Q(**{f"{name}__{strict}": value})
     if len(order) == 1:
         return beyond
-    return Q(**{f"{name}__{strict}e": value}) & (beyond | behind(order[1:], values[1:]))
+    return Q(**{f"{name}__{strict}e": value}) & (beyond | build_after_condition(order[1:], values[1:]))
 
 
-def make_token(
+def create_page_token(
     direction: Direction,
-    values: Place,
+    values: CursorValues,
     *,
     order: Order,
     filters: Mapping[str, str],
     shop_id: int,
     route: str,
 ) -> str:
-    """A signed token for the page on one side of a row."""
+    """Create a signed token for the page on one side of a row."""
     payload = orjson.dumps(
         [direction, [_pack(value) for value in values], order, filters, shop_id, route, int(time.time())]
     )
@@ -161,13 +166,13 @@ def make_token(
     return f"{body}.{_signature(body)}"
 
 
-def link_age() -> int:
-    """A number that changes once a day: an entity tag that holds it vouches for links with six days left, not fewer."""
-    return int(time.time()) // LINKS_VOUCHED_FOR
+def get_link_day() -> int:
+    """Return the current day's number; an entity tag with it guarantees links that are valid for six more days."""
+    return int(time.time()) // LINK_DAY_SECONDS
 
 
 def _is_signed(body: str, signature: str) -> bool:
-    """Whether we signed it, with today's key or a former one that is still good."""
+    """Return True if the token was signed with the current key or a former key that is still valid."""
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return any(constant_time_compare(signature, _signature(body, key)) for key in keys)
 
@@ -186,8 +191,8 @@ def _read_token(token: str, *, shop_id: int, route: str) -> tuple[Cursor, Order,
         decoded = orjson.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     except (binascii.Error, orjson.JSONDecodeError):
         raise invalid from None
-    direction, values, order, filters, token_shop, token_route, made = decoded
-    if token_shop != shop_id or token_route != route or made + TOKEN_LIFETIME < time.time():
+    direction, values, order, filters, token_shop, token_route, created_at = decoded
+    if token_shop != shop_id or token_route != route or created_at + TOKEN_LIFETIME < time.time():
         raise invalid
     return Cursor(direction, tuple(_unpack(value) for value in values)), tuple(order), filters
 
@@ -206,8 +211,8 @@ def _unpack(value: object) -> object:
     return value
 
 
-def link_header(path: str, links: Mapping[Direction, str], *, limit: int, fields: str | None) -> str:
-    """The ``Link`` header: ``previous`` and ``next``, as far as they exist."""
+def build_link_header(path: str, links: Mapping[Direction, str], *, limit: int, fields: str | None) -> str:
+    """Return the ``Link`` header with ``previous`` and ``next``, if they exist."""
     extra = {"fields": fields} if fields is not None else {}
     return ", ".join(
         f"<{settings.BASE_URL}{path}?{urlencode({'limit': limit, **extra, 'page_info': links[direction]})}>; "

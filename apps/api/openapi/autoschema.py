@@ -1,6 +1,7 @@
-"""The description of an operation, from the attributes of its viewset.
+"""Describe an operation from the attributes of its viewset.
 
-drf-spectacular walks the routes; what it would have to guess from DRF serializers, the compiled declarations know.
+drf-spectacular walks the routes. The compiled declarations have the details that drf-spectacular would have to guess
+from DRF serializers.
 """
 
 import re
@@ -8,18 +9,23 @@ import re
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from apps.api.openapi.schemas import body_schema, many, members_schema, resource_schema
-from apps.api.openapi.sentences import sentence
+from apps.api.openapi.schemas import build_body_schema, build_list_schema, build_object_schema, build_resource_schema
+from apps.api.openapi.summaries import build_summary
 from apps.api.requests.views import BARE, MANY, ONE, ApiView
 from apps.api.resources.fields import ApiField
-from apps.api.resources.filters import ApiFilter, IdFilter, IdsFilter, IntegerFilter, WordFilter
-from apps.api.shapes import Schema
-from apps.api.versions import ALWAYS
+from apps.api.resources.filters import ApiFilter, ChoiceFilter, IdFilter, IdsFilter, IntegerFilter
+from apps.api.types import Schema
+from apps.api.versions import ALL_VERSIONS
 from apps.api.viewsets import ShopViewSet
 
 _PAGING: list[Schema] = [
     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 250, "default": 50}},
-    {"name": "page_info", "in": "query", "description": "From a Link header.", "schema": {"type": "string"}},
+    {
+        "name": "page_info",
+        "in": "query",
+        "description": "The token of a page, from a Link header.",
+        "schema": {"type": "string"},
+    },
 ]
 _FIELDS: Schema = {
     "name": "fields",
@@ -45,44 +51,44 @@ _ERRORS: Schema = {
         "detail": {"type": "string"},
     },
 }
-_REFUSALS = {
-    "400": "The request could not be understood",
-    "401": "No valid access token",
-    "403": "The scope is missing",
-    "404": "There is no such resource in this shop",
-    "422": "The values do not fit, or the state forbids it",
+_ERROR_DESCRIPTIONS = {
+    "400": "The request cannot be parsed",
+    "401": "The access token is missing or invalid",
+    "403": "The access scope is missing",
+    "404": "The resource does not exist in this shop",
+    "422": "Values are invalid, or the status does not allow the request",
     "429": "Call limit exceeded",
 }
 
 
 class ResourceSchema(AutoSchema):
-    """Describes one operation from its viewset."""
+    """The schema of one operation, built from its viewset."""
 
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> Schema | None:
-        """The operation, or None in versions that do not have it."""
+        """Return the operation, or None in versions without the operation."""
         view = self.view
         if not isinstance(view, ApiView):
             return None
         action = view.action_map.get(method.lower(), method.lower())
         version = view.version
-        if not view.gates.get(action, ALWAYS).admits(version):
+        if not view.version_ranges.get(action, ALL_VERSIONS).includes(version):
             return None
         note = view.deprecated.get(action)
-        scopes = view.scopes_for(method)
+        scopes = view.get_scopes(method)
         operation: Schema = {
             "operationId": _operation_id(method, path),
             "tags": [_tag(view)],
-            "summary": sentence(view, action, path.rsplit("{version}/", maxsplit=1)[-1]),
+            "summary": build_summary(view, action, path.rsplit("{version}/", maxsplit=1)[-1]),
             "parameters": [*_path_parameters(path), *_query_parameters(view, action)],
-            "responses": {**_success(view, action, version, registry), **_refusals(registry)},
+            "responses": {**_success_response(view, action, version, registry), **_error_responses(registry)},
             "security": [{"AccessToken": []}],
             "x-scopes": list(scopes),
         }
         if (body := _request_body(view, action, version, registry)) is not None:
             operation["requestBody"] = body
-        if note is not None and note.applies(version):
+        if note is not None and note.applies_to(version):
             operation["deprecated"] = True
             operation["externalDocs"] = {"url": note.path}
         return operation
@@ -110,8 +116,8 @@ def _path_parameters(path: str) -> list[Schema]:
 
 
 def _query_parameters(view: ApiView, action: str) -> list[Schema]:
-    if action in view.queries:
-        return [{"name": name, "in": "query", "schema": {"type": "string"}} for name in view.queries[action]]
+    if action in view.query_parameters:
+        return [{"name": name, "in": "query", "schema": {"type": "string"}} for name in view.query_parameters[action]]
     if not isinstance(view, ShopViewSet):
         return [_FIELDS] if action == "retrieve" else []
     if action == "retrieve":
@@ -130,51 +136,55 @@ def _filter_schema(filter_: ApiFilter) -> Schema:
         return {"type": "integer"}
     if isinstance(filter_, IdsFilter):
         return {"type": "string", "description": "Comma-separated ids, at most 250."}
-    if isinstance(filter_, WordFilter):
+    if isinstance(filter_, ChoiceFilter):
         return {"type": "string", "enum": list(filter_.extra["words"])}
     return {"type": "string"}
 
 
 def _request_body(view: ApiView, action: str, version: str, registry: ComponentRegistry) -> Schema | None:
-    given = view.bodies.get(action)
-    if given is not None:
-        fields = {name: value for name, value in given.items() if isinstance(value, ApiField)}
-        schema = members_schema(fields, version) if fields else dict(given)
+    declared = view.request_bodies.get(action)
+    if declared is not None:
+        fields = {name: value for name, value in declared.items() if isinstance(value, ApiField)}
+        schema = build_object_schema(fields, version) if fields else dict(declared)
         return _json_content(schema, required=bool(schema.get("required")))
     if not isinstance(view, ShopViewSet) or action not in {"create", "update"}:
         return None
     wrapper = getattr(view, "body_name", view.singular)
     name = f"{_component_name(view)}{action.capitalize()}"
-    schema = body_schema(view.serializer_class, version, complete=action == "create")
-    schema["properties"] |= view.further(version)
+    schema = build_body_schema(view.serializer_class, version, complete=action == "create")
+    schema["properties"] |= view.get_extra_body_properties(version)
     wrapped = {
         "type": "object",
         "required": [wrapper],
-        "properties": {wrapper: _registered(registry, name, schema)},
+        "properties": {wrapper: _register_component(registry, name, schema)},
     }
     return _json_content(wrapped, required=True)
 
 
-def _success(view: ApiView, action: str, version: str, registry: ComponentRegistry) -> Schema:
-    given = view.answers.get(action, _ANSWERS.get(action, {"type": "object"}))
-    status = view.statuses.get(action, 201 if action == "create" else 200)
-    if isinstance(given, str):
-        resource = resource_schema(view.serializer_class, version)
+def _success_response(view: ApiView, action: str, version: str, registry: ComponentRegistry) -> Schema:
+    declared = view.responses.get(action, _RESPONSES.get(action, {"type": "object"}))
+    status = view.success_statuses.get(action, 201 if action == "create" else 200)
+    if isinstance(declared, str):
+        resource = build_resource_schema(view.serializer_class, version)
         if isinstance(view, ShopViewSet):
-            resource["properties"] |= view.alone
-        shown = _registered(registry, _component_name(view), resource)
-        schema = shown
-        if given != BARE:
-            schema = _named(view.plural, many(shown)) if given == MANY else _named(view.singular, shown)
-            if action in view.beside:
-                schema["properties"] |= view.beside[action]
+            resource["properties"] |= view.detail_properties
+        component = _register_component(registry, _component_name(view), resource)
+        schema = component
+        if declared != BARE:
+            schema = (
+                _wrap_in_object(view.plural, build_list_schema(component))
+                if declared == MANY
+                else _wrap_in_object(view.singular, component)
+            )
+            if action in view.extra_response_properties:
+                schema["properties"] |= view.extra_response_properties[action]
     else:
-        schema = dict(given)
-    return {str(status): {"description": "Done", **_json_content(schema)}}
+        schema = dict(declared)
+    return {str(status): {"description": "Success", **_json_content(schema)}}
 
 
-# What the actions that every resource has answer.
-_ANSWERS: dict[str, Schema | str] = {
+# The responses of the standard actions.
+_RESPONSES: dict[str, Schema | str] = {
     "list": MANY,
     "create": ONE,
     "retrieve": ONE,
@@ -184,13 +194,13 @@ _ANSWERS: dict[str, Schema | str] = {
 }
 
 
-def _named(name: str, schema: Schema) -> Schema:
+def _wrap_in_object(name: str, schema: Schema) -> Schema:
     return {"type": "object", "required": [name], "properties": {name: schema}}
 
 
-def _refusals(registry: ComponentRegistry) -> Schema:
-    errors = _registered(registry, "Errors", _ERRORS)
-    return {status: {"description": text, **_json_content(errors)} for status, text in _REFUSALS.items()}
+def _error_responses(registry: ComponentRegistry) -> Schema:
+    errors = _register_component(registry, "Errors", _ERRORS)
+    return {status: {"description": text, **_json_content(errors)} for status, text in _ERROR_DESCRIPTIONS.items()}
 
 
 def _json_content(schema: Schema, *, required: bool = False) -> Schema:
@@ -202,7 +212,7 @@ def _component_name(view: ApiView) -> str:
     return view.serializer_class.__name__.removesuffix("Serializer")
 
 
-def _registered(registry: ComponentRegistry, name: str, schema: Schema) -> Schema:
+def _register_component(registry: ComponentRegistry, name: str, schema: Schema) -> Schema:
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema=schema, object=name)
     registry.register_on_missing(component)
     ref: Schema = component.ref

@@ -1,4 +1,4 @@
-"""Fields that hold one value: checked on the way in, shown with their column on the way out."""
+"""Fields with one value: validated on input, rendered from their column on output."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,29 @@ from django.core.validators import EmailValidator, URLValidator
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.context import Context
+from apps.api.render_context import RenderContext
 from apps.api.resources.fields.base import ApiField, Render
 from apps.api.resources.fields.options import FieldOptions, TextOptions
-from apps.api.shapes import Schema
-from apps.ground.dates import NotADate, parse_moment
-from apps.ground.phrases import INVALID, at_least
-from apps.ground.tags import canonical, fault_of
-from apps.ground.tenancy import current_shop
+from apps.api.types import Schema
+from apps.ground.error_messages import INVALID, at_least
+from apps.ground.tags import find_tag_error, normalize_tags
+from apps.ground.tenancy import get_current_shop
+from apps.ground.timestamps import InvalidDate, parse_timestamp
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class TextField(ApiField, serializers.CharField):
-    """Text, kept byte for byte; numbers are taken as their digits."""
+    """Text, stored byte for byte; numbers are accepted as their digits."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Like a character field that trims nothing."""
+        """Create a text field that does not trim whitespace."""
         options.setdefault("trim_whitespace", False)
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Blank text is none where none is allowed; white space alone is blank where there must be a text."""
+        """Treat a blank text as null if only null is allowed; treat whitespace as blank if a text is required."""
         if data == "" and not self.allow_blank and self.allow_null:
             return None
         if isinstance(data, str) and not (self.allow_blank or self.allow_null or data.strip()):
@@ -40,7 +40,7 @@ class TextField(ApiField, serializers.CharField):
         return super().run_validation(data)
 
     def to_internal_value(self, data: object) -> str:
-        """A text, or a number as text."""
+        """Accept a text, or a number as text."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
@@ -49,10 +49,9 @@ class TextField(ApiField, serializers.CharField):
 
 
 class EmailField(TextField):
-    """An e-mail address."""
+    """An email address."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Check the address's form."""
         super().__init__(**options)
         self.validators.append(EmailValidator(message=INVALID))
 
@@ -61,21 +60,20 @@ class UrlField(TextField):
     """An absolute URL."""
 
     def __init__(self, *, schemes: Sequence[str] = ("http", "https"), **options: Unpack[TextOptions]) -> None:
-        """Check the URL's form."""
         super().__init__(**options)
         self.validators.append(URLValidator(schemes=list(schemes), message=INVALID))
 
     def to_internal_value(self, data: object) -> str:
-        """The URL, its scheme in small letters, in which browsers read and the database compares it."""
+        """Lowercase the scheme, because browsers and the database's constraint expect it in lower case."""
         scheme, colon, rest = super().to_internal_value(data).partition(":")
         return f"{scheme.lower()}{colon}{rest}" if colon else scheme
 
 
 class ChoiceField(ApiField, serializers.ChoiceField):
-    """One word of a list."""
+    """One of a list of values."""
 
     def to_internal_value(self, data: object) -> str:
-        """The word itself; anything but a text is no choice."""
+        """Accept only texts as a choice."""
         if not isinstance(data, str):
             self.fail("invalid_choice", input=data)
         return str(super().to_internal_value(data))
@@ -85,7 +83,6 @@ class IntegerField(ApiField, serializers.IntegerField):
     """A whole number of at most 64 bits, as a JSON number or as plain digits."""
 
     def to_internal_value(self, data: object) -> int:
-        """The number."""
         if isinstance(data, str) and _INTEGER.fullmatch(data):
             data = int(data)
         if isinstance(data, bool) or not isinstance(data, int) or not -(2**63) <= data < 2**63:
@@ -94,10 +91,10 @@ class IntegerField(ApiField, serializers.IntegerField):
 
 
 class FloatField(ApiField, serializers.FloatField):
-    """A number with a point, such as a weight or a latitude."""
+    """A decimal number, such as a weight or a latitude."""
 
     def to_internal_value(self, data: object) -> float:
-        """The number, from exact digits."""
+        """Parse the number from its exact digits."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
@@ -109,7 +106,7 @@ class FloatField(ApiField, serializers.FloatField):
 
 
 class BooleanField(ApiField, serializers.BooleanField):
-    """True or false; the words are taken as well, also as Python clients write them into a query."""
+    """True or false; also accepted as text, including the way Python clients write booleans into a query."""
 
     WORDS: ClassVar[Mapping[str, bool]] = {
         "true": True,
@@ -121,7 +118,6 @@ class BooleanField(ApiField, serializers.BooleanField):
     }
 
     def to_internal_value(self, data: object) -> bool:
-        """The truth value."""
         if isinstance(data, bool):
             return data
         if isinstance(data, str) and data in self.WORDS:
@@ -131,34 +127,33 @@ class BooleanField(ApiField, serializers.BooleanField):
 
 
 class PublishedField(BooleanField):
-    """Whether something is published: shown by its moment, taken as a word that sets or takes the moment."""
+    """A publication flag: rendered from the publication time; setting the flag sets or clears the time."""
 
     inline = "{0} is not None"
 
-    def columns(self) -> tuple[str, ...]:
-        """The moment."""
+    def get_columns(self) -> tuple[str, ...]:
         return ("published_at",)
 
 
 class DateTimeField(ApiField, serializers.DateTimeField):
-    """A moment; shown in the shop's time zone, in whole seconds."""
+    """A time, rendered in the shop's time zone and in whole seconds."""
 
     def to_internal_value(self, value: object) -> datetime:
-        """The moment; one without an offset is in the shop's time zone."""
+        """Parse the time; without an offset it is in the shop's time zone."""
         if not isinstance(value, str):
             self.fail("invalid", format="ISO 8601")
         try:
-            return parse_moment(value, current_shop().tzinfo)
-        except NotADate:
+            return parse_timestamp(value, get_current_shop().tzinfo)
+        except InvalidDate:
             self.fail("invalid", format="ISO 8601")
         raise AssertionError("fail raises")
 
-    def reader(self) -> Render:
-        """In the shop's time zone."""
+    def get_renderer(self) -> Render:
+        """Return a function that renders the time in the shop's time zone."""
         return _render_moment
 
 
-def _render_moment(context: Context, value: datetime | None) -> str | None:
+def _render_moment(context: RenderContext, value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(context.tz).isoformat(timespec="seconds")
 
 
@@ -166,7 +161,7 @@ class DateField(ApiField, serializers.DateField):
     """A calendar date."""
 
     def to_internal_value(self, value: object) -> date:
-        """The date, as ``YYYY-MM-DD``."""
+        """Parse a date in the form ``YYYY-MM-DD``."""
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
             self.fail("invalid", format="YYYY-MM-DD")
         try:
@@ -175,21 +170,20 @@ class DateField(ApiField, serializers.DateField):
             self.fail("invalid", format="YYYY-MM-DD")
         raise AssertionError("fail raises")
 
-    def reader(self) -> Render:
-        """As ``YYYY-MM-DD``."""
+    def get_renderer(self) -> Render:
+        """Return a function that renders the date as ``YYYY-MM-DD``."""
         return lambda _context, value: None if value is None else value.isoformat()
 
 
 class DecimalField(ApiField, serializers.DecimalField):
-    """An exact number, shown as text with its decimals; taken as plain digits only.
+    """An exact number, rendered as text with its decimals; accepted only as plain digits.
 
-    Negative numbers, exponents, signs, blanks and digits of other scripts are refused.
+    Negative numbers, exponents, signs, blanks and digits of other scripts are rejected.
     """
 
     _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,6}))?", re.ASCII)
 
     def to_internal_value(self, data: object) -> Decimal:
-        """The number."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 20:
@@ -205,50 +199,50 @@ class DecimalField(ApiField, serializers.DecimalField):
             self.fail("invalid")
         return number
 
-    def reader(self) -> Render:
-        """With the declared number of decimals."""
+    def get_renderer(self) -> Render:
+        """Return a function that renders the number with the declared decimals."""
         quantum = Decimal(1).scaleb(-(self.decimal_places or 0))
         return lambda _context, value: None if value is None else str(value.quantize(quantum))
 
 
 class JsonField(ApiField, serializers.JSONField):
-    """A JSON value, stored and shown as it is; for columns that the domain checks or makes.
+    """A JSON value, stored and rendered unchanged; for columns that the domain validates or computes.
 
     Args:
-        schema: Its JSON schema.
+        schema: The JSON schema of the value.
     """
 
     def __init__(self, *, schema: Schema | None = None, **options: Unpack[FieldOptions]) -> None:
-        """Declare what it looks like."""
         super().__init__(**options)
         self.schema = schema
 
 
 class TagsField(TextField):
-    """Comma-separated tags: trimmed, once each ignoring case, sorted; at most 250 of at most 255 characters.
+    """Comma-separated tags: trimmed, sorted, without duplicates (ignoring case).
 
-    A list of texts is taken as well. The value is the text as it is stored and shown.
+    There may be 250 tags of at most 255 characters. A list of texts is accepted, too. The value is the text as stored
+    and rendered.
     """
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Tags may be absent, and none."""
+        """Create the field; tags may be absent, null or blank."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
         options.pop("max_length", None)
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """No tags are an empty text."""
+        """Treat null as no tags."""
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        """The canonical text."""
+        """Return the canonical text."""
         if isinstance(data, list):
             if not all(isinstance(item, str) for item in data):
                 self.fail("invalid")
             words = [word for item in data for word in item.split(",")]
         else:
             words = super().to_internal_value(data).split(",")
-        tags = canonical(words)
-        if fault := fault_of(tags):
+        tags = normalize_tags(words)
+        if fault := find_tag_error(tags):
             raise serializers.ValidationError(fault)
         return ", ".join(tags)

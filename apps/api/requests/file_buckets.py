@@ -1,9 +1,9 @@
 """Leaky buckets in a file that all processes of one machine map into memory.
 
-The file is a fixed table of records ``(key hash, level, time)``. A key may lie in one of a few neighbouring records,
-which are locked together by a byte-range lock (between processes) and a mutex (between threads). A full neighbourhood
-gives up its oldest record: a bucket that nobody touched for longest has leaked the most.
-A call costs some ten microseconds.
+The file is a fixed table of records ``(key hash, level, time)``. A key can be in any record of one group of
+neighboring records. A byte-range lock (between processes) and a mutex (between threads) lock a group. A full group
+drops its oldest record, because a bucket that was not used for the longest time has leaked the most. A call takes
+about ten microseconds.
 """
 
 import fcntl
@@ -20,11 +20,11 @@ _GROUPS = 8192
 _GROUP_BYTES = _RECORD.size * _NEIGHBOURS
 
 
-class FileBuckets:
+class FileBucketStore:
     """The table of buckets in one file."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make it where it is missing."""
+        """Open the file; create it if it is missing."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if os.fstat(descriptor).st_size < _GROUPS * _GROUP_BYTES:
             os.ftruncate(descriptor, _GROUPS * _GROUP_BYTES)
@@ -32,18 +32,18 @@ class FileBuckets:
         self._table = mmap.mmap(descriptor, _GROUPS * _GROUP_BYTES)
         self._mutex = threading.Lock()
 
-    def pour(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Pour one call, or as much as is said, into a bucket.
+    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Add one call, or the given amount, to a bucket.
 
         Args:
-            key: Names the bucket.
-            size: How many calls it holds.
-            leak: How many leak per second.
+            key: The bucket's name.
+            size: How many calls the bucket holds.
+            leak: How many calls leak per second.
             now: Seconds since 1970.
-            amount: How much; what is negative is taken out again.
+            amount: How much to add; a negative amount is removed from the bucket.
 
         Returns:
-            The level after the call, and whether the call went in.
+            The level after the call, and True if the bucket accepted the call.
         """
         digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
         name = int.from_bytes(digest[:8], "little") or 1
@@ -66,11 +66,14 @@ class FileBuckets:
         return level, admitted
 
     def _find(self, name: int, start: int, leak: float, now: float) -> tuple[int, float]:
-        """The record of a bucket and its level by now; else a free or the oldest record, empty."""
+        """Return the offset and current level of a bucket's record.
+
+        A new bucket gets a free record, or the group's oldest record, with level 0.
+        """
         oldest, oldest_at = start, float("inf")
         for offset in range(start, start + _GROUP_BYTES, _RECORD.size):
-            found, level, at = _RECORD.unpack_from(self._table, offset)
-            if found == name:
+            record_name, level, at = _RECORD.unpack_from(self._table, offset)
+            if record_name == name:
                 return offset, max(0.0, level - max(0.0, now - at) * leak)
             if at < oldest_at:
                 oldest, oldest_at = offset, at

@@ -1,0 +1,157 @@
+"""Exceptions of the REST interface, and the JSON responses for them.
+
+Rule: decisions, Errors. Domain errors (``apps.ground.exceptions.DomainError``) carry their field messages and status.
+Only this module turns exceptions into response bodies.
+"""
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import ValidationError as ModelValidationError
+from django.db import DatabaseError, IntegrityError
+from django.http import Http404, HttpResponse, UnreadablePostError
+from rest_framework import exceptions
+
+from apps.ground.constraint_errors import find_violated_constraint, is_missing_reference
+from apps.ground.error_messages import NOT_FOUND
+from apps.ground.exceptions import DomainError, RowDeleted
+from apps.ground.transient_errors import (
+    RETRY_AFTER,
+    SHOP_MOVING_MESSAGE,
+    is_disk_full,
+    is_read_only_shop_error,
+    is_transient_db_error,
+)
+
+logger = logging.getLogger(__name__)
+
+ExceptionTypes = type[Exception] | tuple[type[Exception], ...]
+CONTENT_TYPE = "application/json; charset=utf-8"
+BASE = "base"
+
+
+class ApiError(Exception):
+    """An error response, with its status and the value of ``errors``."""
+
+    status = 400
+
+    def __init__(
+        self,
+        errors: object,
+        *,
+        status: int | None = None,
+        headers: dict[str, str] | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Create an error; ``errors`` is a text or an object of message lists."""
+        super().__init__(errors)
+        self.errors = errors
+        self.status = status or self.status
+        self.headers = headers or {}
+        self.detail = detail
+
+
+class BadRequest(ApiError):
+    """Raised when the request cannot be parsed."""
+
+    status = 400
+
+
+class Unprocessable(ApiError):
+    """Raised when the request is valid JSON but is refused: ``{field: [messages]}``."""
+
+    status = 422
+
+
+class Conflict(ApiError):
+    """Raised when a request with the same idempotency key is still running."""
+
+    status = 409
+
+
+def render_error(
+    errors: object, status: int, *, headers: dict[str, str] | None = None, detail: str | None = None
+) -> HttpResponse:
+    """Build an error response: ``{"errors": …}``, plus ``detail`` if given."""
+    body = {"errors": errors} if detail is None else {"errors": errors, "detail": detail}
+    return HttpResponse(orjson.dumps(body), status=status, content_type=CONTENT_TYPE, headers=headers or {})
+
+
+def get_reason_phrase(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+def exception_handler(exc: Exception) -> HttpResponse:
+    """Return the response for an exception that was raised while handling a request."""
+    for kinds, build_response in _RESPONSES:
+        if isinstance(exc, kinds):
+            return build_response(exc)
+    if is_transient_db_error(exc) or is_disk_full(exc):
+        return _unavailable_response(exc)
+    if _is_deleted_row(exc):
+        logger.warning("A row was deleted during a request", exc_info=exc)
+        return render_error(NOT_FOUND, 404)
+    logger.error("A request failed", exc_info=exc)
+    return render_error(get_reason_phrase(500), 500)
+
+
+def _is_deleted_row(exc: Exception) -> bool:
+    """Return True if another request deleted a row that this request had loaded.
+
+    Django raises a plain ``DatabaseError`` without a cause only when ``save(update_fields=…)`` updates no row. Errors
+    reported by the database itself have a cause.
+    """
+    return isinstance(exc, ObjectDoesNotExist) or (type(exc) is DatabaseError and exc.__cause__ is None)
+
+
+def _unavailable_response(exc: Exception) -> HttpResponse:
+    if is_read_only_shop_error(exc):
+        return render_error(SHOP_MOVING_MESSAGE, 503, headers={"Retry-After": RETRY_AFTER})
+    logger.warning("The database or a disk was unavailable: %s", exc)
+    return render_error(get_reason_phrase(503), 503, headers={"Retry-After": RETRY_AFTER})
+
+
+def _drf_response(exc: exceptions.APIException) -> HttpResponse:
+    return render_error(get_reason_phrase(exc.status_code), exc.status_code)
+
+
+def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
+    """Convert a model's validation error to ``{field: [messages]}``."""
+    if hasattr(exc, "error_dict"):
+        return {(BASE if field == "__all__" else field): messages for field, messages in exc.message_dict.items()}
+    return {BASE: exc.messages}
+
+
+def _integrity_response(exc: IntegrityError) -> HttpResponse:
+    """Return a 422 for a violated named constraint, a 409 for a missing reference, else a 500.
+
+    Code locks the rows that it refers to. If two requests still collide, the later request may retry.
+    """
+    breach = find_violated_constraint(exc)
+    if breach is None and is_missing_reference(exc):
+        logger.warning("A row that a request refers to was deleted: %s", exc)
+        return render_error(get_reason_phrase(409), 409, headers={"Retry-After": "1.0"})
+    if breach is None:
+        logger.error("The database rejected a row", exc_info=exc)
+        return render_error(get_reason_phrase(500), 500)
+    return render_error({breach.field: [breach.message]}, 422)
+
+
+# The first matching entry wins.
+_RESPONSES: tuple[tuple[ExceptionTypes, Callable[[Any], HttpResponse]], ...] = (
+    (ApiError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
+    (RowDeleted, lambda exc: render_error(NOT_FOUND, 404)),
+    (DomainError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers)),
+    (ModelValidationError, lambda exc: render_error(_model_messages(exc), 422)),
+    (IntegrityError, _integrity_response),
+    (Http404, lambda exc: render_error(NOT_FOUND, 404)),
+    (PermissionDenied, lambda exc: render_error(f"[API] {exc}" if str(exc) else get_reason_phrase(403), 403)),
+    (exceptions.APIException, _drf_response),
+    (UnreadablePostError, lambda exc: render_error(get_reason_phrase(408), 408, headers={"Connection": "close"})),
+    (RequestDataTooBig, lambda exc: render_error(get_reason_phrase(413), 413)),
+    (SuspiciousOperation, lambda exc: render_error(get_reason_phrase(400), 400)),
+)

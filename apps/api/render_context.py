@@ -1,0 +1,33 @@
+"""The context that rendering a resource depends on, apart from its rows."""
+
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+from django.conf import settings
+
+from apps.shops.domain.presentment import Presentment, get_presentments
+from apps.shops.models import Shop
+
+
+@dataclass(slots=True)
+class RenderContext:
+    """The shop, API version and currencies that an object is rendered for."""
+
+    shop: Shop
+    version: str
+    # The currencies in which prices are rendered, if the request lists them; None for all.
+    currencies: frozenset[str] | None = None
+    tz: tzinfo = field(init=False)
+    brand: str = field(init=False)
+    # The presentment currencies in which prices are rendered, in addition to the shop currency.
+    presentments: tuple[Presentment, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        """Look up the time zone and the presentment currencies once."""
+        self.tz = self.shop.tzinfo
+        self.brand = settings.BRAND
+        if self.shop.presentment_currencies:
+            requested, presentments = self.currencies, get_presentments(self.shop)
+            self.presentments = tuple(
+                presentment for presentment in presentments if requested is None or presentment.currency in requested
+            )

@@ -1,0 +1,130 @@
+"""Pages of filtered lists: a bounded walk along the list's index, then a sort of the remaining matches.
+
+For the first fifty rows in some order, the database planner assumes that matches are spread evenly, and walks the
+list's index until it has enough rows. If all matches are at the far end (e.g. the oldest orders in a list that begins
+with the newest), the database reads the whole list. So the walk here is bounded. After the bound, the keys of all
+matches are read from the filter's own index and sorted, which costs as much as there are matches. If the first walk
+found a good part of the page, matches are frequent, and a second, longer walk is tried first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from apps.api.rows.keyset_pagination import (
+    Cursor,
+    Direction,
+    Order,
+    build_after_condition,
+    filter_any_by_cursor,
+    filter_by_cursor,
+    reverse_ordering,
+)
+from apps.ground.lookups import in_materialized, sort_without_index
+from apps.ground.sort_tables import map_to_sort_columns
+from apps.ground.tenancy import get_current_shop
+
+MAX_WALK = 2_000
+# The second walk is longer by this factor.
+SECOND_WALK_FACTOR = 3
+# The bound of a walk along a sort table.
+MAX_SORT_TABLE_WALK = 100_000
+RowTuples = list[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredRows:
+    """The rows of a shop that match a filter; not for lists below a parent, which read the parent's index.
+
+    Attributes:
+        alternatives: Querysets of one model. A row matches if it is in any of them.
+        since: The id after which the list begins, if the filter has one.
+        ranked: The matching rows of the sort table, if its columns are enough for the filter. The list is then by id.
+    """
+
+    alternatives: Sequence[QuerySet[Any]]
+    since_id: int | None = None
+    sort_rows: QuerySet[Any] | None = None
+
+
+def fetch_first_rows(
+    source: FilteredRows, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]
+) -> RowTuples:
+    """Return the first matching rows on the cursor's side, nearest first, as tuples of columns.
+
+    Args:
+        source: The matching rows.
+        order: An order that an index of the model has.
+        cursor: The start of the page; None for the first page.
+        count: The maximum number of rows.
+        names: The columns.
+    """
+    backwards = cursor is not None and cursor.direction == "previous"
+    direction: Direction = "previous" if backwards else "next"
+    model = source.alternatives[0].model
+    effective = map_to_sort_columns(model, (reverse_ordering(name) for name in order) if backwards else order)
+    rows: RowTuples = []
+    for length in (MAX_WALK, MAX_WALK * SECOND_WALK_FACTOR):
+        end = _end_of_walk(source, order, cursor, length)
+        querysets = [filter_by_cursor(queryset, order, cursor) for queryset in source.alternatives]
+        walked_querysets = (
+            querysets if end is None else [queryset.filter(_up_to(effective, end)) for queryset in querysets]
+        )
+        batch = list(filter_any_by_cursor(walked_querysets, order, cursor, count).values_list(*names))
+        rows += batch
+        if end is None or len(batch) >= count:
+            return rows
+        count, cursor = count - len(batch), Cursor(direction, end)
+        if len(batch) * SECOND_WALK_FACTOR < count:
+            break
+    keys = model._default_manager.all()
+    if source.sort_rows is not None:
+        sort_keys = _sort_table_keys(source.sort_rows, order, cursor, count)
+        return rows + list(filter_by_cursor(keys.filter(pk__in=sort_keys), order, cursor).values_list(*names))
+    querysets = [filter_by_cursor(queryset, order, cursor) for queryset in source.alternatives]
+    sorted_parts = [
+        keys.filter(in_materialized(sort_without_index(queryset, effective).values("pk")[:count]))
+        for queryset in querysets
+    ]
+    return rows + list(filter_any_by_cursor(sorted_parts, order, cursor, count).values_list(*names))
+
+
+def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None, count: int) -> list[int]:
+    """Return the keys of the first matching sort table rows, in an order by id.
+
+    A sort table has an index with only the keys; a join would read all wide rows. The table is so narrow that it is
+    walked further first, because sorting takes longest if nearly all rows match.
+    """
+    by_key = tuple(name.replace("id", "pk") for name in order)
+    effective = (
+        tuple(reverse_ordering(name) for name in by_key) if cursor and cursor.direction == "previous" else by_key
+    )
+    all_keys = filter_by_cursor(matches.model._default_manager.filter(shop=get_current_shop()), by_key, cursor)
+    end = next(iter(all_keys.values_list("pk")[MAX_SORT_TABLE_WALK : MAX_SORT_TABLE_WALK + 1]), None)
+    keys_after_cursor = filter_by_cursor(matches, by_key, cursor)
+    keys = list(
+        (keys_after_cursor if end is None else keys_after_cursor.filter(_up_to(effective, end))).values_list(
+            "pk", flat=True
+        )[:count]
+    )
+    if end is not None and len(keys) < count:
+        remaining = keys_after_cursor.filter(build_after_condition(effective, end))
+        keys += sort_without_index(remaining, effective).values_list("pk", flat=True)[: count - len(keys)]
+    return keys
+
+
+def _up_to(order: Order, end: tuple[object, ...]) -> Q:
+    """Return the rows up to a bound. The condition on the first column lets an index stop; the second breaks ties."""
+    nearer = "gte" if order[0].startswith("-") else "lte"
+    return Q(**{f"{order[0].lstrip('-')}__{nearer}": end[0]}) & ~build_after_condition(order, end)
+
+
+def _end_of_walk(source: FilteredRows, order: Order, cursor: Cursor | None, length: int) -> tuple[object, ...] | None:
+    """Return the order's values of the last row of the walk; None if the list ends before that."""
+    rows = source.alternatives[0].model._default_manager.all()
+    if cursor is None and source.since_id is not None:
+        rows = rows.filter(pk__gt=source.since_id)
+    walk = filter_by_cursor(rows, order, cursor).values_list(*(name.lstrip("-") for name in order))
+    return next(iter(walk[length : length + 1]), None)
