@@ -1,6 +1,6 @@
-"""The GraphQL kit: one address, a schema for each API version, and the limits of what one document may ask.
+"""The GraphQL kit: one endpoint, a schema per API version, and limits for each document.
 
-An app that shows something has a module ``graphql``, found by its name when the first schema is made. It registers
-classes of fields with ``registry.query`` and ``registry.mutation``, and types that ``node(id:)`` finds with
-``registry.node``. What a version has or lacks stands beside the field (``registry.gated``), as in REST.
+An app with GraphQL fields has a module ``graphql``, which is autodiscovered when the first schema is built. The module
+registers classes of fields with ``registry.query`` and ``registry.mutation``, and types for ``node(id:)`` with
+``registry.node``. Differences between versions are declared at the field (``registry.gated``), as in REST.
 """

@@ -1,4 +1,4 @@
-"""What resolvers know of a request."""
+"""The request context of resolvers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from apps.shops.models import Shop
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, in which version, and when; the shop's scope is open around it."""
+    """The caller, API version and time of a request; its shop scope is active."""
 
     access: Access
     version: str
@@ -17,10 +17,10 @@ class Caller:
 
     @property
     def shop(self) -> Shop:
-        """The shop that the token belongs to."""
+        """Return the token's shop."""
         return self.access.shop
 
     @property
     def actor(self) -> str:
-        """The caller's name in the audit trail."""
+        """Return the caller as the actor for the audit log."""
         return self.access.actor

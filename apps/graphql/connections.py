@@ -1,6 +1,6 @@
-"""Connections: pages of rows by keyset, with signed cursors.
+"""Connections: keyset pages of rows, with signed cursors.
 
-A cursor holds the order's values of its row, so rows that come or go meanwhile neither repeat nor hide others.
+A cursor contains the order's values of its row, so inserts and deletes between pages cause neither duplicates nor gaps.
 """
 
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from django.core.signing import BadSignature, Signer
 from django.db.models import QuerySet
 from django.utils.dateparse import parse_datetime
 
-from apps.api.rows import paging
-from apps.graphql.errors import refusal
-from apps.ground.rows import ShopOwned
+from apps.api.rows import keyset_pagination
+from apps.graphql.errors import graphql_error
+from apps.ground.base_models import ShopOwned
 
 M = TypeVar("M", bound=ShopOwned)
-MAX_ROWS = paging.MAX_LIMIT
+MAX_ROWS = keyset_pagination.MAX_LIMIT
 _signer = Signer(salt="apps.graphql.connections")
 
 
-@strawberry.type(description="Where a page lies among all rows.")
+@strawberry.type(description="The position of a page in a connection.")
 class PageInfo:
-    """What is beside a page."""
+    """The position of a page in a connection."""
 
     has_next_page: bool
     has_previous_page: bool
@@ -32,13 +32,13 @@ class PageInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ConnectionArguments:
     """The arguments of a connection.
 
     Attributes:
-        first, last: How many rows, from which side; one of them is given.
-        after, before: The cursor beside which the page begins.
-        reverse: Whether the order is turned around.
+        first, last: The number of rows from the start or the end; exactly one is set.
+        after, before: The cursor next to the page.
+        reverse: True to reverse the order.
     """
 
     first: int | None = None
@@ -50,85 +50,87 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Rows in their order, each with its cursor."""
+    """Rows in order, each with its cursor."""
 
     rows: Sequence[M]
     cursors: Sequence[str]
     info: PageInfo
 
 
-def page_of(rows: QuerySet[M], order: paging.Order, window: Window) -> Page[M]:
-    """The page of a window.
+def read_connection_page(rows: QuerySet[M], order: keyset_pagination.Order, window: ConnectionArguments) -> Page[M]:
+    """Return the requested page.
 
     Args:
         rows: All rows of the connection.
-        order: ORM orderings; the last is unique.
-        window: What was asked for.
+        order: ORM orderings; the last ordering is unique.
+        window: The arguments of the connection.
 
     Raises:
-        GraphQLError: The window is none, or a cursor is foreign to the order.
+        GraphQLError: The arguments are invalid, or a cursor belongs to another order.
     """
-    count = _count(window)
+    count = _get_count(window)
     if window.reverse:
-        order = tuple(map(paging.turned, order))
-    if (after := _place(window.after, order)) is not None:
-        rows = rows.filter(paging.behind(order, after))
-    opposite = tuple(map(paging.turned, order))
-    if (before := _place(window.before, order)) is not None:
-        rows = rows.filter(paging.behind(opposite, before))
+        order = tuple(map(keyset_pagination.reverse_ordering, order))
+    if (after := _read_cursor(window.after, order)) is not None:
+        rows = rows.filter(keyset_pagination.build_after_condition(order, after))
+    opposite = tuple(map(keyset_pagination.reverse_ordering, order))
+    if (before := _read_cursor(window.before, order)) is not None:
+        rows = rows.filter(keyset_pagination.build_after_condition(opposite, before))
     backwards = window.last is not None
-    found = list(rows.order_by(*(opposite if backwards else order))[: count + 1])
-    more, found = len(found) > count, found[:count]
+    page_rows = list(rows.order_by(*(opposite if backwards else order))[: count + 1])
+    has_more, page_rows = len(page_rows) > count, page_rows[:count]
     if backwards:
-        found.reverse()
-    cursors = [_cursor(row, order) for row in found]
-    return Page(found, cursors, _info(window, cursors, more=more, backwards=backwards))
+        page_rows.reverse()
+    cursors = [_sign_cursor(row, order) for row in page_rows]
+    return Page(page_rows, cursors, _build_page_info(window, cursors, has_more=has_more, backwards=backwards))
 
 
-def _info(window: Window, cursors: Sequence[str], *, more: bool, backwards: bool) -> PageInfo:
+def _build_page_info(
+    window: ConnectionArguments, cursors: Sequence[str], *, has_more: bool, backwards: bool
+) -> PageInfo:
     return PageInfo(
-        has_next_page=window.before is not None if backwards else more,
-        has_previous_page=more if backwards else window.after is not None,
+        has_next_page=window.before is not None if backwards else has_more,
+        has_previous_page=has_more if backwards else window.after is not None,
         start_cursor=cursors[0] if cursors else None,
         end_cursor=cursors[-1] if cursors else None,
     )
 
 
-def _count(window: Window) -> int:
+def _get_count(window: ConnectionArguments) -> int:
     if (window.first is None) == (window.last is None):
-        raise refusal("you must provide one of first or last")
+        raise graphql_error("you must provide one of first or last")
     name, count = ("first", window.first) if window.first is not None else ("last", window.last)
     assert count is not None
     if count < 0:
-        raise refusal(f"{name} cannot be negative")
+        raise graphql_error(f"{name} cannot be negative")
     if count > MAX_ROWS:
-        raise refusal(f"{name} cannot exceed {MAX_ROWS}")
+        raise graphql_error(f"{name} cannot exceed {MAX_ROWS}")
     return count
 
 
-def _cursor(row: ShopOwned, order: paging.Order) -> str:
+def _sign_cursor(row: ShopOwned, order: keyset_pagination.Order) -> str:
     values = [getattr(row, name.lstrip("-")) for name in order]
     plain = [value.isoformat() if hasattr(value, "isoformat") else value for value in values]
-    return _signer.sign_object([_name_of(order), *plain])
+    return _signer.sign_object([_get_order_name(order), *plain])
 
 
-def _place(cursor: str | None, order: paging.Order) -> paging.Place | None:
+def _read_cursor(cursor: str | None, order: keyset_pagination.Order) -> keyset_pagination.CursorValues | None:
     if cursor is None:
         return None
-    wrong = refusal("Invalid cursor for current pagination sort.")
+    invalid_cursor = graphql_error("Invalid cursor for current pagination sort.")
     try:
         name, *values = _signer.unsign_object(cursor)
     except (BadSignature, ValueError):
-        raise wrong from None
-    if name != _name_of(order):
-        raise wrong
-    return tuple(_value(field, value) for field, value in zip(order, values, strict=True))
+        raise invalid_cursor from None
+    if name != _get_order_name(order):
+        raise invalid_cursor
+    return tuple(_parse_value(field, value) for field, value in zip(order, values, strict=True))
 
 
-def _value(field: str, value: Any) -> Any:
+def _parse_value(field: str, value: Any) -> Any:
     return parse_datetime(value) if field.lstrip("-").endswith("_at") else value
 
 
-def _name_of(order: paging.Order) -> str:
-    """The order, whichever way it runs."""
+def _get_order_name(order: keyset_pagination.Order) -> str:
+    """Return the name of an order, independent of its direction."""
     return ",".join(name.lstrip("-") for name in order)

@@ -1,4 +1,4 @@
-"""What ``errors`` of an answer holds: messages, and codes in the words that clients know."""
+"""The ``errors`` of a response: messages, and the codes that clients know."""
 
 import logging
 import re
@@ -18,7 +18,7 @@ INVALID_VARIABLE = "INVALID_VARIABLE"
 MAX_COST_EXCEEDED = "MAX_COST_EXCEEDED"
 THROTTLED = "THROTTLED"
 
-# What validation says, and the code of it.
+# Validation messages and their codes.
 _CODES = (
     (r"Syntax Error", "PARSE_ERROR"),
     (r"Document contains more than|.*document.*tokens", "PARSE_ERROR"),
@@ -37,27 +37,27 @@ _CODES = (
 )
 
 
-def refusal(message: str, code: str = BAD_REQUEST, **extensions: object) -> GraphQLError:
-    """An error of the whole request, or of one field in it, with its code."""
+def graphql_error(message: str, code: str = BAD_REQUEST, **extensions: object) -> GraphQLError:
+    """Create an error of the whole request or of one field, with its code."""
     return GraphQLError(message, extensions={"code": code, **extensions})
 
 
-def shown(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
-    """The errors of an answer; of a defect only that there was one."""
-    return [_shown(error) for error in errors]
+def format_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
+    """Format the errors of a response; unexpected exceptions are reported without details."""
+    return [_format_error(error) for error in errors]
 
 
-def defect_of(error: GraphQLError) -> Exception | None:
-    """What broke while a field was resolved; None where the error is a refusal."""
+def get_unexpected_error(error: GraphQLError) -> Exception | None:
+    """Return the exception that a resolver raised unexpectedly; None for an intended error."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
     return cause if isinstance(cause, Exception) else None
 
 
-def _shown(error: GraphQLError) -> dict[str, Any]:
-    # Values of wrong types are told by errors of Python's own, of which the message says all; fields have a path.
-    if error.path and (defect := defect_of(error)) is not None:
+def _format_error(error: GraphQLError) -> dict[str, Any]:
+    # Invalid values also have Python exceptions, but no path; their message is safe. Errors of fields have a path.
+    if error.path and (defect := get_unexpected_error(error)) is not None:
         logger.error("A GraphQL field failed", exc_info=defect)
         error = GraphQLError(
             f"Internal error. Request id: {request_id.get()}",
@@ -65,10 +65,10 @@ def _shown(error: GraphQLError) -> dict[str, Any]:
             path=error.path,
             extensions={"code": INTERNAL, "requestId": request_id.get()},
         )
-    written: dict[str, Any] = dict(error.formatted)
-    written.setdefault("extensions", {"code": _code(error.message)})
-    return written
+    formatted: dict[str, Any] = dict(error.formatted)
+    formatted.setdefault("extensions", {"code": _find_code(error.message)})
+    return formatted
 
 
-def _code(message: str) -> str:
+def _find_code(message: str) -> str:
     return next((code for pattern, code in _CODES if re.match(pattern, message)), BAD_REQUEST)

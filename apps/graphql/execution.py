@@ -1,4 +1,4 @@
-"""Answering one document by the schema of its version."""
+"""Execute a document with the schema of its version."""
 
 from typing import Any
 
@@ -8,28 +8,30 @@ from strawberry.types.execution import ExecutionResult
 
 from apps.api.requests import throttling
 from apps.graphql.caller import Caller
-from apps.graphql.errors import THROTTLED, defect_of, refusal, shown
-from apps.graphql.schemas import schema_of
-from apps.ground.outages import is_full, is_outage
+from apps.graphql.errors import THROTTLED, format_errors, get_unexpected_error, graphql_error
+from apps.graphql.schemas import get_schema
+from apps.ground.transient_errors import is_disk_full, is_transient_db_error
 
 
-def answer(query: str, variables: dict[str, Any] | None, operation: str | None, caller: Caller) -> dict[str, Any]:
-    """The body of the answer.
+def execute_document(
+    query: str, variables: dict[str, Any] | None, operation: str | None, caller: Caller
+) -> dict[str, Any]:
+    """Execute a document and return the body of the response.
 
     Raises:
-        Exception: The database or a disk does not serve for the moment; nothing was changed.
+        Exception: The database or a disk is unavailable; nothing was changed.
     """
-    points = throttling.spend(1, app_id=caller.access.installation.app_id, shop=caller.shop)
+    points = throttling.spend_points(1, app_id=caller.access.installation.app_id, shop=caller.shop)
     if not points.admitted:
-        return {"errors": shown([refusal("Throttled", THROTTLED)])}
+        return {"errors": format_errors([graphql_error("Throttled", THROTTLED)])}
     result = _execute(query, variables, operation, caller)
     for error in result.errors or ():
-        defect = defect_of(error)
-        if defect is not None and (is_outage(defect) or is_full(defect)):
+        defect = get_unexpected_error(error)
+        if defect is not None and (is_transient_db_error(defect) or is_disk_full(defect)):
             raise defect
     body: dict[str, Any] = {}
     if result.errors:
-        body["errors"] = shown(result.errors)
+        body["errors"] = format_errors(result.errors)
     if result.data is not None or not result.errors:
         body["data"] = result.data
     return {**body, "extensions": result.extensions or {}}
@@ -37,7 +39,7 @@ def answer(query: str, variables: dict[str, Any] | None, operation: str | None, 
 
 def _execute(query: str, variables: dict[str, Any] | None, operation: str | None, caller: Caller) -> ExecutionResult:
     try:
-        return schema_of(caller.version).execute_sync(query, variables, context_value=caller, operation_name=operation)
+        return get_schema(caller.version).execute_sync(query, variables, context_value=caller, operation_name=operation)
     except (CannotGetOperationTypeError, InvalidOperationTypeError):
-        named = f'Unknown operation named "{operation}".' if operation else "Must provide an operation."
-        return ExecutionResult(None, [GraphQLError(named)])
+        message = f'Unknown operation named "{operation}".' if operation else "Must provide an operation."
+        return ExecutionResult(None, [GraphQLError(message)])

@@ -1,4 +1,4 @@
-"""Global ids: ``gid://<brand>/<Type>/<number>``, and the interfaces of what has one."""
+"""Global ids (``gid://<brand>/<Type>/<number>``), and the interfaces of types with ids."""
 
 import re
 from typing import Annotated
@@ -11,34 +11,34 @@ from apps.graphql.scalars import UnsignedInt64
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
-def global_id(kind: str, number: int) -> strawberry.ID:
-    """The global id of a row."""
+def build_global_id(kind: str, number: int) -> strawberry.ID:
+    """Build the global id of a row."""
     return strawberry.ID(f"gid://{settings.BRAND}/{kind}/{number}")
 
 
-def read_id(text: str) -> tuple[str, int] | None:
-    """The type and the number in a global id; None where it is none of ours."""
+def parse_global_id(text: str) -> tuple[str, int] | None:
+    """Parse a global id to its type and number; return None for an invalid id."""
     kind, slash, number = text.removeprefix(f"gid://{settings.BRAND}/").partition("/")
     if not text.startswith("gid://") or not slash or not _NUMBER.fullmatch(number) or int(number) >= 2**63:
         return None
     return kind, int(number)
 
 
-def number_of(text: str, kind: str) -> int | None:
-    """The number in a global id of one type; None where it is of another, or none at all."""
-    found = read_id(text)
-    return found[1] if found is not None and found[0] == kind else None
+def parse_number_of_type(text: str, kind: str) -> int | None:
+    """Return the number of a global id of one type; None for another type or an invalid id."""
+    parsed = parse_global_id(text)
+    return parsed[1] if parsed is not None and parsed[0] == kind else None
 
 
-@strawberry.interface(description="What has a global id.")
+@strawberry.interface(description="An object with a global id.")
 class Node:
-    """What ``node(id:)`` can find."""
+    """An object that ``node(id:)`` can find."""
 
     id: Annotated[strawberry.ID, strawberry.field(description="The global id.")]
 
 
-@strawberry.interface(description="What has a number in the REST interface.")
+@strawberry.interface(description="An object with a numeric id in the REST interface.")
 class LegacyInteroperability:
-    """What REST knows by a number."""
+    """An object with a numeric id in the REST interface."""
 
     legacy_resource_id: UnsignedInt64

@@ -1,4 +1,4 @@
-"""What strawberry hands to a resolver beside its arguments; ``info.context`` is the caller."""
+"""The type of a resolver's ``info`` argument; ``info.context`` is the caller."""
 
 import strawberry
 

@@ -1,8 +1,8 @@
-"""What one document may ask: its cost in points, and how deep it goes.
+"""Limits of a document: its cost in points, its depth, and its number of fields.
 
-A field that gives an object costs 1 point, a mutation 10, a connection 2 and then what each of its rows costs, times
-``first`` or ``last``; plain values cost nothing, nor does introspection. The points asked for are taken out of the
-bucket of ``throttling.spend`` before anything is done; those that were not needed are given back.
+A field with an object costs 1 point, a mutation 10, a connection 2 plus the cost of a row times ``first`` or ``last``.
+Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend`` before
+execution; unused points are restored afterwards.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,36 +31,36 @@ from strawberry.types.execution import ExecutionResult
 
 from apps.api.requests import throttling
 from apps.graphql.caller import Caller
-from apps.graphql.errors import INVALID_VARIABLE, MAX_COST_EXCEEDED, THROTTLED, defect_of, refusal
+from apps.graphql.errors import INVALID_VARIABLE, MAX_COST_EXCEEDED, THROTTLED, get_unexpected_error, graphql_error
 
 MAX_TOKENS = 5_000
 MAX_DEPTH = 15
 MAX_FIELDS = 2_000
 MAX_COST = 1_000
-MUTATION = 10
-CONNECTION = 2
-# The lists of a connection.
-_ROWS = frozenset({"edges", "nodes"})
+MUTATION_COST = 10
+CONNECTION_COST = 2
+# The list fields of a connection.
+_LIST_FIELDS = frozenset({"edges", "nodes"})
 
 
-class Limits(SchemaExtension):
-    """Measures a document, takes its points, and opens the one transaction of a mutation."""
+class LimitsExtension(SchemaExtension):
+    """Computes a document's cost, deducts its points, and opens the transaction of a mutation."""
 
     requested = 0
     actual: int | None = None
-    points: throttling.Points | None = None
-    _measure: "Measure | None" = None
+    points: throttling.PointsState | None = None
+    _measure: "CostCalculator | None" = None
 
     def on_operation(self) -> Iterator[None]:
-        """Stop reading a document that is far too long."""
+        """Limit the number of tokens that the parser reads."""
         self.execution_context.parse_options["max_tokens"] = MAX_TOKENS
         yield
 
     def on_execute(self) -> Iterator[None]:
-        """Admit a valid document, or answer why not; all its mutations are one transaction, which a defect undoes."""
-        if refusals := self._admit():
-            # A result that is there already is not worked out.
-            self.execution_context.result = ExecutionResult(None, refusals)
+        """Admit a valid document or return errors; run its mutations in one transaction, rolled back on exceptions."""
+        if errors := self._admit():
+            # A result that already exists prevents execution.
+            self.execution_context.result = ExecutionResult(None, errors)
             yield
             return
         changes = self.execution_context.operation_type.value == "mutation"
@@ -68,15 +68,15 @@ class Limits(SchemaExtension):
             yield
             result = self.execution_context.result
             assert result is not None
-            defects = [defect for error in result.errors or () if (defect := defect_of(error)) is not None]
+            defects = [defect for error in result.errors or () if (defect := get_unexpected_error(error)) is not None]
             if changes and defects:
                 raise defects[0]
         assert self._measure is not None
-        self.actual = self._measure.actual(result.data or {})
+        self.actual = self._measure.compute_actual(result.data or {})
         self.points = self._spend(self.actual - self.requested)
 
     def get_results(self) -> dict[str, Any]:
-        """``extensions`` of the answer."""
+        """Return the ``extensions`` of the response."""
         points = self.points or self._spend(0)
         return {
             "cost": {
@@ -85,7 +85,7 @@ class Limits(SchemaExtension):
                 "throttleStatus": {
                     "maximumAvailable": float(points.size),
                     "currentlyAvailable": points.available,
-                    "restoreRate": points.restored,
+                    "restoreRate": points.restore_rate,
                 },
             }
         }
@@ -96,46 +96,48 @@ class Limits(SchemaExtension):
         schema: GraphQLSchema = context.schema._schema
         operation = get_operation_ast(context.graphql_document, context.operation_name)
         assert operation is not None
-        read = get_variable_values(schema, operation.variable_definitions or (), context.variables or {})
-        if isinstance(read, list):
-            return [GraphQLError(error.message, error.nodes, extensions=_problem(error)) for error in read]
+        variables = get_variable_values(schema, operation.variable_definitions or (), context.variables or {})
+        if isinstance(variables, list):
+            return [
+                GraphQLError(error.message, error.nodes, extensions=_variable_problem(error)) for error in variables
+            ]
         fragments = {
-            each.name.value: each
-            for each in context.graphql_document.definitions
-            if isinstance(each, FragmentDefinitionNode)
+            definition.name.value: definition
+            for definition in context.graphql_document.definitions
+            if isinstance(definition, FragmentDefinitionNode)
         }
         try:
-            self._measure = Measure(schema, operation, fragments, read)
-            self.requested = self._measure.requested()
+            self._measure = CostCalculator(schema, operation, fragments, variables)
+            self.requested = self._measure.compute_maximum()
         except GraphQLError as error:
             return [error]
         if self.requested > MAX_COST:
             message = f"Query cost is {self.requested}, which exceeds the single query max cost limit ({MAX_COST})."
-            return [refusal(message, MAX_COST_EXCEEDED, cost=self.requested, maxCost=MAX_COST)]
-        # One point was taken at the door.
+            return [graphql_error(message, MAX_COST_EXCEEDED, cost=self.requested, maxCost=MAX_COST)]
+        # One point was deducted before parsing.
         self.points = self._spend(self.requested - 1)
-        return None if self.points.admitted else [refusal("Throttled", THROTTLED)]
+        return None if self.points.admitted else [graphql_error("Throttled", THROTTLED)]
 
-    def _spend(self, points: int) -> throttling.Points:
+    def _spend(self, points: int) -> throttling.PointsState:
         caller: Caller = self.execution_context.context
-        return throttling.spend(points, app_id=caller.access.installation.app_id, shop=caller.shop)
+        return throttling.spend_points(points, app_id=caller.access.installation.app_id, shop=caller.shop)
 
 
-def _problem(error: GraphQLError) -> dict[str, object]:
+def _variable_problem(error: GraphQLError) -> dict[str, object]:
     return {"code": INVALID_VARIABLE, "problems": [{"explanation": error.message.partition("; ")[2] or error.message}]}
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A field under the name that the answer gives it, with everything that is asked of it."""
+class _SelectedField:
+    """A field under its response name, with all of its selections."""
 
-    known: GraphQLField
+    definition: GraphQLField
     node: FieldNode
-    below: list[SelectionSetNode] = field(default_factory=list)
+    selections: list[SelectionSetNode] = field(default_factory=list)
 
 
-class Measure:
-    """Walks an operation as its answer will be: what it costs at most, and what the answer cost."""
+class CostCalculator:
+    """Computes the cost of an operation: at most before execution, and actually afterwards."""
 
     def __init__(
         self,
@@ -144,21 +146,21 @@ class Measure:
         fragments: Mapping[str, FragmentDefinitionNode],
         variables: VariableValues,
     ) -> None:
-        """Take a valid operation."""
+        """Create a calculator for a valid operation."""
         self._schema, self._operation, self._fragments, self._variables = schema, operation, fragments, variables
-        self._visited = 0
+        self._visited_fields = 0
 
-    def requested(self) -> int:
-        """What it costs at most.
+    def compute_maximum(self) -> int:
+        """Return the maximum cost.
 
         Raises:
-            GraphQLError: It goes too deep, or asks for too many fields.
+            GraphQLError: The operation is too deep, or has too many fields.
         """
-        return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, found=None)
+        return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=None)
 
-    def actual(self, data: Mapping[str, Any]) -> int:
-        """What the answer cost; its rows are there already, so nothing of it is too much."""
-        return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, found=data)
+    def compute_actual(self, data: Mapping[str, Any]) -> int:
+        """Return the actual cost of the response; the response exists already, so no limit applies."""
+        return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=data)
 
     @property
     def _root(self) -> GraphQLNamedType:
@@ -168,82 +170,82 @@ class Measure:
 
     def _cost(
         self,
-        asked: Sequence[SelectionSetNode],
+        selections: Sequence[SelectionSetNode],
         parent: GraphQLNamedType,
         *,
         depth: int,
         rows: int,
-        found: Mapping[str, Any] | None,
+        data: Mapping[str, Any] | None,
     ) -> int:
-        """What the fields of one object cost; without ``found``, what they cost at most."""
+        """Return the cost of the fields of one object; without ``found`` the maximum cost."""
         if depth > MAX_DEPTH:
-            raise refusal(f"The query is too deep (maximum is {MAX_DEPTH} levels)", "MAX_DEPTH_EXCEEDED")
+            raise graphql_error(f"The query is too deep (maximum is {MAX_DEPTH} levels)", "MAX_DEPTH_EXCEEDED")
         total = 0
-        for key, each in self._fields(asked, parent, bounded=found is None).items():
-            shown = get_named_type(each.known.type)
-            if is_leaf_type(shown) or (found is not None and found.get(key) is None):
+        for key, selected in self._fields(selections, parent, bounded=data is None).items():
+            type_ = get_named_type(selected.definition.type)
+            if is_leaf_type(type_) or (data is not None and data.get(key) is None):
                 continue
-            own = _own(parent, each.node.name.value, shown)
-            are_rows = parent.name.endswith("Connection") and each.node.name.value in _ROWS
-            below = self._count(each) if shown.name.endswith("Connection") else rows
-            if found is None:
-                unit = own + self._cost(each.below, shown, depth=depth + 1, rows=below, found=None)
+            own_cost = _get_own_cost(parent, selected.node.name.value, type_)
+            are_rows = parent.name.endswith("Connection") and selected.node.name.value in _LIST_FIELDS
+            below = self._count(selected) if type_.name.endswith("Connection") else rows
+            if data is None:
+                unit = own_cost + self._cost(selected.selections, type_, depth=depth + 1, rows=below, data=None)
                 total += unit * (rows if are_rows else 1)
                 continue
-            values = found[key] if isinstance(found[key], list) else [found[key]]
+            values = data[key] if isinstance(data[key], list) else [data[key]]
             for value in values if are_rows else values[:1]:
-                total += own + self._cost(each.below, shown, depth=depth + 1, rows=below, found=value)
+                total += own_cost + self._cost(selected.selections, type_, depth=depth + 1, rows=below, data=value)
         return total
 
     def _fields(
-        self, asked: Iterable[SelectionSetNode], parent: GraphQLNamedType, *, bounded: bool
-    ) -> dict[str, _Asked]:
-        """The fields of an object by their names in the answer; what is asked for twice is one."""
-        fields: dict[str, _Asked] = {}
-        for node, known in self._flat(asked, parent, set()):
-            self._visited += bounded
-            if self._visited > MAX_FIELDS:
-                raise refusal(f"The query asks for too many fields (maximum is {MAX_FIELDS})", MAX_COST_EXCEEDED)
+        self, selections: Iterable[SelectionSetNode], parent: GraphQLNamedType, *, bounded: bool
+    ) -> dict[str, _SelectedField]:
+        """Return the fields of an object by response name; repeated fields are merged."""
+        fields: dict[str, _SelectedField] = {}
+        for node, definition in self._flatten_fields(selections, parent, set()):
+            self._visited_fields += bounded
+            if self._visited_fields > MAX_FIELDS:
+                raise graphql_error(f"The query asks for too many fields (maximum is {MAX_FIELDS})", MAX_COST_EXCEEDED)
             key = node.alias.value if node.alias else node.name.value
-            one = fields.setdefault(key, _Asked(known, node))
+            selected = fields.setdefault(key, _SelectedField(definition, node))
             if node.selection_set is not None:
-                one.below.append(node.selection_set)
+                selected.selections.append(node.selection_set)
         return fields
 
-    def _flat(
-        self, asked: Iterable[SelectionSetNode], parent: GraphQLNamedType, spread: set[str]
+    def _flatten_fields(
+        self, selection_sets: Iterable[SelectionSetNode], parent: GraphQLNamedType, spread_fragments: set[str]
     ) -> Iterator[tuple[FieldNode, GraphQLField]]:
-        """The fields with those of fragments; introspection is left out."""
-        for selections in asked:
+        """Yield the fields including those of fragments, without introspection."""
+        for selections in selection_sets:
             for node in selections.selections:
                 if isinstance(node, FieldNode):
-                    known = getattr(parent, "fields", {}).get(node.name.value)
-                    if known is not None:
-                        yield node, known
+                    definition = getattr(parent, "fields", {}).get(node.name.value)
+                    if definition is not None:
+                        yield node, definition
                     continue
-                within: InlineFragmentNode | FragmentDefinitionNode
+                container: InlineFragmentNode | FragmentDefinitionNode
                 if isinstance(node, FragmentSpreadNode):
-                    if node.name.value in spread:
+                    if node.name.value in spread_fragments:
                         continue
-                    spread.add(node.name.value)
-                    within = self._fragments[node.name.value]
+                    spread_fragments.add(node.name.value)
+                    container = self._fragments[node.name.value]
                 else:
                     assert isinstance(node, InlineFragmentNode)
-                    within = node
-                on = within.type_condition
-                kind = parent if on is None else self._schema.type_map[on.name.value]
-                yield from self._flat([within.selection_set], kind, spread)
+                    container = node
+                condition = container.type_condition
+                kind = parent if condition is None else self._schema.type_map[condition.name.value]
+                yield from self._flatten_fields([container.selection_set], kind, spread_fragments)
 
-    def _count(self, each: _Asked) -> int:
-        """How many rows are asked of a connection; what is wrong with its arguments, the connection itself says."""
-        arguments = get_argument_values(each.known, each.node, self._variables)
+    def _count(self, selected: _SelectedField) -> int:
+        """Return the requested number of rows of a connection; the connection itself reports invalid arguments."""
+        arguments = get_argument_values(selected.definition, selected.node, self._variables)
         return max(0, arguments.get("first") or arguments.get("last") or 0)
 
 
-def _own(parent: GraphQLNamedType, name: str, shown: GraphQLNamedType) -> int:
-    """What a field that gives an object costs itself."""
+def _get_own_cost(parent: GraphQLNamedType, name: str, type_: GraphQLNamedType) -> int:
+    """Return the own cost of a field with an object."""
     if parent.name == "Mutation":
-        return MUTATION
-    if shown.name.endswith("Connection"):
-        return CONNECTION
-    return 0 if shown.name == "PageInfo" or (parent.name.endswith("Edge") and name == "node") else 1
+        return MUTATION_COST
+    if type_.name.endswith("Connection"):
+        return CONNECTION_COST
+    return 0 if type_.name == "PageInfo" or (parent.name.endswith("Edge") and name == "node") else 1

@@ -1,59 +1,59 @@
-"""What the schemas are made of: the apps' classes of root fields, their nodes, and the versions that have a field."""
+"""The registry of the schemas: the apps' root fields and nodes, and the versions of fields."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from apps.api.versions import ALWAYS, Gate
+from apps.api.versions import ALL_VERSIONS, VersionRange
 
 C = TypeVar("C", bound=type)
-# Finds the object of a number that the caller may see; None where there is none.
-Find = Callable[[Any, int], object | None]
+# Returns the object with a number that the caller may see; None if there is none.
+FindFunction = Callable[[Any, int], object | None]
 
 queries: list[type] = []
 mutations: list[type] = []
-nodes: dict[str, Find] = {}
-# Types that no field names but the ``Node`` interface.
+nodes: dict[str, FindFunction] = {}
+# Types that are only reachable through the ``Node`` interface.
 types: list[type] = []
 
 _GATE = "gate"
 _DEPRECATED = "deprecated"
 
 
-def query(cls: C) -> C:
-    """Add a class of fields to the root of queries."""
+def register_queries(cls: C) -> C:
+    """Register a class of root query fields."""
     queries.append(cls)
     return cls
 
 
-def mutation(cls: C) -> C:
-    """Add a class of fields to the root of mutations."""
+def register_mutations(cls: C) -> C:
+    """Register a class of root mutation fields."""
     mutations.append(cls)
     return cls
 
 
-def node(kind: str, shown: type, find: Find) -> None:
-    """Let ``node(id:)`` find a type; ``kind`` is its word in global ids."""
+def register_node(kind: str, type_: type, find: FindFunction) -> None:
+    """Register a type for ``node(id:)``; ``kind`` is its name in global ids."""
     nodes[kind] = find
-    types.append(shown)
+    types.append(type_)
 
 
-def gated(*, since: str | None = None, until: str | None = None) -> dict[str, Gate]:
-    """The ``metadata`` of a field or an argument that not every version has."""
-    return {_GATE: Gate(since, until)}
+def version_metadata(*, since: str | None = None, until: str | None = None) -> dict[str, VersionRange]:
+    """Return the ``metadata`` of a field or argument that only some versions have."""
+    return {_GATE: VersionRange(since, until)}
 
 
-def is_in(metadata: Mapping[Any, Any] | None, version: str) -> bool:
-    """Whether a version has what carries some metadata."""
-    gate: Gate = (metadata or {}).get(_GATE, ALWAYS)
-    return gate.admits(version)
+def is_in_version(metadata: Mapping[Any, Any] | None, version: str) -> bool:
+    """Return True if a version has the field or argument with this metadata."""
+    versions: VersionRange = (metadata or {}).get(_GATE, ALL_VERSIONS)
+    return versions.includes(version)
 
 
-def deprecated(since: str, reason: str) -> dict[str, tuple[Gate, str]]:
-    """The ``metadata`` of a field or an argument that is deprecated from a version on."""
-    return {_DEPRECATED: (Gate(since), reason)}
+def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRange, str]]:
+    """Return the ``metadata`` of a field or argument that is deprecated from a version on."""
+    return {_DEPRECATED: (VersionRange(since), reason)}
 
 
-def deprecation_in(metadata: Mapping[Any, Any] | None, version: str) -> str | None:
-    """Why a version has something as deprecated."""
-    gate, reason = (metadata or {}).get(_DEPRECATED, (None, ""))
-    return reason if gate is not None and gate.admits(version) else None
+def get_deprecation_reason(metadata: Mapping[Any, Any] | None, version: str) -> str | None:
+    """Return the reason why a version deprecates a field or argument; None if it is not deprecated."""
+    versions, reason = (metadata or {}).get(_DEPRECATED, (None, ""))
+    return reason if versions is not None and versions.admits(version) else None

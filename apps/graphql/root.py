@@ -1,12 +1,12 @@
-"""The fields that find anything by its global id, and the list of versions."""
+"""The root fields for global ids and for the list of versions."""
 
 import strawberry
 from django.conf import settings
 
-from apps.api.versions import UNSTABLE, served_versions
+from apps.api.versions import UNSTABLE, get_served_versions
 from apps.graphql import registry
-from apps.graphql.errors import refusal
-from apps.graphql.ids import Node, read_id
+from apps.graphql.errors import graphql_error
+from apps.graphql.ids import Node, parse_global_id
 from apps.graphql.info import Info
 
 MAX_NODES = 250
@@ -21,38 +21,40 @@ class ApiVersion:
     supported: bool
 
 
-def api_version(version: str) -> ApiVersion:
-    """A version as GraphQL shows it."""
+def build_api_version(version: str) -> ApiVersion:
+    """Build the GraphQL object of a version."""
     labels = {settings.API_VERSIONS[-1]: f"{version} (Latest)", UNSTABLE: UNSTABLE}
     return ApiVersion(handle=version, display_name=labels.get(version, version), supported=version != UNSTABLE)
 
 
 @strawberry.type
-class Nodes:
-    """What every schema has."""
+class RootFields:
+    """The fields of every schema."""
 
-    @strawberry.field(description="What has a global id.")
+    @strawberry.field(description="Return an object by its global id.")
     def node(self, info: Info, id: strawberry.ID) -> Node | None:
-        """One object; null where there is none in this shop."""
-        return _find(info, id)
+        """Return one object; null if this shop does not have it."""
+        return _find_node(info, id)
 
-    @strawberry.field(description="Several objects by their global ids, in their order.")
+    @strawberry.field(description="Return several objects by their global ids, in order.")
     def nodes(self, info: Info, ids: list[strawberry.ID]) -> list[Node | None]:
-        """Several objects; null in place of those that are not there."""
+        """Return several objects; null in place of missing objects."""
         if len(ids) > MAX_NODES:
-            raise refusal(f"The input array size of {len(ids)} is greater than the maximum allowed of {MAX_NODES}.")
-        return [_find(info, each) for each in ids]
+            raise graphql_error(
+                f"The input array size of {len(ids)} is greater than the maximum allowed of {MAX_NODES}."
+            )
+        return [_find_node(info, outside_id) for outside_id in ids]
 
-    @strawberry.field(description="Every version of the interface that is served.")
+    @strawberry.field(description="All served versions of the interface.")
     def public_api_versions(self) -> list[ApiVersion]:
-        """The versions, oldest first."""
-        return [api_version(version) for version in served_versions()]
+        """Return the versions, oldest first."""
+        return [build_api_version(version) for version in get_served_versions()]
 
 
-def _find(info: Info, text: str) -> Node | None:
-    found = read_id(text)
-    if found is None:
-        raise refusal(f"Invalid global id '{text[:100]}'", "argumentLiteralsIncompatible")
-    kind, number = found
+def _find_node(info: Info, text: str) -> Node | None:
+    parsed = parse_global_id(text)
+    if parsed is None:
+        raise graphql_error(f"Invalid global id '{text[:100]}'", "argumentLiteralsIncompatible")
+    kind, number = parsed
     find = registry.nodes.get(kind)
     return None if find is None else find(info, number)  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Scalars as clients of the interface know them."""
+"""The scalars that clients of the interface know."""
 
 from datetime import UTC, datetime
 from typing import NewType
@@ -7,13 +7,13 @@ import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
 
-def _moment(value: datetime) -> str:
+def _format_datetime(value: datetime) -> str:
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("must be a text")
+        raise TypeError("must be a string")
     return value
 
 
@@ -23,13 +23,15 @@ UnsignedInt64 = NewType("UnsignedInt64", int)
 
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: strawberry.scalar(
-        name="DateTime", description="A moment in UTC, as ISO 8601: `2026-07-01T12:00:00Z`.", serialize=_moment
+        name="DateTime",
+        description="A date and time in UTC, in ISO 8601: `2026-07-01T12:00:00Z`.",
+        serialize=_format_datetime,
     ),
-    URL: strawberry.scalar(name="URL", description="The address of a resource.", serialize=str, parse_value=_text),
+    URL: strawberry.scalar(name="URL", description="A URL.", serialize=str, parse_value=_require_text),
     ARN: strawberry.scalar(
-        name="ARN", description="The name of a resource of Amazon's.", serialize=str, parse_value=_text
+        name="ARN", description="An Amazon Resource Name (ARN).", serialize=str, parse_value=_require_text
     ),
     UnsignedInt64: strawberry.scalar(
-        name="UnsignedInt64", description="A whole number of at most 64 bits, written as a text.", serialize=str
+        name="UnsignedInt64", description="A whole number of at most 64 bits, as a string.", serialize=str
     ),
 }

@@ -1,4 +1,4 @@
-"""The schema of each API version, made once per process when it is first asked for."""
+"""The schema of each API version, built once per process on first use."""
 
 from copy import copy
 from functools import lru_cache
@@ -13,52 +13,56 @@ from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
 from apps.graphql import registry, root
-from apps.graphql.limits import Limits
+from apps.graphql.limits import LimitsExtension
 from apps.graphql.scalars import SCALARS
 
 
 class VersionSchema(strawberry.Schema):
-    """The schema of one version: what other versions have is not in it."""
+    """The schema of one version, without fields of other versions."""
 
     def __init__(self, version: str) -> None:
-        """Put together what the apps registered."""
+        """Build the schema from the registered fields."""
         self._version = version
         super().__init__(
-            query=merge_types("QueryRoot", (root.Nodes, *registry.queries)),
+            query=merge_types("QueryRoot", (root.RootFields, *registry.queries)),
             mutation=merge_types("Mutation", tuple(registry.mutations)),
             types=registry.types,
-            extensions=[Limits],
+            extensions=[LimitsExtension],
             config=StrawberryConfig(scalar_map=SCALARS),
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """The fields of a type that the version has, with the arguments that it has."""
-        fields = [each for each in type_definition.fields if registry.is_in(each.metadata, self._version)]
-        return [self._as_here(each) for each in fields]
+        """Return the fields of a type in this version, with the arguments in this version."""
+        fields = [field for field in type_definition.fields if registry.is_in_version(field.metadata, self._version)]
+        return [self._adapt_field(field) for field in fields]
 
     def process_errors(self, errors: Any, execution_context: Any = None) -> None:
-        """Refusals are answers; what broke is logged where it is answered."""
+        """Disable logging here: exceptions are logged where the response's errors are formatted."""
 
-    def _as_here(self, field: StrawberryField) -> StrawberryField:
-        """A field with the arguments and deprecations of the version."""
-        here = field.__copy__()
-        here.deprecation_reason = registry.deprecation_in(field.metadata, self._version) or field.deprecation_reason
-        here.arguments = [
-            self._argument(each) for each in field.arguments if registry.is_in(each.metadata, self._version)
+    def _adapt_field(self, field: StrawberryField) -> StrawberryField:
+        """Return a copy of a field with the arguments and deprecations of this version."""
+        versioned = field.__copy__()
+        versioned.deprecation_reason = (
+            registry.get_deprecation_reason(field.metadata, self._version) or field.deprecation_reason
+        )
+        versioned.arguments = [
+            self._adapt_argument(argument)
+            for argument in field.arguments
+            if registry.is_in_version(argument.metadata, self._version)
         ]
-        return here
+        return versioned
 
-    def _argument(self, argument: StrawberryArgument) -> StrawberryArgument:
-        reason = registry.deprecation_in(argument.metadata, self._version)
+    def _adapt_argument(self, argument: StrawberryArgument) -> StrawberryArgument:
+        reason = registry.get_deprecation_reason(argument.metadata, self._version)
         if reason is None:
             return argument
-        here = copy(argument)
-        here.deprecation_reason = reason
-        return here
+        versioned = copy(argument)
+        versioned.deprecation_reason = reason
+        return versioned
 
 
 @lru_cache(maxsize=16)
-def schema_of(version: str) -> VersionSchema:
-    """The schema of a version."""
+def get_schema(version: str) -> VersionSchema:
+    """Return the schema of a version."""
     autodiscover_modules("graphql")
     return VersionSchema(version)

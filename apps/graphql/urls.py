@@ -1,6 +1,17 @@
-"""The route of GraphQL."""
+"""The GraphQL route."""
 
-from apps.api.routing import route
+from apps.api.openapi.changelog import Features, register_source
+from apps.api.routing import api_path
 from apps.graphql.views import GraphqlView
 
-urlpatterns = [route("graphql.json", GraphqlView, post="execute")]
+
+def _list_schema_features(version: str) -> Features:
+    # The schema is slow to import, and only the changelog needs it here.
+    from apps.graphql.changelog import list_schema_features
+
+    return list_schema_features(version)
+
+
+register_source(_list_schema_features)
+
+urlpatterns = [api_path("graphql.json", GraphqlView, post="execute")]

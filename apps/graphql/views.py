@@ -1,4 +1,4 @@
-"""The address of GraphQL."""
+"""The GraphQL endpoint."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -7,15 +7,15 @@ from typing import ClassVar
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import BadRequest
+from apps.api.exceptions import BadRequest
 from apps.api.requests import throttling
-from apps.api.requests.bodies import check_length
+from apps.api.requests.parsers import check_content_length
 from apps.api.requests.views import ApiView
-from apps.api.shapes import Schema
+from apps.api.types import Schema
 from apps.graphql.caller import Caller
-from apps.ground.phrases import BAD_REQUEST, PARAMETER_MISSING
+from apps.ground.error_messages import BAD_REQUEST, PARAMETER_MISSING
 
-_ANSWER: Schema = {
+_RESPONSE: Schema = {
     "type": "object",
     "properties": {
         "data": {"type": ["object", "null"]},
@@ -36,43 +36,43 @@ _PLAIN = "application/graphql"
 
 
 class GraphqlView(ApiView):
-    """``POST /graphql.json``: one document, answered by the schema of the version.
+    """``POST /graphql.json``: executes one document with the schema of the version.
 
-    What can be read as a request is answered with 200; refusals of the document stand in ``errors``. Who may do what
-    is said by each field.
+    A readable request always gets a 200; errors of the document are in ``errors``. Each field checks its own
+    permissions.
     """
 
-    bodies: ClassVar[Mapping[str, Schema]] = {"execute": _BODY}
-    answers: ClassVar[Mapping[str, Schema | str]] = {"execute": _ANSWER}
+    request_bodies: ClassVar[Mapping[str, Schema]] = {"execute": _BODY}
+    responses: ClassVar[Mapping[str, Schema | str]] = {"execute": _RESPONSE}
 
-    def pour(self) -> throttling.Level:
-        """Documents cost points, out of buckets of their own; the calls of REST stay as they are."""
-        return throttling.pour(app_id=self.access.installation.app_id, shop=self.shop, calls=0)
+    def count_call(self) -> throttling.RateLimitState:
+        """Return the state of the REST bucket without counting a call; documents cost points from their own buckets."""
+        return throttling.count_call(app_id=self.access.installation.app_id, shop=self.shop, calls=0)
 
     @cached_property
     def body(self) -> object:
-        """The request; a body may also be the document alone."""
+        """Return the request; the body may also be only the document."""
         request = self.request._request
         if request.META.get("CONTENT_TYPE", "").partition(";")[0].strip() != _PLAIN:
             return super().body
-        check_length(request)
+        check_content_length(request)
         try:
             return {"query": request.body.decode()}
         except UnicodeDecodeError as error:
             raise BadRequest(BAD_REQUEST, detail=str(error)) from None
 
     def execute(self, request: Request) -> HttpResponse:
-        """Answer a GraphQL document: read what it asks for, or change it."""
-        # Loaded with the first document: many processes never see one.
-        from apps.graphql.execution import answer
+        """Execute a GraphQL document that reads or changes data."""
+        # Imported with the first document, because many processes never handle one.
+        from apps.graphql.execution import execute_document
 
-        return self.json(answer(*self._read(), Caller(self.access, self.version, self.at)))
+        return self.json_response(execute_document(*self._read(), Caller(self.access, self.version, self.at)))
 
     def _read(self) -> tuple[str, dict[str, object] | None, str | None]:
-        """The document, its variables, and which of its operations is meant.
+        """Return the document, its variables, and the name of the operation to run.
 
         Raises:
-            BadRequest: One of them is of another type.
+            BadRequest: A value has the wrong type.
         """
         body = self.body if isinstance(self.body, dict) else {}
         query, variables, operation = (body.get(name) for name in ("query", "variables", "operationName"))
