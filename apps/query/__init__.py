@@ -1,8 +1,8 @@
-"""The query language of customer search and of webhook filters: one grammar, two back ends.
+"""The query language of customer search and webhook filters: one grammar, two back ends.
 
-``parser`` turns text into the frozen nodes of ``nodes``; ``database`` compiles these to a Django ``Q`` (search: words
-match by their beginning, ignoring case) and ``predicate`` to a function over a JSON payload (filters: exact, by case).
-Nothing here knows a domain model.
+``parser`` parses text into the frozen nodes of ``nodes``. ``database`` compiles nodes to a Django ``Q`` (search: words
+match by prefix, ignoring case), and ``predicate`` to a function over a JSON payload (filters: exact, case-sensitive).
+This package knows no domain model.
 """
 
 from apps.query.nodes import (
@@ -13,10 +13,10 @@ from apps.query.nodes import (
     Not,
     Or,
     Term,
-    render,
-    terms_of,
+    iterate_terms,
+    render_query,
 )
-from apps.query.parser import QuerySyntaxError, parse, parse_search
+from apps.query.parser import QuerySyntaxError, parse_query, parse_search
 
 __all__ = (
     "And",
@@ -27,8 +27,8 @@ __all__ = (
     "Or",
     "QuerySyntaxError",
     "Term",
-    "parse",
+    "iterate_terms",
+    "parse_query",
     "parse_search",
-    "render",
-    "terms_of",
+    "render_query",
 )

@@ -1,6 +1,6 @@
-"""The types of search fields: how a term becomes a condition on a column.
+"""The types of search fields: each compiles a term to a condition on a column.
 
-A resource may add a type of its own: anything with ``condition`` is a ``SearchField``.
+A resource may add its own type: anything with ``condition`` is a ``SearchField``.
 """
 
 import re
@@ -14,9 +14,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BooleanField, DecimalField, Exists, F, Func, Model, OuterRef, Q, QuerySet, Value
 from django.db.models.sql.compiler import SQLCompiler
 
-from apps.ground.phrases import NOT_A_DATE, NOT_A_NUMBER, NOT_IN_LIST
+from apps.ground.error_messages import NOT_A_DATE, NOT_A_NUMBER, NOT_IN_LIST
 from apps.query.nodes import Comparator, Kind, Term
-from apps.query.values import interval, number
+from apps.query.values import parse_interval, parse_number
 
 _LOOKUPS = {
     Comparator.EQUAL: "exact",
@@ -29,8 +29,8 @@ _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-class MisfitError(ValueError):
-    """The value does not fit the type of the field."""
+class InvalidValueError(ValueError):
+    """Raised when a value does not fit the type of the field."""
 
     def __init__(self, term: Term, reason: str) -> None:
         text = term.value if len(term.value) <= 50 else term.value[:49] + "…"
@@ -40,12 +40,12 @@ class MisfitError(ValueError):
 class SearchField(Protocol):
     """A type of search field."""
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term to a condition on the searched row that is true or false, never null: NOT may stand before it.
+    def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
+        """Compile a term to a condition that is true or false but never null, so that it can be negated.
 
         Args:
-            term: The term; its field name is of no interest here, a bare word has none.
-            zone: Where dates without an offset are meant.
+            term: The term; its field name is not used.
+            zone: The time zone of dates without an offset.
 
         Raises:
             MisfitError: The value does not fit.
@@ -54,26 +54,26 @@ class SearchField(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """A text that is matched as a whole, or by a prefix where the query says so; case never counts.
+    """A text that is matched as a whole, or by prefix if the query says so; case is ignored.
 
     An empty text counts as absent.
     """
 
     lookup: str
 
-    def condition(self, term: Term, _zone: tzinfo, /) -> Q:
+    def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row."""
         present = Q(**{f"{self.lookup}__gt": ""})
         if term.kind is Kind.PRESENT:
             return present
         if term.comparator is not Comparator.EQUAL:
-            raise MisfitError(term, "cannot be compared: the field is a text")
+            raise InvalidValueError(term, "cannot be compared: the field is a text")
         if not term.value:
             return ~present
-        return Q(_AnyLookup(self.lookup, tuple(self.alternatives(term))))
+        return Q(_AnyLookup(self.lookup, tuple(self.get_lookups(term))))
 
-    def alternatives(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Give the lookups, each with its argument, of which one must hold."""
+    def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
+        """Return the lookups with their arguments; one of them must match."""
         return (("istartswith" if term.kind is Kind.PREFIX else "iexact", term.value),)
 
 
@@ -82,51 +82,51 @@ class Words(Text):
     """A text that is matched from the beginning of any of its words.
 
     Attributes:
-        after: The characters that a word may follow.
+        after: The characters that separate words.
     """
 
     after: str = " -"
 
-    def alternatives(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Give the lookups for the first word and for those after each separator."""
+    def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
+        """Return the lookups for the first word and for the words after each separator."""
         return (("istartswith", term.value), *(("icontains", separator + term.value) for separator in self.after))
 
 
 @dataclass(frozen=True)
 class Tags(Text):
-    """Keywords in one text, as the interface writes them; a term names one, or the beginning of one."""
+    """Keywords in one text, as the interface writes them; a term matches a keyword or its beginning."""
 
     separator: str = ", "
 
-    def alternatives(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Give the lookups for the only, first, middle and last keyword."""
-        cut, value = self.separator, term.value
+    def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
+        """Return the lookups for the only, first, middle and last keyword."""
+        separator, value = self.separator, term.value
         if term.kind is Kind.PREFIX:
-            return (("istartswith", value), ("icontains", cut + value))
+            return (("istartswith", value), ("icontains", separator + value))
         return (
             ("iexact", value),
-            ("istartswith", value + cut),
-            ("icontains", cut + value + cut),
-            ("iendswith", cut + value),
+            ("istartswith", value + separator),
+            ("icontains", separator + value + separator),
+            ("iendswith", separator + value),
         )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words, written in any case."""
+    """One of a few values, in any case."""
 
     lookup: str
     choices: Iterable[str]
 
-    def condition(self, term: Term, _zone: tzinfo, /) -> Q:
+    def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row."""
         if term.kind is Kind.PRESENT:
             return Q(**{f"{self.lookup}__gt": ""})
         fits = str.startswith if term.kind is Kind.PREFIX else str.__eq__
-        chosen = [choice for choice in self.choices if fits(choice.casefold(), term.value.casefold())]
-        if term.comparator is not Comparator.EQUAL or not chosen:
-            raise MisfitError(term, NOT_IN_LIST)
-        return Q(**{f"{self.lookup}__in": chosen})
+        matches = [choice for choice in self.choices if fits(choice.casefold(), term.value.casefold())]
+        if term.comparator is not Comparator.EQUAL or not matches:
+            raise InvalidValueError(term, NOT_IN_LIST)
+        return Q(**{f"{self.lookup}__in": matches})
 
 
 @dataclass(frozen=True)
@@ -135,37 +135,37 @@ class Integer:
 
     lookup: str
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
+    def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row."""
         if term.kind is Kind.PRESENT:
             return Q(**{f"{self.lookup}__isnull": False})
         if term.kind is Kind.PREFIX:
-            raise MisfitError(term, "is a prefix, which only a text can have")
-        return self.compare(term, zone)
+            raise InvalidValueError(term, "is a prefix, which only a text can have")
+        return self.build_comparison(term, zone)
 
-    def compare(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a term with a whole value."""
-        return Q(**{f"{self.lookup}__{_LOOKUPS[term.comparator]}": self.read(term)})
+    def build_comparison(self, term: Term, _zone: tzinfo, /) -> Q:
+        """Compile a term with a complete value."""
+        return Q(**{f"{self.lookup}__{_LOOKUPS[term.comparator]}": self.parse_value(term)})
 
-    def read(self, term: Term) -> object:
-        """Turn the value's text into what the column is compared with."""
+    def parse_value(self, term: Term) -> object:
+        """Convert the value's text to the value that the column is compared with."""
         if _INTEGER.fullmatch(term.value) and -(2**63) <= (value := int(term.value)) < 2**63:
             return value
-        raise MisfitError(term, "is not an integer")
+        raise InvalidValueError(term, "is not an integer")
 
 
 @dataclass(frozen=True)
 class Number(Integer):
     """A decimal number."""
 
-    def read(self, term: Term) -> object:
-        """Turn the value's text into a decimal of its own precision.
+    def parse_value(self, term: Term) -> object:
+        """Convert the value's text to a decimal with its own precision.
 
-        A plain ``Decimal`` would be rounded to the column's places on SQLite: "<5.001" would then leave out 5.00.
+        SQLite would round a plain ``Decimal`` to the column's decimals: "<5.001" would then exclude 5.00.
         """
-        value = number(term.value)
+        value = parse_number(term.value)
         if value is None:
-            raise MisfitError(term, NOT_A_NUMBER)
+            raise InvalidValueError(term, NOT_A_NUMBER)
         return Value(value, output_field=DecimalField(max_digits=80, decimal_places=40))
 
 
@@ -173,38 +173,38 @@ class Number(Integer):
 class Boolean(Integer):
     """``true`` or ``false``, in any case."""
 
-    def read(self, term: Term) -> object:
-        """Turn the value's text into a truth value, which has no order."""
+    def parse_value(self, term: Term) -> object:
+        """Convert the value's text to a boolean, which only supports equality."""
         value = {"true": True, "false": False}.get(term.value.lower())
         if value is None or term.comparator is not Comparator.EQUAL:
-            raise MisfitError(term, "is neither true nor false")
+            raise InvalidValueError(term, "is neither true nor false")
         return value
 
 
 @dataclass(frozen=True)
-class Day(Integer):
+class CalendarDate(Integer):
     """A date without a time."""
 
-    def read(self, term: Term) -> object:
-        """Turn the value's text into a date."""
+    def parse_value(self, term: Term) -> object:
+        """Convert the value's text to a date."""
         try:
             if _DAY.fullmatch(term.value):
                 return date.fromisoformat(term.value)
         except ValueError:
             pass
-        raise MisfitError(term, NOT_A_DATE)
+        raise InvalidValueError(term, NOT_A_DATE)
 
 
 @dataclass(frozen=True)
-class Moment(Integer):
-    """An instant. A value lasts as long as it is coarse: a date is the whole day in the given zone."""
+class Timestamp(Integer):
+    """A time. A value covers its whole precision: a date means the whole day in the time zone."""
 
-    def compare(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term with a whole value."""
+    def build_comparison(self, term: Term, zone: tzinfo, /) -> Q:
+        """Compile a term with a complete value."""
         try:
-            start, end = interval(term.value, zone)
+            start, end = parse_interval(term.value, zone)
         except ValueError:
-            raise MisfitError(term, NOT_A_DATE) from None
+            raise InvalidValueError(term, NOT_A_DATE) from None
         from_start, from_end = Q(**{f"{self.lookup}__gte": start}), Q(**{f"{self.lookup}__gte": end})
         before_start, before_end = Q(**{f"{self.lookup}__lt": start}), Q(**{f"{self.lookup}__lt": end})
         return {
@@ -218,12 +218,12 @@ class Moment(Integer):
 
 @dataclass(frozen=True)
 class Related:
-    """A field of rows that point to the searched one, of which any may match.
+    """A field of rows that refer to the searched row; any of them may match.
 
     Attributes:
-        rows: Gives the related rows; called per query, so that tenancy scopes hold.
-        link: Their column that holds the searched row's primary key.
-        field: What is compared there.
+        rows: Returns the related rows; called per query, so that tenancy scopes apply.
+        link: The related rows' column with the searched row's primary key.
+        field: The compared field of the related rows.
     """
 
     rows: Callable[[], QuerySet[Model]]
@@ -233,27 +233,27 @@ class Related:
 
     @property
     def takes_words(self) -> bool:
-        """Whether a value can have several words."""
+        """Return True if a value can have several words."""
         return getattr(self.field, "takes_words", False)
 
-    def condition(self, term: Term, zone: tzinfo, /) -> Q:
+    def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row.
 
-        A subquery and no join: a join would repeat the row, and its negation would ask for "any that does not match".
-        PostgreSQL is asked with EXISTS, whose negation it can join; a NOT IN of many rows it compares one by one.
-        SQLite is asked with IN, for which it makes the list once. A null link would make every NOT IN unknown.
+        The condition is a subquery, not a join: a join would repeat the row, and its negation would mean "any row that
+        does not match". PostgreSQL gets EXISTS, because it can join its negation, but compares a NOT IN row by row.
+        SQLite gets IN, for which it builds the list once. A null link would make every NOT IN unknown.
         """
-        matching = self.rows().filter(self.field.condition(term, zone)).order_by()
+        matching = self.rows().filter(self.field.build_condition(term, zone)).order_by()
         if connection.vendor == "postgresql":
             return Q(Exists(matching.filter(**{self.link: OuterRef("pk")})))
         return Q(pk__in=matching.filter(**{f"{self.link}__isnull": False}).values(self.link))
 
 
 class _AnyLookup(Func):
-    """Whether a text column passes any of some lookups; false and never null where the column is null.
+    """True if a text column passes any of some lookups; false and never null if the column is null.
 
-    One expression per term keeps it one node of the condition: SQLite refuses expressions deeper than 1,000, and
-    Django would flatten all alternatives of all terms under OR into one chain.
+    One expression per term keeps the condition flat: SQLite rejects expressions deeper than 1,000, and Django would
+    flatten all alternatives of all terms of an OR into one chain.
     """
 
     output_field = BooleanField()
@@ -269,7 +269,7 @@ class _AnyLookup(Func):
         column_sql, parameters = compiler.compile(column)
         alternatives, values = [], [*parameters]
         for name, argument in self.lookups:
-            # SQLite folds the case of ASCII letters only.
+            # SQLite only folds the case of ASCII letters.
             for spelling in _spellings(argument) if connection.vendor == "sqlite" else (argument,):
                 sql, parameters = compiler.compile(column.get_lookup(name)(column, spelling))
                 alternatives.append(sql)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 ESCAPABLE = r"\s:\\()\"'*<>=-"
-"""The characters, as the inside of a regex class, that a backslash makes literal; before others it is itself."""
+"""The characters that a backslash escapes, as the inside of a regex class; before others a backslash is literal."""
 
 _TO_ESCAPE = re.compile(rf"[\s:\\()*]|^[{ESCAPABLE}]")
 
 
 class Comparator(StrEnum):
-    """What stands between a field and its value."""
+    """The operator between a field and its value."""
 
     EQUAL = ":"
     LESS = ":<"
@@ -22,7 +22,7 @@ class Comparator(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a term's value is meant."""
+    """The kind of match of a term's value."""
 
     EXACT = "exact"
     PREFIX = "prefix"
@@ -32,15 +32,15 @@ class Kind(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Term:
-    """One condition.
+    """A single condition.
 
     Attributes:
         field: The dotted path before the comparator; None for a bare word.
         comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
         value: The text without quotes, escapes and the asterisk; empty for presence.
         kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, in searches), or presence (``*``).
-        quoted: Whether the value stood between quotes.
-        position: Where the term starts in the text; no part of its identity.
+        quoted: True if the value was quoted.
+        position: The start of the term in the text; ignored in comparisons.
     """
 
     field: str | None
@@ -53,21 +53,21 @@ class Term:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite of a term or group."""
+    """The negation of a term or group."""
 
     operand: "Node"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class And:
-    """All of two or more."""
+    """A conjunction of two or more nodes."""
 
     operands: tuple["Node", ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Or:
-    """Any of two or more."""
+    """A disjunction of two or more nodes."""
 
     operands: tuple["Node", ...]
 
@@ -75,7 +75,7 @@ class Or:
 Node = Term | Not | And | Or
 
 
-def terms_of(node: Node) -> Iterator[Term]:
+def iterate_terms(node: Node) -> Iterator[Term]:
     """Yield the terms of a tree in the order of their text."""
     pending = [node]
     while pending:
@@ -88,19 +88,22 @@ def terms_of(node: Node) -> Iterator[Term]:
             pending.extend(reversed(current.operands))
 
 
-def render(node: Node) -> str:
-    """Write a tree as text that parses to an equal tree."""
+def render_query(node: Node) -> str:
+    """Render a tree as text that parses to an equal tree."""
     if isinstance(node, Term):
         return _render_term(node)
     if isinstance(node, Not):
         return "-" + _render_operand(node.operand)
     connective = " AND " if isinstance(node, And) else " OR "
     bare = (Term, Not, Or) if isinstance(node, And) else (Term, Not)
-    return connective.join(render(each) if isinstance(each, bare) else f"({render(each)})" for each in node.operands)
+    return connective.join(
+        render_query(operand) if isinstance(operand, bare) else f"({render_query(operand)})"
+        for operand in node.operands
+    )
 
 
 def _render_operand(node: Node) -> str:
-    return _render_term(node) if isinstance(node, Term) else f"({render(node)})"
+    return _render_term(node) if isinstance(node, Term) else f"({render_query(node)})"
 
 
 def _render_term(term: Term) -> str:

@@ -1,4 +1,4 @@
-"""Text to syntax tree, in time that grows linearly with the text."""
+"""Parse a query into a syntax tree, in time linear in the length of the text."""
 
 import re
 from functools import lru_cache
@@ -6,21 +6,21 @@ from functools import lru_cache
 from django.utils.translation import gettext_noop
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
-from apps.ground.retelling import retold, tells
+from apps.ground.stored_messages import register_message, translate_stored
 from apps.query.nodes import ESCAPABLE, And, Comparator, Kind, Node, Not, Or, Term
 
 MAX_LENGTH = 4096
 MAX_TERMS = 50
 MAX_DEPTH = 20
 
-_AT = tells(gettext_noop("{problem} (position {position})"), problem=retold)
-_TOO_LONG = tells(gettext_noop("The query is too long (maximum is {limit} characters)."))
-_TOO_DEEP = tells(gettext_noop("The query nests too deep (maximum is {limit} parentheses)."))
-_TOO_MANY = tells(gettext_noop("The query has too many terms (maximum is {limit})."))
+_AT = register_message(gettext_noop("{problem} (position {position})"), problem=translate_stored)
+_TOO_LONG = register_message(gettext_noop("The query is too long (maximum is {limit} characters)."))
+_TOO_DEEP = register_message(gettext_noop("The query nests too deep (maximum is {limit} parentheses)."))
+_TOO_MANY = register_message(gettext_noop("The query has too many terms (maximum is {limit})."))
 
 _ESCAPE = re.compile(rf"\\([{ESCAPABLE}])")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-"""What no database column and no UTF-8 text can hold."""
+"""Characters that no database column and no UTF-8 text can contain."""
 
 _KINDS = {
     "PRESENT": Kind.PRESENT,
@@ -34,11 +34,11 @@ _KINDS = {
 
 
 class QuerySyntaxError(ValueError):
-    """The text is no query.
+    """Raised when a text is not a valid query.
 
     Attributes:
-        message: What is wrong, as a sentence.
-        position: Where, as a 0-based offset in characters.
+        message: The problem, as a sentence.
+        position: The position of the problem, as a 0-based offset in characters.
     """
 
     def __init__(self, message: str, position: int) -> None:
@@ -48,31 +48,31 @@ class QuerySyntaxError(ValueError):
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Node:
-    """Parse a filter; results are cached by their text.
+def parse_query(text: str) -> Node:
+    """Parse a filter; results are cached by text.
 
-    A blank text is an error: that no query means "everything" is for the caller to say.
+    A blank text is an error; the caller decides if no query means "everything".
 
     Raises:
         QuerySyntaxError: The text breaks the grammar or a limit (4,096 characters, 50 terms, 20 nested parentheses).
     """
-    return _parsed(text, endings=False)
+    return _parse_limited(text, endings=False)
 
 
 @lru_cache(maxsize=1024)
 def parse_search(text: str) -> Node:
-    """Parse a search: like a filter, and what people and clients write besides.
+    """Parse a search: the filter language plus shortcuts that people and clients use.
 
-    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` knows which fields take one, and
-    which take values that go on over the next words.
+    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` knows the fields that accept
+    suffixes, and the fields with values that continue over the next words.
 
     Raises:
         QuerySyntaxError: As for ``parse``.
     """
-    return _parsed(text, endings=True)
+    return _parse_limited(text, endings=True)
 
 
-def _parsed(text: str, *, endings: bool) -> Node:
+def _parse_limited(text: str, *, endings: bool) -> Node:
     if len(text) > MAX_LENGTH:
         message = _TOO_LONG.format(limit=MAX_LENGTH)
         raise QuerySyntaxError(message, MAX_LENGTH)
@@ -86,7 +86,7 @@ def _parsed(text: str, *, endings: bool) -> Node:
 
 
 def _build(text: str, *, endings: bool) -> Node:
-    """Feed the parser token by token, so that a limit stops it at the token that breaks it."""
+    """Feed the parser token by token, so that a limit stops parsing at the offending token."""
     session = _PARSER.parse_interactive(text)
     opened: list[int] = []
     terms = 0
@@ -137,7 +137,7 @@ _REASONS |= {"'": _REASONS['"'], ">": _REASONS["<"], "=": _REASONS["<"]}
 
 
 def _explain(text: str, position: int) -> str:
-    """Say what the grammar misses at the character where the parser stopped."""
+    """Return what the grammar expects at the character where the parser stopped."""
     if reason := _REASONS.get(text[position]):
         return reason
     if "*" in text[position:].split(maxsplit=1)[0]:
@@ -147,7 +147,7 @@ def _explain(text: str, position: int) -> str:
 
 @v_args(inline=True)
 class _TreeBuilder(Transformer[Token, Node]):
-    """Builds the nodes while the parser reduces, which needs no recursion."""
+    """Builds the nodes while the parser reduces, without recursion."""
 
     def conjunction(self, *operands: Node) -> Node:
         return operands[0] if len(operands) == 1 else And(operands)
@@ -159,23 +159,23 @@ class _TreeBuilder(Transformer[Token, Node]):
         return Not(operand)
 
     def matching(self, name: Token, comparator: Token, value: Token) -> Node:
-        return _term(name, comparator, value)
+        return _build_term(name, comparator, value)
 
     def comparison(self, name: Token, comparator: Token, value: Token) -> Node:
-        return _term(name, comparator, value)
+        return _build_term(name, comparator, value)
 
     def bare(self, value: Token) -> Node:
-        return _term(None, Comparator.EQUAL, value)
+        return _build_term(None, Comparator.EQUAL, value)
 
 
-def _unstarred(value: Token, kind: Kind) -> str:
+def _strip_asterisk(value: Token, kind: Kind) -> str:
     return value[1:] if kind is Kind.SUFFIX else value.removesuffix("*") if kind is not Kind.EXACT else str(value)
 
 
-def _term(name: Token | None, comparator: str, value: Token) -> Term:
+def _build_term(name: Token | None, comparator: str, value: Token) -> Term:
     kind = _KINDS[value.type]
     quoted = value.type == "QUOTED"
-    text = value[1:-1] if quoted else _unstarred(value, kind)
+    text = value[1:-1] if quoted else _strip_asterisk(value, kind)
     return Term(
         field=None if name is None else str(name),
         comparator=Comparator(comparator),

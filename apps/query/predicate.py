@@ -1,8 +1,8 @@
-"""Queries as functions over JSON payloads: the filters of webhook subscriptions.
+"""Compile queries to functions over JSON payloads: the filters of webhook subscriptions.
 
-Equality is exact and by case, ``*`` ends a prefix, and a path that leads through arrays is met by any element, each
-condition for itself. Null, the empty text and the empty collection count as absent. A predicate never raises: what
-cannot be compared does not match.
+Equality is exact and case-sensitive, ``*`` ends a prefix. A path through arrays matches if any element matches, for
+each condition separately. Null, the empty text and the empty collection count as absent. A predicate never raises:
+values that cannot be compared do not match.
 """
 
 import math
@@ -14,20 +14,20 @@ from functools import lru_cache
 
 from django.utils.translation import gettext_noop
 
-from apps.query.nodes import And, Comparator, Kind, Node, Not, Term, terms_of
-from apps.query.parser import QuerySyntaxError, parse
-from apps.query.values import interval, number
+from apps.query.nodes import And, Comparator, Kind, Node, Not, Term, iterate_terms
+from apps.query.parser import QuerySyntaxError, parse_query
+from apps.query.values import parse_interval, parse_number
 
 Predicate = Callable[[Mapping[str, object]], bool]
 _Test = Callable[[object], bool]
 
-FIELDLESS = gettext_noop(
+MISSING_FIELD = gettext_noop(
     "The specified filter is invalid, please ensure you specify the field(s) you wish to filter on."
 )
 
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
 
-_HOLDS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
+_ORDERINGS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
     Comparator.LESS: Decimal.__lt__,
     Comparator.LESS_OR_EQUAL: Decimal.__le__,
     Comparator.GREATER: Decimal.__gt__,
@@ -36,25 +36,25 @@ _HOLDS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
 
 
 @lru_cache(maxsize=1024)
-def filter_of(text: str) -> Predicate:
-    """Parse and compile a filter; cached by its text.
+def compile_filter(text: str) -> Predicate:
+    """Parse and compile a filter; cached by text.
 
     Raises:
-        QuerySyntaxError: The text is no query, or a term names no field.
+        QuerySyntaxError: The text is not a valid query, or a term has no field.
     """
-    return compile_predicate(parse(text))
+    return compile_predicate(parse_query(text))
 
 
-def fields_of(node: Node) -> frozenset[str]:
+def get_field_paths(node: Node) -> frozenset[str]:
     """Return the dotted paths that a query reads."""
-    return frozenset(term.field for term in terms_of(node) if term.field is not None)
+    return frozenset(term.field for term in iterate_terms(node) if term.field is not None)
 
 
 def compile_predicate(node: Node) -> Predicate:
-    """Compile a query to a function that says whether a payload matches.
+    """Compile a query to a function that returns True for matching payloads.
 
     Raises:
-        QuerySyntaxError: A term names no field.
+        QuerySyntaxError: A term has no field.
     """
     if isinstance(node, Term):
         return _compile_term(node)
@@ -69,30 +69,30 @@ def compile_predicate(node: Node) -> Predicate:
 
 def _compile_term(term: Term) -> Predicate:
     if term.field is None:
-        raise QuerySyntaxError(FIELDLESS, term.position)
+        raise QuerySyntaxError(MISSING_FIELD, term.position)
     path = tuple(term.field.split("."))
-    test = _keyword_test(term) if path[-1] == "tags" else _test(term)
+    test = _build_keyword_test(term) if path[-1] == "tags" else _build_test(term)
     if len(path) == 1:
         key = path[0]
 
         def holds_at_root(payload: Mapping[str, object]) -> bool:
             value = payload.get(key)
-            return any(map(test, _elements(value))) if isinstance(value, list) else test(value)
+            return any(map(test, _iterate_elements(value))) if isinstance(value, list) else test(value)
 
         return holds_at_root
-    return lambda payload: any(map(test, _values(payload, path)))
+    return lambda payload: any(map(test, _iterate_values(payload, path)))
 
 
-def _values(payload: Mapping[str, object], path: tuple[str, ...]) -> Iterator[object]:
-    """Yield what stands at the end of a path, through arrays of any depth."""
+def _iterate_values(payload: Mapping[str, object], path: tuple[str, ...]) -> Iterator[object]:
+    """Yield the values at the end of a path, through arrays of any depth."""
     level = [payload.get(path[0])]
     for key in path[1:]:
-        level = [value[key] for value in _elements(level) if isinstance(value, dict) and key in value]
-    return _elements(level)
+        level = [value[key] for value in _iterate_elements(level) if isinstance(value, dict) and key in value]
+    return _iterate_elements(level)
 
 
-def _elements(values: list[object]) -> Iterator[object]:
-    """Yield the elements of an array and of those inside it, without recursion: payloads nest as they like."""
+def _iterate_elements(values: list[object]) -> Iterator[object]:
+    """Yield the elements of an array and of nested arrays, without recursion, because payloads nest to any depth."""
     pending = [iter(values)]
     while pending:
         for value in pending[-1]:
@@ -104,29 +104,29 @@ def _elements(values: list[object]) -> Iterator[object]:
             pending.pop()
 
 
-def _test(term: Term) -> _Test:
+def _build_test(term: Term) -> _Test:
     if term.kind is Kind.PRESENT:
         return _is_present
     if term.comparator is not Comparator.EQUAL:
-        return _ordering_test(term)
-    wanted = term.value
+        return _build_ordering_test(term)
+    expected = term.value
     if term.kind is Kind.PREFIX:
-        return lambda value: (text := _text(value)) is not None and text.startswith(wanted)
-    amount = number(wanted)
+        return lambda value: (text := _to_text(value)) is not None and text.startswith(expected)
+    amount = parse_number(expected)
 
     def equals(value: object) -> bool:
         if isinstance(value, str):
-            return value == wanted
+            return value == expected
         if isinstance(value, bool):
-            return wanted == ("true" if value else "false")
-        return amount is not None and _number(value) == amount
+            return expected == ("true" if value else "false")
+        return amount is not None and _to_number(value) == amount
 
     return equals
 
 
-def _keyword_test(term: Term) -> _Test:
-    """Test a comma-separated text tag by tag, and anything else as it is."""
-    test = _test(term)
+def _build_keyword_test(term: Term) -> _Test:
+    """Test a comma-separated text tag by tag, and other values unchanged."""
+    test = _build_test(term)
 
     def holds(value: object) -> bool:
         if isinstance(value, str):
@@ -136,22 +136,22 @@ def _keyword_test(term: Term) -> _Test:
     return holds
 
 
-def _ordering_test(term: Term) -> _Test:
-    compare = _HOLDS[term.comparator]
-    amount = number(term.value)
+def _build_ordering_test(term: Term) -> _Test:
+    compare = _ORDERINGS[term.comparator]
+    amount = parse_number(term.value)
     if amount is not None:
-        return lambda value: (other := _number(value)) is not None and compare(other, amount)
+        return lambda value: (other := _to_number(value)) is not None and compare(other, amount)
     try:
-        start, end = interval(term.value, UTC)
+        start, end = parse_interval(term.value, UTC)
     except ValueError:
         return lambda _: False
-    # Without an offset the filter means the payload's own zone, which is the shop's.
+    # Without an offset the filter uses the payload's own time zone, which is the shop's.
     local = not (_OFFSET.search(term.value) or term.value.endswith(("UTC", "GMT")))
     later = term.comparator in {Comparator.GREATER, Comparator.GREATER_OR_EQUAL}
     edge = end if term.comparator in {Comparator.GREATER, Comparator.LESS_OR_EQUAL} else start
 
     def holds(value: object) -> bool:
-        moment = _moment(value)
+        moment = _to_datetime(value)
         if moment is None:
             return False
         return ((moment.replace(tzinfo=UTC) if local else moment) >= edge) is later
@@ -163,17 +163,17 @@ def _is_present(value: object) -> bool:
     return value is not None and value not in ("", {})
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     if isinstance(value, str):
         return value
-    found = _number(value)
-    return None if found is None else str(found)
+    number_value = _to_number(value)
+    return None if number_value is None else str(number_value)
 
 
-def _number(value: object) -> Decimal | None:
-    """Read a JSON number, or a text of plain digits, exactly; None for all else."""
+def _to_number(value: object) -> Decimal | None:
+    """Parse a JSON number, or a text of plain digits, exactly; return None for other values."""
     if isinstance(value, str):
-        return number(value)
+        return parse_number(value)
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -183,7 +183,7 @@ def _number(value: object) -> Decimal | None:
     return value if isinstance(value, Decimal) and value.is_finite() else None
 
 
-def _moment(value: object) -> datetime | None:
+def _to_datetime(value: object) -> datetime | None:
     if not isinstance(value, str) or len(value) > 35:
         return None
     try:

@@ -1,11 +1,11 @@
-"""Numbers, dates and times as people write them in a query."""
+"""Parse numbers, dates and times in a query."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
-from apps.ground.dates import SECOND, parse_rfc_2822, plain, whole_second
-from apps.ground.phrases import NOT_A_DATE
+from apps.ground.error_messages import NOT_A_DATE
+from apps.ground.timestamps import SECOND, normalize_date_text, parse_rfc_2822, truncate_to_second
 
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
 _ISO = re.compile(
@@ -16,50 +16,51 @@ _ISO = re.compile(
 )
 
 
-def number(text: str) -> Decimal | None:
-    """Read plain decimal digits exactly; None for all else, exponents and infinities too."""
+def parse_number(text: str) -> Decimal | None:
+    """Parse plain decimal digits exactly; return None for everything else, including exponents and infinities."""
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-def interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
-    """Return the first instant that a date or time names and the first one after it, both in UTC.
+def parse_interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Return the start and the end of a date or time, both in UTC; the end is exclusive.
 
-    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second, a fraction the second that it is part of; so
-    "equal" means "inside", and "after a day" means after its end.
+    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second, a fraction the second that contains it. So "equal"
+    means "within", and "after a day" means after its end.
 
     Args:
-        text: ISO 8601 with or without time and offset, RFC 2822, or a form that ``apps.ground.dates.plain`` knows.
-        zone: Where a time without an offset is meant, e.g. the shop's zone.
+        text: ISO 8601 with or without time and offset, RFC 2822, or a format of
+            ``apps.ground.timestamps.normalize_date_text``.
+        zone: The time zone of a time without an offset, e.g. the shop's.
 
     Raises:
-        ValueError: The text is no date, or one outside of the calendar.
+        ValueError: The text is not a date, or is outside of the calendar.
     """
-    text = plain(text)
+    text = normalize_date_text(text)
     if start := parse_rfc_2822(text):
         return _span(start if start.tzinfo else start.replace(tzinfo=zone), SECOND)
-    if not (found := _ISO.fullmatch(text)) or (found["fraction"] and not found["second"]):
+    if not (match := _ISO.fullmatch(text)) or (match["fraction"] and not match["second"]):
         message = f"{text!r} {NOT_A_DATE}"
         raise ValueError(message)
-    offset = (found["zone"] or "").strip().replace("UTC", "Z")
+    offset = (match["zone"] or "").strip().replace("UTC", "Z")
     start = datetime.fromisoformat(
-        f"{found['day']}T{found['minute'] or '00:00'}{found['second'] or ':00'}{found['fraction'] or ''}{offset}"
+        f"{match['day']}T{match['minute'] or '00:00'}{match['second'] or ':00'}{match['fraction'] or ''}{offset}"
     )
     if start.tzinfo is None:
         start = start.replace(tzinfo=zone)
-    if not found["minute"]:
-        # The next midnight and not 24 hours later: a day with a change of clocks is shorter or longer.
+    if not match["minute"]:
+        # Add a calendar day, not 24 hours: a day with a clock change is shorter or longer.
         return _span(start, timedelta(days=1))
-    if not found["second"]:
+    if not match["second"]:
         return _span(start, timedelta(minutes=1))
-    return _span(whole_second(start), SECOND)
+    return _span(truncate_to_second(start), SECOND)
 
 
 def _span(start: datetime, length: timedelta) -> tuple[datetime, datetime]:
     try:
         if length.days:
             return start.astimezone(UTC), (start + length).astimezone(UTC)
-        begin = start.astimezone(UTC)
-        return begin, begin + length
+        start_utc = start.astimezone(UTC)
+        return start_utc, start_utc + length
     except OverflowError:
         message = f"{start.isoformat()} is out of range"
         raise ValueError(message) from None
