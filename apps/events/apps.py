@@ -1,22 +1,22 @@
-"""The events app: the outbox and audit trail."""
+"""The events app: the outbox and the audit log."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class EventsConfig(AppConfig):
-    """Lends its recorder to the apps below it, and has the database guard the trail."""
+    """Provides the event recorder to lower apps, and installs the triggers that protect the audit log."""
 
     name = "apps.events"
 
     def ready(self) -> None:
-        """Plug the recorder into the shops."""
-        from apps.events.domain import guarding
+        """Register the recorder, the non-personal columns and the triggers."""
+        from apps.events.domain import immutability
         from apps.events.domain.recording import record_event
-        from apps.events.impersonal import IMPERSONAL
-        from apps.ground.personal import impersonal
-        from apps.shops.domain.records import use_recorder
+        from apps.events.privacy import NON_PERSONAL_COLUMNS
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.shops.domain.event_recorder import register_recorder
 
-        impersonal(IMPERSONAL)
-        use_recorder(record_event)
-        post_migrate.connect(guarding.ensure, sender=self, dispatch_uid="events.guarding")
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        register_recorder(record_event)
+        post_migrate.connect(immutability.create_event_triggers, sender=self, dispatch_uid="events.guarding")

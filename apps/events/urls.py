@@ -1,18 +1,18 @@
-"""The routes of events: of a shop, and of each row that has a timeline.
+"""The routes of events: of a shop, and of each row with a timeline.
 
-Imported once every domain has registered its timelines.
+Import this module only after every domain has registered its timelines.
 """
 
-from apps.api.routing import route
-from apps.events.api.events import EventViewSet, timeline_viewset
-from apps.events.domain.timelines import all_timelines
+from apps.api.routing import api_path
+from apps.events.api.events import EventViewSet, create_timeline_viewset
+from apps.events.domain.timelines import get_all_timelines
 
 urlpatterns = [
-    route("events.json", EventViewSet, get="list"),
-    route("events/count.json", EventViewSet, get="count"),
-    route("events/<id>.json", EventViewSet, get="retrieve"),
+    api_path("events.json", EventViewSet, get="list"),
+    api_path("events/count.json", EventViewSet, get="count"),
+    api_path("events/<id>.json", EventViewSet, get="retrieve"),
     *(
-        route(f"{each.plural}/<{each.argument}>/events.json", timeline_viewset(each), get="list")
-        for each in all_timelines()
+        api_path(f"{timeline.plural}/<{timeline.argument}>/events.json", create_timeline_viewset(timeline), get="list")
+        for timeline in get_all_timelines()
     ),
 ]

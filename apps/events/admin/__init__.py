@@ -1,4 +1,4 @@
-"""The staff face of events: the audit log."""
+"""The panel pages of events: the audit log."""
 
 from apps.events.admin.audit_log import EventAdmin
 

@@ -1,1 +1,1 @@
-"""The REST face of events."""
+"""The REST interface of events."""

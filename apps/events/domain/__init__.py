@@ -1,1 +1,1 @@
-"""Recording what happens, and telling it."""
+"""Recording and describing events."""

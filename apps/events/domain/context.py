@@ -1,4 +1,4 @@
-"""What an event notes of the request that caused it: its id, its address, and the action it is part of."""
+"""The context of recorded events: request id, IP address, and a group id per action."""
 
 import uuid
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import uuid6
 
 
 @dataclass
-class Cause:
+class EventContext:
     """The request, task or command in which events are recorded."""
 
     request_id: str = ""
@@ -19,24 +19,24 @@ class Cause:
 
     @cached_property
     def group(self) -> uuid.UUID:
-        """Shared by all events of one cause; made when the first is recorded."""
+        """Return the group id of all events in this context; created with the first event."""
         return uuid6.uuid7()
 
 
-_cause: ContextVar[Cause | None] = ContextVar("cause", default=None)
+_cause: ContextVar[EventContext | None] = ContextVar("cause", default=None)
 
 
-def current_cause() -> Cause:
-    """The cause we are in; outside of any, one of its own."""
-    return _cause.get() or Cause()
+def get_event_context() -> EventContext:
+    """Return the current context; outside of a context a new one."""
+    return _cause.get() or EventContext()
 
 
 @contextmanager
-def cause(*, request_id: str = "", address: str | None = None) -> Iterator[Cause]:
-    """Within it, all recorded events name this request and share one group."""
-    here = Cause(request_id, address)
-    token = _cause.set(here)
+def event_context(*, request_id: str = "", address: str | None = None) -> Iterator[EventContext]:
+    """Record events with this request id and address, in one group."""
+    context = EventContext(request_id, address)
+    token = _cause.set(context)
     try:
-        yield here
+        yield context
     finally:
         _cause.reset(token)

@@ -1,4 +1,4 @@
-"""Recording events: one function, called by every service in the transaction of its change."""
+"""Record events: services call these functions in the transaction of their change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -10,25 +10,25 @@ from django.db.models import Model
 from django.db.transaction import TransactionManagementError
 from django.utils import translation
 
-from apps.events.domain.context import Cause, current_cause
-from apps.events.domain.topics import topic as topic_named
+from apps.events.domain.context import EventContext, get_event_context
+from apps.events.domain.topics import get_topic as topic_named
 from apps.events.models import Event
 from apps.ground import languages
-from apps.ground.batches import Batch, together
-from apps.ground.tenancy import current_shop
+from apps.ground.statement_batches import StatementBatch, collect_statements
+from apps.ground.tenancy import get_current_shop
 from apps.shops.models import Shop
 
-# Who listens: asked for (shop, topic), answers the API versions in which payloads are wanted.
-Audience = Callable[[Shop, str], frozenset[str]]
-# Told of the events that its audience wanted, with what they happened to, in the transaction of the change.
-Told = Callable[[Sequence[tuple[Event, Model]]], None]
-_audiences: dict[Audience, Told | None] = {}
-# By API version, the resource as REST showed it.
+# Called with (shop, topic); returns the API versions in which payloads are needed.
+AudienceFunction = Callable[[Shop, str], frozenset[str]]
+# Called with the events that its audience needs and their instances, in the transaction of the change.
+EventCallback = Callable[[Sequence[tuple[Event, Model]]], None]
+_audiences: dict[AudienceFunction, EventCallback | None] = {}
+# The rendered resource by API version.
 Payload = dict[str, Mapping[str, object]]
 
 
-class Happening(NamedTuple):
-    """One of several things that happened; the members are the arguments of ``record_event``."""
+class EventInput(NamedTuple):
+    """One of several events; the fields are the arguments of ``record_event``."""
 
     topic: str
     instance: Model
@@ -36,13 +36,12 @@ class Happening(NamedTuple):
     message: str = ""
 
 
-def add_audience(audience: Audience, told: Told | None = None) -> None:
-    """Let a listener say in which API versions it wants the payloads of a shop's topic, and tell it of those events."""
-    _audiences[audience] = told
+def register_audience(audience: AudienceFunction, callback: EventCallback | None = None) -> None:
+    """Register an audience that needs payloads in some API versions, with an optional callback for its events."""
+    _audiences[audience] = callback
 
 
-def remove_audience(audience: Audience) -> None:
-    """Take a listener back."""
+def unregister_audience(audience: AudienceFunction) -> None:
     del _audiences[audience]
 
 
@@ -55,133 +54,137 @@ def record_event(
     changes: Mapping[str, object] | None = None,
     message: str = "",
 ) -> Event:
-    """Write down that something happened, in the transaction of the change itself.
+    """Record an event in the transaction of its change.
 
-    The payload is a snapshot taken now, rendered only in the API versions that somebody listens with. Since event rows
-    are never changed, an instance that is a person has an ``event_label`` by which the row names it without its data.
+    The payload is a snapshot, rendered only in the API versions that an audience needs. Event rows are never changed,
+    so instances with personal data have an ``event_label`` that identifies them without this data.
 
     Args:
         topic: A registered topic, e.g. ``script_tags/create``.
-        instance: What it happened to, as it is after the change (before it, for a deletion).
-        actor: Who did it: ``staff:17``, ``app:4``, ``system``.
-        at: When, timezone-aware.
-        changes: ``{field: [before, after]}`` for the audit trail; never a secret.
-        message: A sentence for the timeline where the topic's label does not say enough.
+        instance: The changed row, after the change (before a deletion).
+        actor: The actor: ``staff:17``, ``app:4``, ``system``.
+        at: The time of the change, timezone-aware.
+        changes: ``{field: [before, after]}`` for the audit log; must not contain secrets.
+        message: A sentence for the timeline, if the topic's label is not specific enough.
 
     Raises:
         TransactionManagementError: No transaction is open, so the event could outlive a failed change.
         UnknownTopic: The topic is not registered.
     """
-    _refuse_outside_transaction()
-    known = topic_named(topic)
-    shop = current_shop()
-    versions, listeners = _listening(shop, topic)
-    # What is sent to others and kept is in English, whosever page it was.
+    _require_transaction()
+    registered_topic = topic_named(topic)
+    shop = get_current_shop()
+    versions, callbacks = _ask_audiences(shop, topic)
+    # Stored and delivered texts are in English, independent of the page's language.
     with translation.override(languages.ENGLISH):
-        payload = {version: known.render(instance, version) for version in versions} or None
-        event = _event(Happening(topic, instance, changes, message), payload, shop, current_cause(), actor=actor, at=at)
+        payload = {version: registered_topic.render(instance, version) for version in versions} or None
+        event = _build_event(
+            EventInput(topic, instance, changes, message), payload, shop, get_event_context(), actor=actor, at=at
+        )
     event.save(force_insert=True)
-    for told in listeners:
-        told([(event, instance)])
+    for callback in callbacks:
+        callback([(event, instance)])
     return event
 
 
 def record_events(
-    happenings: Sequence[Happening], *, actor: str, at: datetime, batch: Batch | None = None
+    inputs: Sequence[EventInput], *, actor: str, at: datetime, batch: StatementBatch | None = None
 ) -> list[Event]:
-    """Write down several things that happened in one action, in their order; as ``record_event``, in few statements.
+    """Record several events of one action in order; like ``record_event``, with few statements.
 
     Args:
-        happenings: What happened.
+        inputs: The events.
         actor: As for ``record_event``.
         at: As for ``record_event``.
-        batch: What the events are written with; they have their keys, and listeners are told, once it has been run.
+        batch: Writes the events together with other statements. Keys and callbacks are only available after it has run.
 
     Raises:
         TransactionManagementError: No transaction is open.
         UnknownTopic: A topic is not registered.
     """
-    _refuse_outside_transaction()
-    shop = current_shop()
-    payloads: list[Payload] = [{} for _ in happenings]
-    listening: dict[Told, list[int]] = {}
-    for topic in dict.fromkeys(each.topic for each in happenings):
-        known = topic_named(topic)
-        places = [place for place, each in enumerate(happenings) if each.topic == topic]
-        versions, listeners = _listening(shop, topic)
-        for told in listeners:
-            listening.setdefault(told, []).extend(places)
+    _require_transaction()
+    shop = get_current_shop()
+    payloads: list[Payload] = [{} for _ in inputs]
+    indexes_by_callback: dict[EventCallback, list[int]] = {}
+    for topic in dict.fromkeys(event_input.topic for event_input in inputs):
+        registered_topic = topic_named(topic)
+        indexes = [index for index, event_input in enumerate(inputs) if event_input.topic == topic]
+        versions, callbacks = _ask_audiences(shop, topic)
+        for callback in callbacks:
+            indexes_by_callback.setdefault(callback, []).extend(indexes)
         for version in versions:
             with translation.override(languages.ENGLISH):
-                shown = known.render_many([happenings[place].instance for place in places], version)
-            for place, payload in zip(places, shown, strict=True):
-                payloads[place][version] = payload
-    cause = current_cause()
+                rendered = registered_topic.render_many([inputs[index].instance for index in indexes], version)
+            for index, payload in zip(indexes, rendered, strict=True):
+                payloads[index][version] = payload
+    context = get_event_context()
     with translation.override(languages.ENGLISH):
         events = [
-            _event(each, payload or None, shop, cause, actor=actor, at=at)
-            for each, payload in zip(happenings, payloads, strict=True)
+            _build_event(event_input, payload or None, shop, context, actor=actor, at=at)
+            for event_input, payload in zip(inputs, payloads, strict=True)
         ]
-    with together(batch) as said:
-        said.insert(events)
-        for told, places in listening.items():
-            said.then(partial(told, [(events[place], happenings[place].instance) for place in sorted(places)]))
+    with collect_statements(batch) as statements:
+        statements.insert(events)
+        for callback, indexes in indexes_by_callback.items():
+            statements.add_callback(
+                partial(callback, [(events[index], inputs[index].instance) for index in sorted(indexes)])
+            )
     return events
 
 
-def is_heard(topic: str) -> bool:
-    """Whether anybody listens to a topic of the current shop."""
-    return bool(_listening(current_shop(), topic)[0])
+def has_audience(topic: str) -> bool:
+    """Return True if an audience listens to a topic of the current shop."""
+    return bool(_ask_audiences(get_current_shop(), topic)[0])
 
 
-def record_aspects(happenings: Sequence[Happening], *, actor: str, at: datetime) -> None:
-    """Write down what is only an aspect of a change of which other events tell, where somebody listens to it.
+def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: datetime) -> None:
+    """Record secondary events of a change, but only those with an audience.
 
-    Such as that a product's variant came into stock, which follows from the movement of its level: the audit trail has
-    that, so nothing is written for nobody.
+    An example is a variant that is in stock again because of a change of its inventory level. The audit log has the
+    main event, so without an audience nothing is recorded.
 
     Raises:
         TransactionManagementError: No transaction is open.
         UnknownTopic: A topic is not registered.
     """
-    if heard := [each for each in happenings if is_heard(each.topic)]:
-        record_events(heard, actor=actor, at=at)
+    if needed := [event_input for event_input in inputs if has_audience(event_input.topic)]:
+        record_events(needed, actor=actor, at=at)
 
 
-def _refuse_outside_transaction() -> None:
+def _require_transaction() -> None:
     if not connection.in_atomic_block:
-        raise TransactionManagementError("An event belongs into the transaction of the change")
+        raise TransactionManagementError("An event must be recorded in the transaction of its change")
 
 
-def _listening(shop: Shop, topic: str) -> tuple[list[str], list[Told]]:
-    """The API versions in which somebody wants the payloads, and whom to tell of the event."""
+def _ask_audiences(shop: Shop, topic: str) -> tuple[list[str], list[EventCallback]]:
+    """Return the API versions in which payloads are needed, and the callbacks."""
     versions = set[str]()
-    listeners = list[Told]()
-    for audience, told in _audiences.items():
-        if wanted := audience(shop, topic):
-            versions |= wanted
-            if told is not None:
-                listeners.append(told)
-    return sorted(versions), listeners
+    callbacks = list[EventCallback]()
+    for audience, callback in _audiences.items():
+        if audience_versions := audience(shop, topic):
+            versions |= audience_versions
+            if callback is not None:
+                callbacks.append(callback)
+    return sorted(versions), callbacks
 
 
-def _event(
-    happening: Happening, payload: Payload | None, shop: Shop, cause: Cause, *, actor: str, at: datetime
+def _build_event(
+    event_input: EventInput, payload: Payload | None, shop: Shop, context: EventContext, *, actor: str, at: datetime
 ) -> Event:
-    instance = happening.instance
-    # Not by the manager, which would build the shop's queryset first.
+    instance = event_input.instance
+    # Do not use the manager, which would build the shop's queryset first.
     return Event(
         shop_id=shop.pk,
-        topic=happening.topic,
+        topic=event_input.topic,
         subject_type=instance._meta.label_lower,
         subject_id=instance.pk,
         subject_label=str(getattr(instance, "event_label", instance))[:255],
         actor=actor,
-        message=happening.message,
-        changes=dict(happening.changes or {}),
+        message=event_input.message,
+        changes=dict(event_input.changes or {}),
         payload=payload,
-        group=cause.group,
-        request_id=cause.request_id,
-        address=cause.address,
+        group=context.group,
+        request_id=context.request_id,
+        address=context.address,
         created_at=at,
     )

@@ -1,19 +1,19 @@
-"""Whose events can be read alone: each domain registers the resources that have a timeline in the interface."""
+"""The registry of resources with a timeline in the interface; each domain registers its own."""
 
 from dataclasses import dataclass
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A resource whose rows have timelines.
+    """A resource with a timeline for each row.
 
     Attributes:
-        plural: Its name in paths, e.g. ``orders``.
+        plural: The resource's name in paths, e.g. ``orders``.
         argument: The path's argument for the row, e.g. ``order_id``.
-        model: Its rows.
-        scope: The word of the access scope that opens the timeline.
+        model: The resource's model.
+        scope: The access scope of the timeline, without its verb.
     """
 
     plural: str
@@ -25,13 +25,13 @@ class Timeline:
 _timelines: dict[str, Timeline] = {}
 
 
-def register(plural: str, model: type[ShopOwned], *, scope: str) -> None:
-    """Give the rows of a model ``/<plural>/<id>/events``; called from ``AppConfig.ready()``."""
+def register_timeline(plural: str, model: type[ShopOwned], *, scope: str) -> None:
+    """Register ``/<plural>/<id>/events`` for the rows of a model; called from ``AppConfig.ready()``."""
     if plural in _timelines:
-        raise ValueError(f"{plural!r} have timelines already")
+        raise ValueError(f"A timeline for {plural!r} is already registered")
     _timelines[plural] = Timeline(plural, f"{model._meta.model_name}_id", model, scope)
 
 
-def all_timelines() -> tuple[Timeline, ...]:
-    """Every resource with timelines, in the order of registration."""
+def get_all_timelines() -> tuple[Timeline, ...]:
+    """Return every resource with timelines, in the order of registration."""
     return tuple(_timelines.values())

@@ -1,7 +1,7 @@
-"""The topics that can happen, each registered by the domain that records it.
+"""The registry of topics; each domain registers the topics that it records.
 
-A topic is ``<resource>/<verb>``. Its ``render`` function gives the resource as REST shows it in one API version; it is
-called only where somebody listens.
+A topic is ``<resource>/<verb>``. Its ``render`` function returns the resource's REST representation in an API version;
+it is only called if there is an audience.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,60 +10,61 @@ from dataclasses import dataclass
 from django.db.models import Model
 
 Render = Callable[[Model, str], Mapping[str, object]]
-# The JSON schema of a payload in an API version.
-Shape = Callable[[str], Mapping[str, object]]
-# Whether an app with these scopes may hear of an event with this payload: ``(payload, app id, scopes)``.
-Hears = Callable[[Mapping[str, object], int, Collection[str]], bool]
-# Gives what an example of a payload is made of, in the current shop; None where there is nothing.
-Example = Callable[[], Model | None]
+# Returns the JSON schema of a payload in an API version.
+SchemaFunction = Callable[[str], Mapping[str, object]]
+# Returns True if an app may receive an event: ``(payload, app id, scopes)``.
+AudienceCheck = Callable[[Mapping[str, object], int, Collection[str]], bool]
+# Returns the instance for an example payload in the current shop; None if there is none.
+ExampleFunction = Callable[[], Model | None]
 RenderMany = Callable[[Sequence[Model], str], Sequence[Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A kind of event: its name, the scope that a reader needs, and how its payload is rendered.
+    """A kind of event: its name, the scope that can read it, and its renderer.
 
     Attributes:
-        offered: Whether apps may subscribe to it; the others are for the audit trail alone.
-        shape: What the payload looks like, where that is known.
-        scopes: Where there are several of which one suffices: all; ``scope`` is the first.
-        hears: Tells apart who may hear of which event, where the scope alone does not.
-        example: Gives what an example is made of.
-        each: Whether each event counts, though one action tell several of a resource: where a payload says what
-            changed and not what is.
+        together: Renders several instances at once.
+        offered: True if apps can subscribe; other topics are only for the audit log.
+        shape: Returns the JSON schema of the payload, if known.
+        scopes: All alternative scopes; ``scope`` is the first.
+        hears: Decides which app may receive which event, if the scope alone does not.
+        example: Returns the instance for an example payload.
+        each: If True, every event is delivered, even if one action causes several for a resource; for payloads that
+            describe a change and not a state.
     """
 
     name: str
     scope: str
     render: Render
     label: str
-    together: RenderMany | None = None
-    offered: bool = True
-    shape: Shape | None = None
+    render_together: RenderMany | None = None
+    is_subscribable: bool = True
+    get_schema: SchemaFunction | None = None
     scopes: tuple[str, ...] = ()
-    hears: Hears | None = None
-    example: Example | None = None
-    each: bool = False
+    is_allowed: AudienceCheck | None = None
+    get_example: ExampleFunction | None = None
+    is_cumulative: bool = False
 
-    def is_read_by(self, granted: Collection[str]) -> bool:
-        """Whether one of the scopes reads it; what has none is read by nobody's scope."""
+    def is_readable_with(self, granted: Collection[str]) -> bool:
+        """Return True if one of the scopes can read the topic; a topic without a scope is readable with none."""
         return any(scope in granted for scope in self.scopes or (self.scope,))
 
     def render_many(self, instances: Sequence[Model], version: str) -> Sequence[Mapping[str, object]]:
-        """The payloads of several instances, in their order."""
-        if self.together is not None:
-            return self.together(instances, version)
+        """Return the payloads of several instances, in their order."""
+        if self.render_together is not None:
+            return self.render_together(instances, version)
         return [self.render(instance, version) for instance in instances]
 
 
 class UnknownTopic(LookupError):
-    """No domain registered the topic."""
+    """Raised when a topic is not registered."""
 
 
 _topics: dict[str, Topic] = {}
 
 
-def register(
+def register_topic(
     name: str,
     *,
     scope: str | tuple[str, ...],
@@ -71,52 +72,53 @@ def register(
     label: str,
     together: RenderMany | None = None,
     offered: bool | None = None,
-    shape: Shape | None = None,
-    hears: Hears | None = None,
-    example: Example | type[Model] | None = None,
-    each: bool = False,
+    shape: SchemaFunction | None = None,
+    is_allowed: AudienceCheck | None = None,
+    example: ExampleFunction | type[Model] | None = None,
+    is_cumulative: bool = False,
 ) -> None:
-    """Add a topic.
+    """Register a topic.
 
     Args:
         name: ``<resource>/<verb>``, e.g. ``script_tags/create``.
-        scope: The access scope that reads the resource, e.g. ``read_script_tags``; several of which one suffices.
-        render: Gives the payload of an instance in an API version.
-        label: What the timeline says, in English, e.g. ``Script tag created``; marked with ``gettext_noop``.
-        together: Gives the payloads of several instances with as many queries as for one.
-        offered: Whether apps may subscribe to it; those with a scope are, unless it says otherwise.
-        shape: Gives the JSON schema of the payload in an API version.
-        hears: Tells apart who may hear of which event.
-        example: Gives what an example is made of, or the model whose first row it is.
-        each: Whether each event counts, though one action tell several of a resource.
+        scope: The access scope that can read the resource, e.g. ``read_script_tags``, or several alternative
+            scopes.
+        render: Returns the payload of an instance in an API version.
+        label: The timeline text in English, e.g. ``Script tag created``; marked with ``gettext_noop``.
+        together: Returns the payloads of several instances with as many queries as for one.
+        offered: True if apps can subscribe; by default True for topics with a scope.
+        shape: Returns the JSON schema of the payload in an API version.
+        is_allowed: Decides which app may receive which event.
+        example: Returns the instance for an example payload; a model means its first row.
+        is_cumulative: If True, every event is delivered, even if one action causes several for a resource.
     """
     if name in _topics:
-        raise ValueError(f"Topic {name!r} is registered twice")
+        raise ValueError(f"Topic {name!r} is already registered")
     scopes = (scope,) if isinstance(scope, str) else scope
     _topics[name] = Topic(
         name=name,
         scope=scopes[0],
         render=render,
         label=label,
-        together=together,
-        offered=bool(scopes[0]) if offered is None else offered,
-        shape=shape,
+        render_together=together,
+        is_subscribable=bool(scopes[0]) if offered is None else offered,
+        get_schema=shape,
         scopes=scopes,
-        hears=hears,
-        example=_first_of(example) if isinstance(example, type) else example,
-        each=each,
+        is_allowed=is_allowed,
+        get_example=_first_of(example) if isinstance(example, type) else example,
+        is_cumulative=is_cumulative,
     )
 
 
-def _first_of(model: type[Model]) -> Example:
+def _first_of(model: type[Model]) -> ExampleFunction:
     return lambda: model._default_manager.order_by("pk").first()
 
 
-def topic(name: str) -> Topic:
-    """The topic of that name.
+def get_topic(name: str) -> Topic:
+    """Return a topic by name.
 
     Raises:
-        UnknownTopic: There is none.
+        UnknownTopic: The topic is not registered.
     """
     try:
         return _topics[name]
@@ -124,6 +126,6 @@ def topic(name: str) -> Topic:
         raise UnknownTopic(name) from None
 
 
-def all_topics() -> tuple[Topic, ...]:
-    """Every topic, by name."""
+def get_all_topics() -> tuple[Topic, ...]:
+    """Return every topic, by name."""
     return tuple(_topics[name] for name in sorted(_topics))

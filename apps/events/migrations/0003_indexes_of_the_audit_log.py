@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside, AddPartsIndexBeside, DropKeyIndex
+from apps.ground.migration_operations import AddIndexWithoutBlocking, AddPostgresIndex, DropForeignKeyIndex
 
 
 class Migration(migrations.Migration):
@@ -13,20 +13,20 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="event",
             index=models.Index(fields=["shop", "actor", "id"], name="events_event_by_actor"),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="event",
             index=models.Index(fields=["shop", "created_at", "id"], name="events_event_by_time"),
         ),
-        AddPartsIndexBeside(
+        AddPostgresIndex(
             "event",
             "events_event_label_parts",
             "USING gin (upper(subject_label) gin_trgm_ops)",
         ),
-        DropKeyIndex(
+        DropForeignKeyIndex(
             model_name="event",
             name="shop",
             field=models.ForeignKey(

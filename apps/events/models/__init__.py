@@ -1,4 +1,4 @@
-"""The table of events."""
+"""The events table."""
 
 from apps.events.models.events import Event
 

@@ -1,24 +1,24 @@
-"""The event rows: what happened to a shop's data, who did it, when.
+"""Event rows: what changed in a shop's data, who changed it, and when.
 
-One row is written in the same transaction as the change it tells of. The rows are the audit trail, the timeline of a
-resource and the outbox of the webhooks; nothing changes or deletes them while their shop exists.
+A row is written in the same transaction as the change. The rows are the audit log, the timeline of a resource and the
+outbox of the webhooks. They are never changed or deleted while their shop exists.
 """
 
 import uuid6
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned, shop_of_many
+from apps.ground.base_models import ShopOwned, unindexed_shop_fk
 
 
 class Event(ShopOwned):
-    """Something that happened to one resource.
+    """A change of one resource.
 
-    ``payload`` holds, per API version that somebody subscribed with, the resource as REST showed it at that moment; it
-    is empty where nobody listened. ``changes`` holds ``{field: [before, after]}`` for the audit trail, without secrets.
+    ``payload`` holds the rendered resource per API version that a subscription uses; it is empty if there is no
+    subscription. ``changes`` holds ``{field: [before, after]}`` for the audit log, without secrets.
     """
 
-    shop = shop_of_many()
+    shop = unindexed_shop_fk()
     id = models.BigAutoField(primary_key=True)
     key = models.UUIDField(default=uuid6.uuid7, unique=True, editable=False)
     topic = models.CharField(gettext_lazy("topic"), max_length=100)
@@ -43,7 +43,7 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
             models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
             models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
-            # What housekeeping empties, which is the newest few of all events.
+            # For cleanup, which clears the payloads; only the newest few events have one.
             models.Index(fields=("id",), condition=models.Q(payload__isnull=False), name="events_event_rendered"),
         )
 

@@ -1,0 +1,18 @@
+"""Describe events for people; the texts are stored in English and translated for the reader."""
+
+from apps.events.domain import topics
+from apps.events.models import Event
+from apps.ground.stored_messages import translate_stored
+
+
+def get_topic_label(topic: str) -> str:
+    """Return the label of a topic; topics of removed apps are returned unchanged."""
+    try:
+        return translate_stored(topics.get_topic(topic).label)
+    except topics.UnknownTopic:
+        return topic
+
+
+def describe_event(event: Event) -> str:
+    """Describe an event in a sentence."""
+    return translate_stored(event.message) or get_topic_label(event.topic)

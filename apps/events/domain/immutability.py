@@ -1,0 +1,104 @@
+"""Immutability of the audit log: database triggers reject changes and deletions of event rows.
+
+The only exception is ``redacting``: within it a row may lose its payload, changes and IP address, and nothing else. The
+topic, subject, time and actor always stay. The exception is enabled by a transaction setting on PostgreSQL, and by a
+row that is never committed on SQLite, so no other transaction is affected, and it cannot stay enabled. A SQLite
+migration that rebuilds the table drops its triggers, so they are created again after every ``migrate``.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, connections, transaction
+
+from apps.events.models import Event
+
+TABLE = Event._meta.db_table
+TRIGGERS = ("events_event_stays", "events_event_is_unchanged", "events_event_is_not_emptied", "events_event_is_new")
+_SETTING = "backoffice.redacting"
+_REDACTABLE = ("payload", "changes", "address")
+_ERROR_MESSAGE = "event rows are never changed or deleted"
+
+
+@contextmanager
+def allow_redaction() -> Iterator[None]:
+    """Allow the removal of personal data from event rows; an error rolls back the whole transaction."""
+    with transaction.atomic(savepoint=False):
+        _set_redaction(enabled=True)
+        yield
+        _set_redaction(enabled=False)
+
+
+def create_event_triggers(using: str = "default", **_: object) -> None:
+    """Create the triggers; a receiver of ``post_migrate``."""
+    database = connections[using]
+    if TABLE not in database.introspection.table_names():
+        return
+    statements = _postgresql() if database.vendor == "postgresql" else _sqlite()
+    with transaction.atomic(using), database.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def drop_event_triggers(using: str = "default") -> None:
+    """Drop the triggers so that tests can clear tables; ``ensure`` creates them again."""
+    database = connections[using]
+    on = f" ON {TABLE}" if database.vendor == "postgresql" else ""
+    with database.cursor() as cursor:
+        for name in TRIGGERS:
+            cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on}")
+
+
+def _set_redaction(*, enabled: bool) -> None:
+    """Enable or disable redaction for the following statements of this transaction."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT set_config(%s, %s, true)", [_SETTING, "on" if enabled else ""])
+        else:
+            cursor.execute("INSERT INTO events_redaction VALUES (1)" if enabled else "DELETE FROM events_redaction")
+
+
+def _condition(distinct: str, closed: str) -> str:
+    """Return the condition under which an update changes more than it may."""
+
+    def changes(column: str | None) -> str:
+        return f'NEW."{column}" {distinct} OLD."{column}"'
+
+    fixed_columns = [
+        field.column for field in Event._meta.concrete_fields if field.name not in {*_REDACTABLE, "updated_at"}
+    ]
+    blank = "'{}'::jsonb" if distinct == "IS DISTINCT FROM" else "'{}'"
+    not_empty = {column: f'NEW."{column}" IS NOT NULL' for column in ("payload", "address")}
+    not_empty["changes"] = f'NEW."changes" {distinct} {blank}'
+    invalid_removals = [f"({changes(column)} AND ({not_empty[column]} OR {closed}))" for column in _REDACTABLE]
+    return " OR ".join([*map(changes, fixed_columns), *invalid_removals, f"({changes('updated_at')} AND {closed})"])
+
+
+def _sqlite() -> list[str]:
+    """Return the SQLite statements. ``REPLACE`` bypasses the delete trigger, so there is also a trigger for inserts."""
+    action = f"BEGIN SELECT RAISE(ABORT, '{_ERROR_MESSAGE}'); END"
+    delete_trigger, update_trigger, _, insert_trigger = TRIGGERS
+    condition = _condition("IS NOT", "NOT EXISTS (SELECT 1 FROM events_redaction)")
+    duplicates = ("SELECT 1 FROM events_event WHERE id = NEW.id", "SELECT 1 FROM events_event WHERE key = NEW.key")
+    is_duplicate = " OR ".join(f"EXISTS ({query})" for query in duplicates)
+    return [
+        "CREATE TABLE IF NOT EXISTS events_redaction (opened integer NOT NULL)",
+        *(f"DROP TRIGGER IF EXISTS {name}" for name in (delete_trigger, update_trigger, insert_trigger)),
+        f"CREATE TRIGGER {delete_trigger} BEFORE DELETE ON {TABLE} {action}",
+        f"CREATE TRIGGER {update_trigger} BEFORE UPDATE ON {TABLE} WHEN {condition} {action}",
+        f"CREATE TRIGGER {insert_trigger} BEFORE INSERT ON {TABLE} WHEN {is_duplicate} {action}",
+    ]
+
+
+def _postgresql() -> list[str]:
+    delete_trigger, update_trigger, truncate_trigger, _ = TRIGGERS
+    name = "events_event_refuse"
+    condition = _condition("IS DISTINCT FROM", f"current_setting('{_SETTING}', true) IS DISTINCT FROM 'on'")
+    body = f"BEGIN RAISE EXCEPTION '{_ERROR_MESSAGE}' USING ERRCODE = 'restrict_violation'; END"
+    action = f"EXECUTE FUNCTION {name}()"
+    return [
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$",
+        f"CREATE OR REPLACE TRIGGER {delete_trigger} BEFORE DELETE ON {TABLE} FOR EACH ROW {action}",
+        f"CREATE OR REPLACE TRIGGER {update_trigger} BEFORE UPDATE ON {TABLE} FOR EACH ROW WHEN ({condition}) {action}",
+        f"CREATE OR REPLACE TRIGGER {truncate_trigger} BEFORE TRUNCATE ON {TABLE} FOR EACH STATEMENT {action}",
+    ]
