@@ -1,4 +1,4 @@
-"""The staff face of background work."""
+"""The panel pages of background jobs."""
 
 from apps.jobs.admin.jobs import JobAdmin
 

@@ -1,4 +1,4 @@
-"""Background work as staff see it: how far it is, what went wrong, trying again."""
+"""Background jobs in the panel: progress, errors, retry and cancel."""
 
 from collections.abc import Callable
 
@@ -10,20 +10,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.retelling import retold
+from apps.ground.stored_messages import translate_stored
 from apps.jobs.domain import queue
-from apps.jobs.domain.waiting import waits_since
+from apps.jobs.domain.stalled_jobs import get_stalled_since
 from apps.jobs.models import Job
 from apps.panel import home
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import display
-from apps.staff.domain.actors import name_of
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.actor_names import get_actor_name
+from apps.staff.domain.permissions import grant_permissions
 
-grant("preferences", "vc", "jobs.job")
+grant_permissions("preferences", "vc", "jobs.job")
 
 VIEW, CHANGE = "jobs.view_job", "jobs.change_job"
 LABELS: dict[str, str] = {
@@ -37,137 +37,149 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 
 
 @admin.register(Job)
-class JobAdmin(ReadOnly, ShopOwnedAdmin[Job]):
-    """Jobs are made and done by the services; staff watch, try again, and cancel what has not begun."""
+class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
+    """Jobs are created and run by services; staff can watch, retry and cancel them."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Activity",
         "pending_actions",
         20,
         gettext_lazy("Background jobs"),
-        words=pgettext_lazy("search", "task, queue, progress, failed, running"),
+        search_terms=pgettext_lazy("search", "task, queue, progress, failed, running"),
     )
     intro = gettext_lazy(
-        "Imports, exports, uploads and whatever else takes longer than a page. Finished jobs are kept for 30 days."
+        "Imports, exports, uploads and other long-running work. Finished jobs are deleted after 30 days."
     )
-    empty_text = gettext_lazy("Nothing is running, and nothing has run lately.")
+    empty_text = gettext_lazy("No background jobs.")
     list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
-    list_self_evident = ("problem",)
+    mobile_hide_labels = ("problem",)
     list_display_links = ("name",)
     list_filter = ("state",)
     search_fields = ("task__icontains",)
-    place_in_search = 90
+    palette_order = 90
     ordering = ("-id",)
     sortable_by = ()
     actions = ("retry_jobs", "cancel_jobs")
 
     @display(description=gettext_lazy("Job"))
     def name(self, job: Job) -> str:
-        """What it does."""
-        return queue.title_of(job.task)
+        return queue.get_task_title(job.task)
 
-    @display(description=gettext_lazy("State"), label=LABELS)
+    @display(description=gettext_lazy("Status"), label=LABELS)
     def status(self, job: Job) -> tuple[str, str]:
-        """Where it stands."""
         return job.state, job.get_state_display()
 
     @display(description=gettext_lazy("Progress"))
     def progress(self, job: Job) -> str:
-        """How far it has come."""
         return (
             _("{done} of {total}").format(done=job.progress_done, total=job.progress_total)
             if job.progress_total
             else "–"
         )
 
-    @display(description=gettext_lazy("Problem"))
+    @display(description=gettext_lazy("Error"))
     def problem(self, job: Job) -> str:
-        """Why it failed, shortened."""
-        return retold(job.error)[:80]
+        """Return the error message, shortened."""
+        return translate_stored(job.error)[:80]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """None in the panel-wide search, which is for the shop's data."""
+        """Disable the outside search, which is for the shop's data."""
         match = request.resolver_match
         return () if match and match.url_name == "search" else self.search_fields
 
     def get_urls(self) -> list[URLPattern]:
-        """Trying again and cancelling, besides Django's own."""
+        """Add the retry and cancel pages."""
         return [
-            self.action_url("<path:object_id>/retry/", self.retry_view, "retry"),
-            self.action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
+            self.build_action_url("<path:object_id>/retry/", self.retry_view, "retry"),
+            self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
             *super().get_urls(),
         ]
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        """Whether the bulk actions are offered."""
-        return may(request, CHANGE)
+        """Return True if the bulk actions are available."""
+        return has_permission(request, CHANGE)
 
-    @admin.action(description=gettext_lazy("Try again"), permissions=("retry",))
+    @admin.action(description=gettext_lazy("Retry"), permissions=("retry",))
     def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Start the failed and cancelled ones over."""
+        """Retry failed and canceled jobs."""
         jobs = list(queryset.order_by("pk"))
-        again = sum(queue.retry(job) for job in jobs)
+        count = sum(queue.retry_job(job) for job in jobs)
         self.message_user(
             request,
-            _("{again} of {number} start over; others were not at an end.").format(again=again, number=len(jobs)),
+            _("{again} of {number} jobs restarted. Only failed and canceled jobs can be retried.").format(
+                again=count, number=len(jobs)
+            ),
         )
 
     @admin.action(description=gettext_lazy("Cancel"), permissions=("retry",))
     def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Keep the waiting ones from being started."""
+        """Cancel waiting jobs."""
         jobs = list(queryset.order_by("pk"))
-        stopped = sum(queue.cancel(job) for job in jobs)
+        count = sum(queue.cancel_job(job) for job in jobs)
         self.message_user(
             request,
-            _("{stopped} of {number} are cancelled; others had begun already.").format(
-                stopped=stopped, number=len(jobs)
+            _("{stopped} of {number} jobs canceled. Only waiting jobs can be canceled.").format(
+                stopped=count, number=len(jobs)
             ),
         )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """One job."""
-        require(request, VIEW, CHANGE)
-        job = self.row_or_404(request, object_id)
+        """Show one job."""
+        require_permission(request, VIEW, CHANGE)
+        job = self.get_row_or_404(request, object_id)
         return self.page(
             request,
             "panel/job.html",
-            queue.title_of(job.task),
+            queue.get_task_title(job.task),
             original=job,
-            who=name_of(job.actor),
+            who=get_actor_name(job.actor),
             live=job.state in {Job.State.WAITING, Job.State.RUNNING} and job.due_at <= timezone.now(),
-            waits=waits_since(job),
-            may_retry=may(request, CHANGE) and job.state in RETRYABLE,
-            may_cancel=may(request, CHANGE) and job.state == Job.State.WAITING,
+            waits=get_stalled_since(job),
+            may_retry=has_permission(request, CHANGE) and job.state in RETRYABLE,
+            may_cancel=has_permission(request, CHANGE) and job.state == Job.State.WAITING,
         )
 
     def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Start one over."""
-        return self._move(request, object_id, queue.retry, _("It starts over."), _("It is not at an end."))
+        """Retry one job."""
+        return self._move(
+            request, object_id, queue.retry_job, _("Job restarted."), _("Only failed and canceled jobs can be retried.")
+        )
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Cancel one."""
-        return self._move(request, object_id, queue.cancel, _("It is cancelled."), _("It has begun already."))
+        """Cancel one job."""
+        return self._move(
+            request,
+            object_id,
+            queue.cancel_job,
+            _("Job canceled."),
+            _("This job has already started and can't be canceled."),
+        )
 
     def _move(
-        self, request: HttpRequest, object_id: str, move: Callable[[Job], bool], done: str, refused: str
+        self,
+        request: HttpRequest,
+        object_id: str,
+        action: Callable[[Job], bool],
+        success_message: str,
+        error_message: str,
     ) -> HttpResponse:
-        require(request, CHANGE)
-        job = self.row_or_404(request, object_id)
+        require_permission(request, CHANGE)
+        job = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if move(job):
-            self.message_user(request, done, messages.SUCCESS)
+        if action(job):
+            self.message_user(request, success_message, messages.SUCCESS)
         else:
-            self.message_user(request, refused, messages.WARNING)
+            self.message_user(request, error_message, messages.WARNING)
         return HttpResponseRedirect(self.url("change", job.pk))
 
 
 home.add_task(
     home.Task(
         gettext_lazy("Failed jobs"),
-        gettext_lazy("imports, exports and other work that gave up"),
+        gettext_lazy("imports, exports and other jobs that failed"),
         Job,
         "state__exact=failed",
         lambda request: Job.rows().filter(state=Job.State.FAILED),

@@ -1,1 +1,1 @@
-"""Asking for background work, and doing it."""
+"""Enqueuing and running background jobs."""

@@ -1,22 +1,22 @@
-"""Hourly clearing: each domain registers what it lets go of, and when."""
+"""Hourly cleanup; each domain registers its own."""
 
 from datetime import datetime, timedelta
 
-from apps.jobs.domain.duties import Duties
+from apps.jobs.domain.periodic_tasks import PeriodicTasks
 from apps.jobs.models import Job
 
 KEEP_FINISHED = timedelta(days=30)
-BATCH = 1000
+BATCH_SIZE = 1000
 
-_hourly = Duties()
-register, run_all = _hourly.register, _hourly.run_all
+_hourly = PeriodicTasks()
+register_hourly_task, run_hourly_tasks = _hourly.register, _hourly.run_all
 
 
-def clear_finished_jobs(at: datetime) -> int:
+def delete_finished_jobs(at: datetime) -> int:
     """Delete finished jobs after 30 days, in batches."""
-    cleared = 0
+    count = 0
     while ids := list(
-        Job.objects.filter(finished_at__lt=at - KEEP_FINISHED).order_by("pk").values_list("pk", flat=True)[:BATCH]
+        Job.objects.filter(finished_at__lt=at - KEEP_FINISHED).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]
     ):
-        cleared += Job.objects.filter(pk__in=ids).delete()[0]
-    return cleared
+        count += Job.objects.filter(pk__in=ids).delete()[0]
+    return count

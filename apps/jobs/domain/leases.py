@@ -1,9 +1,8 @@
-"""Who holds a job: one worker at a time, for as long as it renews its lease.
+"""Job leases: one worker at a time has a job, for as long as it renews its lease.
 
-A lease is renewed from a thread of its own while the task works. Where it could not be renewed in time, or somebody
-else has taken the job, the task is stopped at its next statement to the database (``LeaseLost``). Between its last
-statement and its commit that cannot be seen; a task that must not overlap with another run calls ``hold`` in the
-transaction of its writes.
+A separate thread renews the lease while the task works. If a renewal fails for too long, or another worker has taken
+the job, the task is stopped at its next database statement (``LeaseLost``). This cannot be detected between the last
+statement and the commit; a task that must not overlap with another run calls ``hold`` in the transaction of its writes.
 """
 
 import logging
@@ -21,152 +20,149 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from apps.ground.rows import TimestampedQuerySet
-from apps.ground.tenancy import every_shop
+from apps.ground.base_models import TimestampedQuerySet
+from apps.ground.tenancy import all_shops_scope
 from apps.jobs.models import Job
-from apps.shops.domain.read_only import writable
+from apps.shops.domain.read_only import writable_shops
 
 logger = logging.getLogger(__name__)
 
-# After a renewal that failed.
-_TRY_AGAIN_SECONDS = 1
+# After a failed renewal.
+_RETRY_SECONDS = 1
 
 
 class LeaseLost(Exception):
-    """The job may be another worker's by now; nothing more may be written for it."""
+    """Raised when another worker may have the job; nothing more may be written for this run."""
 
     def __init__(self) -> None:
-        """One wording for all of them."""
-        super().__init__("The lease ran out before the work was done")
+        super().__init__("The lease expired before the work was done")
 
 
-def take(key: uuid.UUID) -> "Lease | None":
-    """The lease of a job that is due and held by nobody; None where it is not.
+def acquire_lease(key: uuid.UUID) -> "Lease | None":
+    """Acquire the lease of a job that is due and has no valid lease; return None if there is no such job.
 
-    Call it with every shop in sight.
+    Call this in the all-shops scope.
     """
     lease = Lease(key, uuid6.uuid7())
-    taken = (
+    is_acquired = (
         Job.objects.filter(key=key)
         .filter(
             Q(state=Job.State.WAITING, due_at__lte=Now()) | Q(state=Job.State.RUNNING, lease_until__lt=Now()),
-            writable(),
+            writable_shops(),
         )
-        .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_end())
+        .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_lease_end())
     )
-    return lease if taken else None
+    return lease if is_acquired else None
 
 
-def hold(job: Job) -> None:
-    """Make sure that the job is still ours, and stays so until the transaction around this ends.
-
-    Within a transaction nobody else can take the job before its end; the lease begins anew.
+def lock_lease(job: Job) -> None:
+    """Check that the lease is still valid, and extend and lock it until the surrounding transaction ends.
 
     Raises:
-        LeaseLost: It is not.
+        LeaseLost: The lease is not valid.
     """
-    began = time.monotonic()
-    if not _mine(job).update(lease_until=_end() if job.lease else None):
+    started = time.monotonic()
+    if not _own_row(job).update(lease_until=_lease_end() if job.lease else None):
         raise LeaseLost
-    if job.lease in _kept:
-        _kept[job.lease].renewed(began)
+    if job.lease in _active_leases:
+        _active_leases[job.lease].record_renewal(started)
 
 
-def report_progress(job: Job, *, done: int, total: int) -> None:
-    """Show how far a job has come.
+def report_progress(job: Job, *, completed: int, total: int) -> None:
+    """Store the progress of a job.
 
     Raises:
-        LeaseLost: It is not ours any more.
+        LeaseLost: The lease is not valid.
     """
-    if not _mine(job).update(progress_done=done, progress_total=total):
+    if not _own_row(job).update(progress_done=completed, progress_total=total):
         raise LeaseLost
 
 
 class Lease:
-    """The right to do a job, from the moment it was taken.
+    """The right of one worker to run a job.
 
     Attributes:
         job: The job's key.
-        token: Stands in the job's row for as long as the lease is ours.
+        token: The value in the job's row while the lease is valid.
     """
 
     def __init__(self, job: uuid.UUID, token: uuid.UUID) -> None:
-        """It lasts from now on."""
+        """Create a lease that begins now."""
         self.job, self.token = job, token
         self._is_lost = False
-        self.renewed(time.monotonic())
+        self.record_renewal(time.monotonic())
 
-    def renewed(self, at: float) -> None:
-        """Note when it was renewed, on this machine's monotonic clock, taken before the database was asked."""
+    def record_renewal(self, at: float) -> None:
+        """Record the time of a renewal on this machine's monotonic clock, taken before the query."""
         self._until = at + settings.JOB_LEASE_SECONDS
 
     @property
     def is_lost(self) -> bool:
-        """Whether somebody else may have the job."""
+        """Return True if another worker may have the job."""
         return self._is_lost or time.monotonic() > self._until
 
-    def row(self) -> TimestampedQuerySet[Job]:
-        """The job's row, as long as the lease stands in it."""
+    def get_job_row(self) -> TimestampedQuerySet[Job]:
+        """Return the job's row, if it still has this lease."""
         return Job.objects.get_queryset().filter(key=self.job, lease=self.token)
 
     @contextmanager
-    def kept(self, name: str) -> Iterator[None]:
-        """Renew it until the work is done, and stop the work at its next statement where that does not succeed.
+    def keep_renewed(self, name: str) -> Iterator[None]:
+        """Renew the lease during the work, and stop the work at its next statement if renewing fails.
 
         Raises:
-            LeaseLost: It was lost meanwhile.
+            LeaseLost: The lease was lost.
         """
         stop = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(stop,), name=f"lease of {name}", daemon=True)
-        _kept[self.token] = self
-        keeper.start()
+        renewer = threading.Thread(target=self._renew_until, args=(stop,), name=f"lease of {name}", daemon=True)
+        _active_leases[self.token] = self
+        renewer.start()
         try:
             with connection.execute_wrapper(self._check):
                 yield
         finally:
             stop.set()
-            keeper.join()
-            del _kept[self.token]
+            renewer.join()
+            del _active_leases[self.token]
 
     def _check(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        # What was written in a savepoint must still be taken back.
+        # A rollback to a savepoint must still be possible.
         if self.is_lost and not sql.startswith("ROLLBACK"):
             raise LeaseLost
         return execute(sql, params, many, context)
 
-    def _keep(self, stop: threading.Event) -> None:
+    def _renew_until(self, stop: threading.Event) -> None:
         pause = settings.JOB_LEASE_SECONDS / 3
         try:
             while not (stop.wait(pause) or self.is_lost):
-                pause = settings.JOB_LEASE_SECONDS / 3 if self._renew() else _TRY_AGAIN_SECONDS
+                pause = settings.JOB_LEASE_SECONDS / 3 if self._renew() else _RETRY_SECONDS
         finally:
             connection.close()
 
     def _renew(self) -> bool:
-        """Renew it; False where the database did not let us, which the next try may."""
-        began = time.monotonic()
+        """Renew the lease; return False if the database failed, so that the next try may succeed."""
+        started = time.monotonic()
         try:
-            with every_shop():
-                renewed = self.row().update(lease_until=_end())
+            with all_shops_scope():
+                renewed = self.get_job_row().update(lease_until=_lease_end())
         except Exception:
             logger.warning("A lease could not be renewed; trying again", exc_info=True)
             connection.close()
             return False
         if renewed:
-            self.renewed(began)
+            self.record_renewal(started)
         else:
             self._is_lost = True
         return True
 
 
-_kept: dict[uuid.UUID | None, Lease] = {}
+_active_leases: dict[uuid.UUID | None, Lease] = {}
 
 
-def _mine(job: Job) -> TimestampedQuerySet[Job]:
-    """The job's row, as long as its lease has not changed since the job was read."""
+def _own_row(job: Job) -> TimestampedQuerySet[Job]:
+    """Return the job's row, if its lease has not changed since the job was read."""
     return Job.objects.get_queryset().filter(pk=job.pk, lease=job.lease)
 
 
-def _end() -> Any:
-    """When a lease that begins now ends, by the database's clock."""
+def _lease_end() -> Any:
+    """Return the end of a lease that begins now, by the database's clock."""
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)

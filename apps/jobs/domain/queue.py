@@ -1,12 +1,12 @@
-"""Asking for background work, and doing it.
+"""The job queue: enqueue and run background jobs.
 
-``enqueue`` writes the job in the caller's transaction and rings the broker after the commit. Who hears the bell does
-the job whose turn it is (``answer``, ``turns``). ``run`` does one job: it takes a lease (``leases``), calls the task,
-and notes the outcome. A worker that dies lets its lease run out, and ``sweep`` rings again; a task must therefore bear
-being started twice. What is due, and which lease has run out, is told by the database's clock: the machines' own may
+``enqueue`` writes the job in the caller's transaction and notifies the broker after the commit. A notified worker runs
+the next job by fair scheduling (``answer``, ``turns``). ``run`` runs one job: it acquires a lease (``leases``), calls
+the task, and stores the outcome. If a worker dies, its lease expires, and ``sweep`` notifies again. So a task must be
+safe to run twice. Due times and expired leases are compared by the database's clock, because the machines' clocks may
 differ.
 
-A task is a function ``(job: Job, **arguments) -> None`` that runs inside its shop's scope.
+A task is a function ``(job: Job, **arguments) -> None`` that runs in its shop's scope.
 """
 
 import logging
@@ -25,308 +25,321 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django_stubs_ext import StrOrPromise
 
-from apps.events.domain.context import cause
-from apps.ground.tenancy import current_shop, every_shop, shop_scope
-from apps.jobs.domain import leases, turns
-from apps.jobs.domain.bells import BrokerAway
-from apps.jobs.domain.leases import LeaseLost, hold, report_progress
+from apps.events.domain.context import event_context
+from apps.ground.tenancy import all_shops_scope, get_current_shop, shop_scope
+from apps.jobs.domain import fair_scheduling, leases
+from apps.jobs.domain.broker_circuit_breaker import BrokerUnavailable
+from apps.jobs.domain.leases import LeaseLost, lock_lease, report_progress
 from apps.jobs.models import Job
-from apps.shops.domain.read_only import writable
+from apps.shops.domain.read_only import writable_shops
 from apps.shops.models import Shop
 
 __all__ = [
     "GiveUp",
     "LeaseLost",
     "UnknownTask",
-    "answer",
-    "cancel",
+    "cancel_job",
     "enqueue",
     "enqueue_many",
-    "hold",
-    "register",
+    "get_task_title",
+    "handle_notification",
+    "lock_lease",
+    "notify_stale_jobs",
+    "register_task",
     "report_progress",
-    "retry",
-    "run",
-    "sweep",
-    "title_of",
-    "use_doorbell",
-    "use_watch",
+    "retry_job",
+    "run_job",
+    "set_attempt_wrapper",
+    "set_notifier",
 ]
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 8
 BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
-# After which a job that nobody took is rung for once more: its message may be lost.
-RING_AGAIN = timedelta(seconds=60)
-_SWEPT_AT_ONCE = 1000
-# One message holds no more keys than this.
-_RUNG_AT_ONCE = 100
-# How often a worker looks anew where others took the job whose turn it was.
-_LOOKS = 5
+# A job that no worker has taken for this time is notified about again, because its message may be lost.
+NOTIFY_AGAIN_AFTER = timedelta(seconds=60)
+_SWEEP_BATCH_SIZE = 1000
+# The maximum number of keys in one message.
+_MAX_KEYS_PER_MESSAGE = 100
+# How often a worker looks for the next job after another worker has taken it.
+_MAX_LOOKUPS = 5
 
 
 class Task(Protocol):
-    """What a job does; must bear being run twice."""
+    """The work of a job; must be safe to run twice."""
 
     def __call__(self, job: Job, **arguments: Any) -> None:
-        """Do it, inside the shop's scope."""
+        """Run the task in the shop's scope."""
 
 
-class Doorbell(Protocol):
-    """Tells the workers that jobs wait; may lose calls."""
+class Notifier(Protocol):
+    """Notifies workers that jobs are waiting; notifications may get lost."""
 
     def __call__(self, *keys: uuid.UUID) -> None:
-        """Ring once for the jobs with these keys; who hears it passes on all but one (``answer``)."""
+        """Send one notification for the jobs with these keys; the receiver passes all but one on (``answer``)."""
 
 
 class GiveUp(Exception):
-    """Raised by a task whose work cannot succeed, so that it is not tried again."""
+    """Raised by a task that cannot succeed, so that it is not retried."""
 
 
 class UnknownTask(LookupError):
-    """No domain registered the task."""
+    """Raised when no task is registered under a name."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Registered:
+class _RegisteredTask:
     run: Task
     on_give_up: Callable[[Job], None] | None
     title: StrOrPromise = ""
 
 
-# Surrounds each attempt at a job.
-Watch = Callable[[Job], AbstractContextManager[None]]
+# Wraps each attempt at a job.
+AttemptWrapper = Callable[[Job], AbstractContextManager[None]]
 
-_tasks: dict[str, _Registered] = {}
-_doorbells: list[Doorbell] = []
-_watches: list[Watch] = []
+_tasks: dict[str, _RegisteredTask] = {}
+_notifiers: list[Notifier] = []
+_attempt_wrappers: list[AttemptWrapper] = []
 
 
-def register(
+def register_task(
     name: str, run: Task, title: StrOrPromise = "", *, on_give_up: Callable[[Job], None] | None = None
 ) -> None:
-    """Add a task.
+    """Register a task.
 
     Args:
-        name: What jobs call it, e.g. ``themes.extract``.
-        run: Does it.
-        title: What people call it.
-        on_give_up: Is told, in the failing transaction, that there will be no further attempt.
+        name: The name in jobs, e.g. ``themes.extract``.
+        run: The function that does the work.
+        title: The name for people.
+        on_give_up: Called in the failing transaction if there will be no further attempt.
 
     Raises:
-        ValueError: There is such a task already.
+        ValueError: The name is already registered.
     """
     if name in _tasks:
-        raise ValueError(f"Task {name!r} is registered twice")
-    _tasks[name] = _Registered(run, on_give_up, title)
+        raise ValueError(f"Task {name!r} is already registered")
+    _tasks[name] = _RegisteredTask(run, on_give_up, title)
 
 
-def title_of(task: str) -> str:
-    """What people call a task; its name where none is registered (any more) under it."""
+def get_task_title(task: str) -> str:
+    """Return a task's name for people; its internal name if the task is not registered (any more)."""
     return str(_tasks[task].title if task in _tasks else "") or task
 
 
-def use_doorbell(doorbell: Doorbell) -> None:
-    """Say how workers are told of a job; the Celery app does so when it starts."""
-    _doorbells[:] = [doorbell]
+def set_notifier(notifier: Notifier) -> None:
+    """Set how workers are notified; the Celery app calls this when it starts."""
+    _notifiers[:] = [notifier]
 
 
-def use_watch(watch: Watch) -> None:
-    """Say what surrounds each attempt that this process makes, and sees what it raises."""
-    _watches[:] = [watch]
+def set_attempt_wrapper(wrapper: AttemptWrapper) -> None:
+    """Set a context manager that wraps each attempt of this process and sees its exceptions."""
+    _attempt_wrappers[:] = [wrapper]
 
 
 def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None, **arguments: Any) -> Job:
-    """Ask for work in the current shop after the current transaction commits.
+    """Enqueue a job in the current shop, to run after the current transaction commits.
 
     Args:
         task: A registered task.
-        actor: For whom it is done.
-        due_at: Not before this moment; now when omitted.
-        arguments: JSON values, ids rather than objects.
+        actor: The actor for the job.
+        due_at: The earliest start; now if omitted.
+        arguments: JSON values; ids instead of objects.
 
     Raises:
         UnknownTask: The task is not registered.
     """
-    [job] = _asked(task, [arguments], actor=actor, due_at=due_at)
+    [job] = _create_jobs(task, [arguments], actor=actor, due_at=due_at)
     return job
 
 
-def enqueue_many(task: str, each: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
-    """Ask for the same work with several arguments, as ``enqueue`` for each; the broker is rung once for them.
+def enqueue_many(task: str, arguments_list: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
+    """Enqueue the same task with different arguments; the broker is notified once for all jobs.
 
     Raises:
         UnknownTask: The task is not registered.
     """
-    return _asked(task, each, actor=actor, due_at=None)
+    return _create_jobs(task, arguments_list, actor=actor, due_at=None)
 
 
-def _asked(task: str, each: Sequence[Mapping[str, Any]], *, actor: str, due_at: datetime | None) -> list[Job]:
+def _create_jobs(
+    task: str, arguments_list: Sequence[Mapping[str, Any]], *, actor: str, due_at: datetime | None
+) -> list[Job]:
     if task not in _tasks:
         raise UnknownTask(task)
-    shop = current_shop()
-    # One row takes the time as it is written; of many, an expression would have the ORM write the statement anew.
-    due = due_at or (Now() if len(each) < 2 else _now(shop))
-    jobs = [Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due) for arguments in each]
+    shop = get_current_shop()
+    # A single insert can use the database's expression. With an expression in many rows, the ORM would have to build
+    # the SQL each time.
+    due_time = due_at or (Now() if len(arguments_list) < 2 else _database_now(shop))
+    jobs = [
+        Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due_time)
+        for arguments in arguments_list
+    ]
     if len(jobs) == 1:
         jobs[0].save(force_insert=True)
     else:
         Job.objects.bulk_create(jobs)
     if due_at is None:
         for job in jobs:
-            # The row has the database's time, which needs not be asked for.
+            # The row has the database's time; ``created_at`` is close enough to avoid a query.
             job.due_at = job.created_at
         keys = [job.key for job in jobs]
-        for start in range(0, len(keys), _RUNG_AT_ONCE):
-            transaction.on_commit(partial(_ring, *keys[start : start + _RUNG_AT_ONCE]))
+        for start in range(0, len(keys), _MAX_KEYS_PER_MESSAGE):
+            transaction.on_commit(partial(_notify_broker, *keys[start : start + _MAX_KEYS_PER_MESSAGE]))
     return jobs
 
 
-def _now(shop: Shop) -> datetime:
-    """The moment by the database's clock."""
+def _database_now(shop: Shop) -> datetime:
+    """Return the current time of the database."""
     moment: datetime = Shop.objects.filter(pk=shop.pk).values_list(Now(), flat=True).get()
     return moment
 
 
-def _ring(*keys: uuid.UUID) -> bool:
-    """Ring the broker; where it is away (False), the sweep finds the jobs."""
-    for doorbell in _doorbells:
+def _notify_broker(*keys: uuid.UUID) -> bool:
+    """Notify the broker; return False if the broker is down, because the sweep will find the jobs."""
+    for notifier in _notifiers:
         try:
-            doorbell(*keys)
-        except BrokerAway:
+            notifier(*keys)
+        except BrokerUnavailable:
             return False
         except Exception:
-            logger.warning("The broker did not take jobs %s; the sweep will.", ", ".join(map(str, keys)), exc_info=True)
+            logger.warning(
+                "The broker was not notified about jobs %s; the sweep will find them.",
+                ", ".join(map(str, keys)),
+                exc_info=True,
+            )
             return False
     return True
 
 
-def sweep() -> int:
-    """Ring for every job that is due and held by nobody, unless it was rung for a moment ago; returns how many."""
-    rung = 0
-    with every_shop():
-        while found := _unrung():
-            for place, (_, key) in enumerate(found):
-                if not _ring(key):
-                    # The broker is away; what it did not hear of is not rung for.
-                    Job.objects.filter(pk__in=[pk for pk, _ in found[place:]]).update(rung_at=None)
-                    return rung
-                rung += 1
-    return rung
+def notify_stale_jobs() -> int:
+    """Notify workers about every due job without a valid lease, unless this just happened; return the number."""
+    count = 0
+    with all_shops_scope():
+        while jobs := _claim_unnotified():
+            for index, (_, key) in enumerate(jobs):
+                if not _notify_broker(key):
+                    # The broker is down; mark the remaining jobs as not notified.
+                    Job.objects.filter(pk__in=[pk for pk, _ in jobs[index:]]).update(rung_at=None)
+                    return count
+                count += 1
+    return count
 
 
 @transaction.atomic
-def _unrung() -> list[tuple[int, uuid.UUID]]:
-    """The keys of the next jobs to ring for, by id; they count as rung for, so that no other sweep has them too."""
+def _claim_unnotified() -> list[tuple[int, uuid.UUID]]:
+    """Return the next jobs to notify about and mark them as notified, so that no other sweep returns them, too."""
     overdue = Now() - timedelta(seconds=settings.JOB_SWEEP_SECONDS / 2)
-    waits = Q(state=Job.State.WAITING, due_at__lte=overdue)
-    lapsed = Q(state=Job.State.RUNNING, lease_until__lt=Now())
-    unheard = Q(rung_at=None) | Q(rung_at__lt=Now() - RING_AGAIN)
-    found = list(
+    is_waiting = Q(state=Job.State.WAITING, due_at__lte=overdue)
+    is_expired = Q(state=Job.State.RUNNING, lease_until__lt=Now())
+    not_notified = Q(rung_at=None) | Q(rung_at__lt=Now() - NOTIFY_AGAIN_AFTER)
+    jobs = list(
         Job.objects.filter(
-            (waits & (unheard | Q(rung_at__lt=F("due_at")))) | (lapsed & (unheard | Q(rung_at__lt=F("lease_until")))),
-            writable(),
+            (is_waiting & (not_notified | Q(rung_at__lt=F("due_at"))))
+            | (is_expired & (not_notified | Q(rung_at__lt=F("lease_until")))),
+            writable_shops(),
         )
         .select_for_update(skip_locked=True)
         .order_by("due_at", "id")
-        .values_list("pk", "key")[:_SWEPT_AT_ONCE]
+        .values_list("pk", "key")[:_SWEEP_BATCH_SIZE]
     )
-    Job.objects.filter(pk__in=[pk for pk, _ in found]).update(rung_at=Now())
-    return found
+    Job.objects.filter(pk__in=[pk for pk, _ in jobs]).update(rung_at=Now())
+    return jobs
 
 
-def answer(key: uuid.UUID, *further: uuid.UUID) -> bool:
-    """Answer a bell: do the job whose turn it is, which need not be the one it was rung for; returns whether one was.
+def handle_notification(key: uuid.UUID, *other_keys: uuid.UUID) -> bool:
+    """Handle a notification: run the next job, which may be another than the notified one; return True if a job ran.
 
-    The job of a worker that died has had its turn, and is done where the bell is its own. A bell that was rung for
-    several jobs is passed on before work begins, in halves: so all workers hear of them soon, and none waits for this
-    one. Where that fails the sweep finds them.
+    The job of a dead worker was already scheduled once, so its own notification runs it directly. A notification for
+    several jobs is passed on in halves before the work begins, so that all workers learn about the jobs soon. If
+    passing on fails, the sweep finds the jobs.
     """
-    while further:
-        half = len(further) // 2
-        _ring(*further[half:])
-        further = further[:half]
-    with every_shop():
-        lapsed = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
-    done = run(key) if lapsed else _take_turn(key)
-    if done and settings.JOBS_PER_SHOP and (waits := _turn()):
-        # The bells of jobs that had to wait for this one went by.
-        _ring(waits)
-    return done
+    while other_keys:
+        half = len(other_keys) // 2
+        _notify_broker(*other_keys[half:])
+        other_keys = other_keys[:half]
+    with all_shops_scope():
+        is_expired = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
+    has_run = run_job(key) if is_expired else _run_next(key)
+    if has_run and settings.MAX_JOBS_PER_SHOP and (next_key := _get_next_key()):
+        # The notifications of jobs that waited for this one have been consumed.
+        _notify_broker(next_key)
+    return has_run
 
 
-def _take_turn(key: uuid.UUID) -> bool:
-    for _ in range(_LOOKS):
-        turn = _turn()
-        if turn is None:
+def _run_next(key: uuid.UUID) -> bool:
+    for _ in range(_MAX_LOOKUPS):
+        next_key = _get_next_key()
+        if next_key is None:
             return False
-        if run(turn):
+        if run_job(next_key):
             return True
-    # Where many look at the same jobs, nobody looks for ever.
-    return run(key)
+    # Give up on contention and try the notified job.
+    return run_job(key)
 
 
-def _turn() -> uuid.UUID | None:
-    with every_shop():
-        return turns.next_key()
+def _get_next_key() -> uuid.UUID | None:
+    with all_shops_scope():
+        return fair_scheduling.get_next_job_key()
 
 
-def run(key: uuid.UUID) -> bool:
-    """Do a job, unless somebody else holds it; returns whether it was ours to do."""
-    with every_shop():
-        lease = leases.take(key)
+def run_job(key: uuid.UUID) -> bool:
+    """Run a job unless another worker has it; return True if this worker ran it."""
+    with all_shops_scope():
+        lease = leases.acquire_lease(key)
         if lease is None:
             return False
         job = Job.objects.select_related("shop").get(key=key)
-    with shop_scope(job.shop), cause(request_id=str(job.key)):
+    with shop_scope(job.shop), event_context(request_id=str(job.key)):
         _attempt(job, lease)
     return True
 
 
 def _attempt(job: Job, lease: leases.Lease) -> None:
     registered = _tasks.get(job.task)
-    # A worker that was killed left its attempt uncounted as a failure; it counts here, so that a job that kills its
-    # worker is parked like one that raises.
-    lease.row().update(attempts=job.attempts + 1)
+    # A worker that was killed could not record its failure. Count the attempt at its start, so that a job that kills
+    # its worker is given up, too.
+    lease.get_job_row().update(attempts=job.attempts + 1)
     job.attempts += 1
     try:
         if registered is None:
-            raise GiveUp(f"No task is called {job.task!r}")
+            raise GiveUp(f"Unknown task {job.task!r}")
         if job.attempts > MAX_ATTEMPTS:
             raise GiveUp("The worker died during each attempt")
-        with lease.kept(str(job)), ExitStack() as watched:
-            for watch in _watches:
-                watched.enter_context(watch(job))
+        with lease.keep_renewed(str(job)), ExitStack() as stack:
+            for wrapper in _attempt_wrappers:
+                stack.enter_context(wrapper(job))
             registered.run(job, **job.arguments)
     except Exception as error:
         final = isinstance(error, GiveUp) or job.attempts >= MAX_ATTEMPTS
         logger.log(logging.ERROR if final else logging.WARNING, "Job %s failed: %s", job, error, exc_info=not final)
-        _note_failure(job, lease, error, registered.on_give_up if registered and final else None, final=final)
+        _record_failure(job, lease, error, registered.on_give_up if registered and final else None, final=final)
     else:
-        lease.row().update(state=Job.State.DONE, finished_at=timezone.now(), lease=None, lease_until=None, error="")
+        lease.get_job_row().update(
+            state=Job.State.DONE, finished_at=timezone.now(), lease=None, lease_until=None, error=""
+        )
 
 
-def _note_failure(
+def _record_failure(
     job: Job, lease: leases.Lease, error: Exception, on_give_up: Callable[[Job], None] | None, *, final: bool
 ) -> None:
-    """Write down that an attempt failed, unless the job is another's by now."""
-    reason = _reason(error)
+    """Store a failed attempt, unless another worker has the job by now."""
+    reason = _error_text(error)
     try:
         with transaction.atomic():
-            if _park(job, lease, reason, final=final) and on_give_up:
+            if _store_failure(job, lease, reason, final=final) and on_give_up:
                 job.refresh_from_db()
                 on_give_up(job)
-    except Exception as other:
+    except Exception as second_error:
         if on_give_up is None:
             raise
-        logger.exception("Job %s could not say that it gave up", job)
-        _park(job, lease, f"{reason} (and then: {_reason(other)})", final=final)
+        logger.exception("The on_give_up hook of job %s failed", job)
+        _store_failure(job, lease, f"{reason} (and then: {_error_text(second_error)})", final=final)
 
 
-def _park(job: Job, lease: leases.Lease, reason: str, *, final: bool) -> int:
+def _store_failure(job: Job, lease: leases.Lease, reason: str, *, final: bool) -> int:
     wait = BACK_OFF_SECONDS[min(job.attempts, len(BACK_OFF_SECONDS)) - 1]
-    return lease.row().update(
+    return lease.get_job_row().update(
         state=Job.State.FAILED if final else Job.State.WAITING,
         finished_at=timezone.now() if final else None,
         due_at=F("due_at") if final else Now() + timedelta(seconds=wait),
@@ -336,24 +349,24 @@ def _park(job: Job, lease: leases.Lease, reason: str, *, final: bool) -> int:
     )
 
 
-def _reason(error: Exception) -> str:
-    """What an error says, as far as every database can keep it."""
+def _error_text(error: Exception) -> str:
+    """Return the text of an error, in a form that every database can store."""
     text = str(error).replace("\0", "").encode(errors="replace").decode()
     return text[:2000] or type(error).__name__
 
 
-def retry(job: Job) -> bool:
-    """Let a failed or cancelled job start over; returns whether it was one."""
-    moved = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
+def retry_job(job: Job) -> bool:
+    """Restart a failed or canceled job; return True if the job was in such a state."""
+    is_restarted = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
         state=Job.State.WAITING, attempts=0, due_at=Now(), rung_at=None, error="", finished_at=None
     )
-    if moved:
-        transaction.on_commit(lambda: _ring(job.key))
-    return bool(moved)
+    if is_restarted:
+        transaction.on_commit(lambda: _notify_broker(job.key))
+    return bool(is_restarted)
 
 
-def cancel(job: Job) -> bool:
-    """Keep a waiting job from being started; returns whether it was waiting."""
+def cancel_job(job: Job) -> bool:
+    """Cancel a waiting job; return True if the job was waiting."""
     return bool(
         Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
             state=Job.State.CANCELLED, finished_at=timezone.now()

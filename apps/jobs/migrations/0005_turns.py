@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -11,13 +11,13 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="job",
             index=models.Index(
                 condition=models.Q(("state", "waiting")), fields=["shop", "due_at", "id"], name="jobs_job_waiting"
             ),
         ),
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="job",
             index=models.Index(
                 condition=models.Q(("state", "running")), fields=["shop", "lease_until"], name="jobs_job_running"

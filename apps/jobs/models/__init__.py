@@ -1,4 +1,4 @@
-"""The table of jobs."""
+"""The jobs table."""
 
 from apps.jobs.models.jobs import Job
 

@@ -1,4 +1,4 @@
-"""Background work that must not be lost: one row per job, written with the change that asks for it."""
+"""Background work that must not be lost: one row per job, written together with the change that needs it."""
 
 import uuid6
 from django.db import models
@@ -6,14 +6,15 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 
 
 class Job(ShopOwned):
     """Work to do after a commit.
 
-    The row is the truth and the broker's message only a doorbell: a worker takes the job by a guarded update that
-    gives it a lease, renews the lease while it works, and the sweep rings again for jobs that nobody holds.
+    The row is authoritative; the broker's message is only a notification. A worker acquires the job with a conditional
+    update that sets a lease, and renews the lease while it works. A periodic sweep notifies workers again about jobs
+    without a valid lease.
     """
 
     class State(models.TextChoices):
@@ -48,7 +49,7 @@ class Job(ShopOwned):
                 condition=Q(state__in=("waiting", "running")),
                 name="jobs_job_unfinished",
             ),
-            # Whose turn it is (``domain.turns``).
+            # For fair scheduling (``domain.turns``).
             models.Index(fields=("shop", "due_at", "id"), condition=Q(state="waiting"), name="jobs_job_waiting"),
             models.Index(fields=("shop", "lease_until"), condition=Q(state="running"), name="jobs_job_running"),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),

@@ -1,4 +1,4 @@
-"""``migrate`` that never makes the running product wait for long."""
+"""``migrate`` that never blocks the running installation for long."""
 
 import time
 from typing import Any
@@ -8,60 +8,60 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from apps.ground.outages import is_wait_over
-from apps.ground.sessions import are_shared
-from apps.ground.sparing_states import sparing
+from apps.ground.migration_states import fast_migration_states
+from apps.ground.pooling import uses_transaction_pooling
+from apps.ground.transient_errors import is_lock_timeout
 
-# Seconds that a statement waits for its lock: as long, all that use the table wait behind it.
+# How long a statement waits for its lock; all other users of the table wait behind it for as long.
 LOCK_SECONDS = 2
-# How often it is tried, and how many seconds lie between.
-TRIES = 5
+# The number of tries and the seconds between them.
+MAX_TRIES = 5
 PAUSE_SECONDS = 3.0
 
 
 class Command(migrate.Command):
-    """Django's, which on PostgreSQL gives a lock up after two seconds and tries again; statements may take their time.
+    """Django's command with a lock timeout of two seconds and retries on PostgreSQL; statements have no time limit.
 
-    What was applied before stays; each migration is undone whole where it is atomic. Behind a pooler the role says how
-    long to wait: others would get the session that was told otherwise.
+    Migrations applied before a failure stay; each atomic migration is rolled back as a whole. Behind a transaction
+    pooler the timeouts are set on the database role, because session settings would leak to other clients.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate.
 
         Raises:
-            CommandError: A lock could not be had, however often it was tried.
+            CommandError: A lock was not granted after several tries.
         """
-        with sparing():
+        with fast_migration_states():
             self._migrate(connections[options["database"]], *args, **options)
 
     def _migrate(self, connection: BaseDatabaseWrapper, *args: Any, **options: Any) -> None:
         if connection.vendor != "postgresql":
             super().handle(*args, **options)
             return
-        if are_shared(connection.alias):
-            self._patiently(*args, **options)
+        if uses_transaction_pooling(connection.alias):
+            self._migrate_with_retries(*args, **options)
             return
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'; SET statement_timeout = 0")
         try:
-            self._patiently(*args, **options)
+            self._migrate_with_retries(*args, **options)
         finally:
             with connection.cursor() as cursor:
                 cursor.execute("RESET lock_timeout; RESET statement_timeout")
 
-    def _patiently(self, *args: Any, **options: Any) -> None:
-        for left in reversed(range(TRIES)):
+    def _migrate_with_retries(self, *args: Any, **options: Any) -> None:
+        for remaining_tries in reversed(range(MAX_TRIES)):
             try:
                 super().handle(*args, **options)
                 return
             except OperationalError as error:
-                if not is_wait_over(error):
+                if not is_lock_timeout(error):
                     raise
-                if not left:
+                if not remaining_tries:
                     raise CommandError(
-                        f"Others kept a table locked: it was waited for {TRIES} times. "
-                        "What was applied before stays. Run migrate again when there is less traffic."
+                        f"A table was still locked after {MAX_TRIES} tries. "
+                        "Migrations applied so far stay. Run migrate again when there is less traffic."
                     ) from error
-                self.stderr.write(f"A table is in use; trying again in {PAUSE_SECONDS:.0f} seconds.")
+                self.stderr.write(f"A table is locked; trying again in {PAUSE_SECONDS:.0f} seconds.")
                 time.sleep(PAUSE_SECONDS)

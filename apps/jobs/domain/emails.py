@@ -1,0 +1,28 @@
+"""Emails of a shop; the task of each kind of email sends it with these functions."""
+
+from django.core.mail import EmailMessage
+
+from apps.ground.tenancy import get_current_shop
+from apps.jobs.domain.queue import GiveUp
+
+
+def send_customer_email(address: str, subject: str, text: str) -> None:
+    """Send an email to a customer of the current shop.
+
+    Raises:
+        GiveUp: The shop is a copy.
+    """
+    shop = get_current_shop()
+    subject = " ".join(subject.split())
+    send_email(EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[address]))
+
+
+def send_email(email: EmailMessage) -> None:
+    """Send an email of the current shop.
+
+    Raises:
+        GiveUp: The shop is a copy of another shop, and must not send emails to that shop's customers.
+    """
+    if original := get_current_shop().copied_from:
+        raise GiveUp(f"Not sent: this shop is a copy of {original}, and copies do not send emails.")
+    email.send()

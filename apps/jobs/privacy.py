@@ -1,0 +1,10 @@
+"""Text columns of jobs that hold no personal data.
+
+See ``apps.ground.privacy_registry``.
+"""
+
+from apps.ground.privacy_registry import ColumnsByModel
+
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
+    "jobs.Job": ("task", "arguments", "actor"),
+}
