@@ -1,6 +1,6 @@
-"""Pictures and other binary content from outside: recognised, named, decoded and resized without a database.
+"""Images and other uploaded binary content: validation, names, resizing; without database access.
 
-picture: a file of pixels that came in. image: the catalog's resource, which shows a picture.
-rendition: a picture in another size, made from it when it is first asked for.
-content: bytes that a shop keeps once, however many rows refer to them.
+picture: an uploaded image file. image: the catalog's REST resource. rendition: a resized version of an image, created
+on
+first request. content: bytes that a shop stores once, however many rows refer to them.
 """

@@ -2,29 +2,29 @@
 
 import binascii
 
-from apps.ground.phrases import BLANK, larger_than
+from apps.ground.error_messages import BLANK, larger_than
 
 
 class AttachmentRefused(ValueError):
-    """The attachment cannot be decoded; the text completes "Attachment …"."""
+    """Raised when an attachment cannot be decoded; the message completes "Attachment …"."""
 
 
 class AttachmentTooLarge(AttachmentRefused):
-    """The attachment would decode to more bytes than allowed; it was not decoded."""
+    """Raised when an attachment is larger than allowed; it is not decoded."""
 
 
 def decode_attachment(text: object, max_bytes: int) -> bytes:
     """Decode strict Base64 of the standard alphabet, with padding.
 
-    Line breaks are allowed, since many clients wrap their lines as MIME does; any other foreign character is not.
+    Line breaks are allowed, because many clients wrap lines as in MIME. All other foreign characters are refused.
 
     Args:
-        text: The value from the body, of any JSON type.
-        max_bytes: The most that it may decode to; checked before decoding.
+        text: The value from the request body, of any JSON type.
+        max_bytes: The maximum decoded size, checked before decoding.
 
     Raises:
-        AttachmentTooLarge: It would decode to more than `max_bytes`.
-        AttachmentRefused: It is not a string, empty, a data URL, or not strict Base64.
+        AttachmentTooLarge: The decoded data would be larger than `max_bytes`.
+        AttachmentRefused: The value is not a string, empty, a data URL, or not strict Base64.
     """
     if not isinstance(text, str):
         raise AttachmentRefused("must be a Base64 string")

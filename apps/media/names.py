@@ -1,8 +1,8 @@
-"""File names of images: made safe on the way in, read as transformations on the way out.
+"""File names of images: sanitized for storage, parsed as transformations when served.
 
-A name such as `mug_200x200.jpg` is ambiguous: it may be a file of that very name or `mug.jpg` made smaller. The exact
-name wins. Who serves an image therefore looks up the requested name as it stands first, and only if there is none asks
-`parse_transformation` for the base name to look up; None, or an unknown base, is a 404.
+A name such as `mug_200x200.jpg` is ambiguous: it may be a file of exactly that name, or a smaller version of `mug.jpg`.
+The exact name takes precedence. Views therefore look up the requested name first, and only then call
+`parse_transformation` for the base name. If the result is None or the base is unknown, the response is 404.
 """
 
 import re
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from slugify import slugify
 
-from apps.media.pictures import ImageFormat
+from apps.media.image_validation import ImageFormat
 
 MAX_STEM = 100
 MAX_NAME = 255
@@ -28,7 +28,7 @@ NAMED_SIZES = {
     "large": 480,
     "grande": 600,
 }
-MASTERS = frozenset({"master", "original"})
+ORIGINAL_SIZES = frozenset({"master", "original"})
 
 _IMAGE_EXTENSION = re.compile(r"\.(png|gif|jpe?g|jpe|jfif|webp|avif|heic|heif|bmp|tiff?|svg|ico)$", re.IGNORECASE)
 _EXTENSIONS = {
@@ -38,7 +38,7 @@ _EXTENSIONS = {
 }
 _TRANSFORMED = re.compile(
     r"(?P<stem>[^/\\]+?)"
-    rf"_(?:(?P<named>{'|'.join((*NAMED_SIZES, *sorted(MASTERS)))})"
+    rf"_(?:(?P<named>{'|'.join((*NAMED_SIZES, *sorted(ORIGINAL_SIZES)))})"
     r"|(?P<width>[1-9][0-9]{0,3})?x(?P<height>[1-9][0-9]{0,3})?)"
     r"(?:_crop_(?P<crop>top|center|bottom|left|right))?"
     r"(?:@(?P<scale>[23])x)?"
@@ -48,7 +48,7 @@ _TRANSFORMED = re.compile(
 
 
 class Crop(StrEnum):
-    """Which part stays when an image is cut to the proportions of its box."""
+    """The part that remains when an image is cropped to a box."""
 
     TOP = "top"
     CENTER = "center"
@@ -59,14 +59,14 @@ class Crop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """A wish for a smaller picture.
+    """A requested size of an image.
 
-    Equal wishes are equal values, however they were spelled (`_small`, `_100x100`), so `str()` serves as a cache key.
+    Equal transformations compare equal regardless of their spelling (`_small`, `_100x100`), so `str()` is a cache key.
 
     Attributes:
-        width: The widest it may be, in CSS pixels; None for any.
-        height: The highest it may be, in CSS pixels; None for any.
-        crop: The part to keep if both sides are to be filled; None to fit the whole picture in. Needs both sides.
+        width: The maximum width in CSS pixels; None for any.
+        height: The maximum height in CSS pixels; None for any.
+        crop: The part that remains if the image fills the box; None to fit the whole image. Needs both sides.
         scale: Device pixels per CSS pixel: 1, 2 or 3.
     """
 
@@ -77,7 +77,6 @@ class Transformation:
 
     @property
     def box(self) -> tuple[int | None, int | None]:
-        """Width and height in device pixels."""
         return (
             None if self.width is None else self.width * self.scale,
             None if self.height is None else self.height * self.scale,
@@ -91,23 +90,27 @@ class Transformation:
         return f"{self.width or ''}x{self.height or ''}{crop}{scale}"
 
 
-def normalise_filename(name: str, image_format: ImageFormat) -> str:
-    """Make a file name that is safe in paths, URLs and headers.
+def normalize_filename(name: str, image_format: ImageFormat) -> str:
+    """Return a file name that is safe in paths, URLs and headers.
 
-    Only ASCII letters, digits, `-` and `_` remain, starting and ending with a letter or digit, then one dot and an
-    extension that is true to the content. Rule: spec part A, ProductImage, file naming.
+    The result consists of ASCII letters, digits, `-` and `_`, starts and ends with a letter or digit, and has the
+    extension of the content's format. Rule: spec part A, ProductImage, file naming.
 
     Args:
-        name: Whatever the client sent; directories are dropped.
-        image_format: The format of the content, which decides the extension.
+        name: The name from the client; directories are dropped.
+        image_format: The format of the content, which determines the extension.
     """
     base = re.split(r"[/\\]", name[-1000:])[-1].strip()
-    sent = _IMAGE_EXTENSION.search(base)
-    stem = base[: sent.start()] if sent else base
+    extension_match = _IMAGE_EXTENSION.search(base)
+    stem = base[: extension_match.start()] if extension_match else base
     stem = slugify(stem, entities=False, decimal=False, hexadecimal=False, lowercase=False, regex_pattern=r"[^\w-]+")
     stem = stem[:MAX_STEM].strip("-_") or FALLBACK_STEM
-    known = _EXTENSIONS[image_format]
-    extension = sent[1].lower() if sent and sent[1].lower() in known else known[0]
+    valid_extensions = _EXTENSIONS[image_format]
+    extension = (
+        extension_match[1].lower()
+        if extension_match and extension_match[1].lower() in valid_extensions
+        else valid_extensions[0]
+    )
     return f"{stem}.{extension}"
 
 
@@ -118,25 +121,25 @@ def parse_transformation(name: str) -> tuple[str, Transformation] | None:
         name: The requested file name, without directory, for which no file of that exact name exists.
 
     Returns:
-        The name of the original and the wish, or None if the name asks for no size that exists.
+        The original's name and the transformation, or None if the name requests no valid size.
     """
     match = _TRANSFORMED.fullmatch(name) if len(name) <= MAX_NAME else None
     if match is None:
         return None
 
-    named, crop = match["named"], match["crop"]
+    size_name, crop = match["named"], match["crop"]
     scale = int(match["scale"] or 1)
-    if named in MASTERS:
-        wish = None if crop or scale > 1 else Transformation()
+    if size_name in ORIGINAL_SIZES:
+        transformation = None if crop or scale > 1 else Transformation()
     else:
-        width = NAMED_SIZES[named] if named else int(match["width"] or 0)
-        height = NAMED_SIZES[named] if named else int(match["height"] or 0)
-        wish = _sized(width, height, Crop(crop) if crop else None, scale)
-    return None if wish is None else (f"{match['stem']}.{match['extension']}", wish)
+        width = NAMED_SIZES[size_name] if size_name else int(match["width"] or 0)
+        height = NAMED_SIZES[size_name] if size_name else int(match["height"] or 0)
+        transformation = _build_transformation(width, height, Crop(crop) if crop else None, scale)
+    return None if transformation is None else (f"{match['stem']}.{match['extension']}", transformation)
 
 
-def _sized(width: int, height: int, crop: Crop | None, scale: int) -> Transformation | None:
+def _build_transformation(width: int, height: int, crop: Crop | None, scale: int) -> Transformation | None:
     if not (width or height) or max(width, height) * scale > MAX_SIDE:
         return None
-    # With one side free there is nothing to cut, so that spelling means the same as the one without.
+    # With only one side given there is nothing to crop, so both spellings mean the same.
     return Transformation(width or None, height or None, crop if width and height else None, scale)

@@ -1,4 +1,4 @@
-"""The smaller versions of a picture: made on the first read, and kept while there is room."""
+"""Resized versions of images: created on first request and stored up to a limit."""
 
 import logging
 from collections.abc import Callable
@@ -8,49 +8,49 @@ from datetime import datetime
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage
 
-from apps.media.storage import names_in, read_file
+from apps.media.storage import list_files, read_file
 
 logger = logging.getLogger(__name__)
 
-# Versions of one picture that are kept, so that nobody can fill the storage by asking for ever more.
-MOST = 50
-# As many as must go at once for the next to find room: storages are asked for the age of each.
-ROOM = 10
+# Maximum number of stored renditions per image, so that requests cannot fill the storage.
+MAX_RENDITIONS = 50
+# Number of renditions to delete at once; checking the age of each file is slow on some storages.
+DELETED_AT_ONCE = 10
 
 
-def rendition(storage: Storage, folder: str, name: str, make: Callable[[], bytes]) -> bytes:
-    """A version of a picture; where there are too many of it, those that were made first go.
+def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Callable[[], bytes]) -> bytes:
+    """Return a rendition of an image; beyond the limit, the oldest renditions are deleted.
 
     Args:
-        storage: Where they are kept.
-        folder: Of this picture's versions alone.
-        name: Of this version; it says all that distinguishes it from the others.
-        make: Makes it.
+        storage: The storage of renditions.
+        folder: A folder for this image only.
+        name: The name of this rendition, unique in the folder.
+        make: Creates the rendition.
     """
-    place = f"{folder}/{name}"
-    kept = read_file(storage, place)
-    if kept is not None:
-        return kept
+    path = f"{folder}/{name}"
+    stored_data = read_file(storage, path)
+    if stored_data is not None:
+        return stored_data
     data = make()
     try:
         _make_room(storage, folder)
-        saved = storage.save(place, ContentFile(data))
-        if saved != place:
-            # Another request made the same version meanwhile, and this storage never overwrites.
-            storage.delete(saved)
+        stored_name = storage.save(path, ContentFile(data))
+        if stored_name != path:
+            # Another request stored the same rendition first, and this storage never overwrites.
+            storage.delete(stored_name)
     except Exception:
-        # A full disk, a bucket that is away: each storage has its own errors, and the picture is there all the same.
-        logger.exception("A version of a picture cannot be kept: %s", place)
+        # Storages raise various errors when full or unavailable; the rendition can be served anyway.
+        logger.exception("Could not store an image rendition: %s", path)
     return data
 
 
 def _make_room(storage: Storage, folder: str) -> None:
-    names = names_in(storage, folder)
-    if len(names) < MOST:
+    names = list_files(storage, folder)
+    if len(names) < MAX_RENDITIONS:
         return
-    made: list[tuple[datetime, str]] = []
+    renditions: list[tuple[datetime, str]] = []
     for name in names:
         with suppress(FileNotFoundError):
-            made.append((storage.get_modified_time(f"{folder}/{name}"), name))
-    for _, name in sorted(made)[: len(names) - MOST + ROOM]:
+            renditions.append((storage.get_modified_time(f"{folder}/{name}"), name))
+    for _, name in sorted(renditions)[: len(names) - MAX_RENDITIONS + DELETED_AT_ONCE]:
         storage.delete(f"{folder}/{name}")

@@ -1,7 +1,7 @@
-"""Files in storage: written whole, read if they are there.
+"""Access to file storages.
 
-There are two storages, folders by default or a bucket by ``STORAGE_URL``: ``default``, in which a name is used once,
-and ``contents``, in which a name is the digest of its file.
+There are two storages, folders by default or a bucket with ``STORAGE_URL``: ``default`` never reuses a name, and
+``contents`` names each file by its digest.
 """
 
 import logging
@@ -16,44 +16,45 @@ from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 
 logger = logging.getLogger(__name__)
 
-# What a folder and a bucket raise where they cannot do what they are asked for.
+# Errors of folders and buckets.
 FAILURES = (OSError, BotoCoreError, ClientError)
 _RETRY_SECONDS = 5.0
 
 
 class StorageFailed(DomainError):
-    """The file storage does not answer, is full, or has lost a file. It is noted in the log."""
+    """Raised when the file storage is unavailable or full, or has lost a file. The error is logged."""
 
     code = "storage_failed"
     status = 503
 
 
 @contextmanager
-def reporting(name: str, done: str) -> Iterator[None]:
-    """Note what goes wrong with a file, and give it the shape that every face understands.
+def convert_storage_errors(name: str, action: str) -> Iterator[None]:
+    """Log storage errors and convert them to ``StorageFailed``.
 
     Args:
-        name: Of the file; it says whose it is.
-        done: What is tried, as a participle.
+        name: The name of the file.
+        action: The attempted action as a participle, e.g. "read".
 
     Raises:
-        StorageFailed: It went wrong.
+        StorageFailed: The storage failed.
     """
     try:
         yield
     except FAILURES as error:
-        logger.error("File %s could not be %s: %s", name, done, error)
-        # What the system calls it names no path; what a bucket's client says names the bucket.
+        logger.error("File %s could not be %s: %s", name, action, error)
+        # An OSError's ``strerror`` contains no path; errors of bucket clients contain the bucket name and are not
+        # shown.
         reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-        raise StorageFailed(f"The file could not be {done}{reason}", retry_after=_RETRY_SECONDS) from error
+        raise StorageFailed(f"The file could not be {action}{reason}", retry_after=_RETRY_SECONDS) from error
 
 
-class WholeFiles(FileSystemStorage):
-    """A folder in which a file is there completely or not at all, whoever reads it or is killed meanwhile."""
+class AtomicFileStorage(FileSystemStorage):
+    """A folder storage with atomic writes: readers never see partial files, even if the writer is killed."""
 
     def _save(self, name: str, content: File[bytes]) -> str:
         folder = name.rpartition("/")[0]
@@ -67,22 +68,22 @@ class WholeFiles(FileSystemStorage):
         return name
 
 
-class ContentFolder(FileSystemStorage):
-    """A folder in which a file is there completely or not at all.
+class ContentFileStorage(FileSystemStorage):
+    """A folder storage with atomic writes for content-addressed files.
 
-    Names are digests of the content, so two writers of one name write the same bytes: both may work in one partial
-    file, and it does not matter whose rename comes last.
+    Names are digests of the content, so concurrent writers of a name write the same bytes. They may share a partial
+    file, and the order of their renames does not matter.
     """
 
     def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
-        """Write a file, also over itself. The name is of our own making, so it is neither checked nor changed."""
+        """Write a file, overwriting an existing one; digests need no validation or alternative name."""
         return self._save(str(name), content)
 
     def _save(self, name: str, content: File[bytes]) -> str:
         path = os.path.join(self.location, name)  # noqa: PTH118 - paths of strings take half the time
-        partial = _partial(path)
+        partial = _get_partial_path(path)
         try:
-            with os.fdopen(_opened(partial), "wb") as file:
+            with os.fdopen(_open_for_writing(partial), "wb") as file:
                 for chunk in content.chunks():
                     file.write(chunk)
         except BaseException:
@@ -97,16 +98,16 @@ class ContentFolder(FileSystemStorage):
         return name
 
     def delete(self, name: str) -> None:
-        """Remove the file, and what a killed writer left of it."""
-        for path in (_partial(self.path(name)), self.path(name)):
+        """Delete the file and the partial file of a killed writer."""
+        for path in (_get_partial_path(self.path(name)), self.path(name)):
             try:
                 os.unlink(path)  # noqa: PTH108
             except FileNotFoundError:
                 continue
 
 
-def _opened(path: str) -> int:
-    """A file to write into; not truncated, as another writer's bytes are the same ones."""
+def _open_for_writing(path: str) -> int:
+    """Open a file for writing without truncating, because other writers write the same bytes."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     except FileNotFoundError:
@@ -114,33 +115,33 @@ def _opened(path: str) -> int:
         return os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
 
 
-def _partial(path: str) -> str:
+def _get_partial_path(path: str) -> str:
     return f"{path}.part"
 
 
-def content_storage() -> Storage:
-    """The storage of file contents, whose names are digests."""
+def get_content_storage() -> Storage:
+    """Return the storage of file contents, which are named by digest."""
     return storages["contents"]
 
 
-def read_file(storage: Storage, place: str) -> bytes | None:
-    """The bytes of a file; None where there is none."""
-    with suppress(FileNotFoundError), storage.open(place) as file:
+def read_file(storage: Storage, path: str) -> bytes | None:
+    """Return the bytes of a file, or None if it does not exist."""
+    with suppress(FileNotFoundError), storage.open(path) as file:
         data: bytes = file.read()
         return data
     return None
 
 
-def names_in(storage: Storage, folder: str) -> list[str]:
-    """The names of the files in a folder; none where there is no such folder."""
+def list_files(storage: Storage, folder: str) -> list[str]:
+    """Return the names of the files in a folder; empty if the folder does not exist."""
     try:
         return storage.listdir(folder)[1]
     except FileNotFoundError:
         return []
 
 
-def folders_in(storage: Storage, folder: str) -> list[str]:
-    """The names of the folders in a folder; none where there is no such folder."""
+def list_folders(storage: Storage, folder: str) -> list[str]:
+    """Return the names of the folders in a folder; empty if the folder does not exist."""
     try:
         return storage.listdir(folder)[0]
     except FileNotFoundError:

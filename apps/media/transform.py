@@ -1,4 +1,4 @@
-"""Make the smaller versions of an image that file names ask for."""
+"""Create resized versions of images."""
 
 import io
 import math
@@ -9,14 +9,14 @@ from typing import Any
 
 from PIL import Image
 
+from apps.media.image_validation import ImageFormat, OpenedImage, check_pixels, convert_pillow_errors, open_image
 from apps.media.names import Crop, Transformation
-from apps.media.pictures import ImageFormat, OpenedImage, check_pixels, open_image, refusing
 
-# An animation beyond these becomes a still of its first frame: the work must fit in a request.
+# Larger animations become a still image of the first frame, because the work must fit into a request.
 MAX_ANIMATION_PIXELS_IN = 100_000_000
 MAX_ANIMATION_PIXELS_OUT = 50_000_000
 
-# Of 9. A large picture that is only turned is encoded within a second; it may be a tenth larger than it was.
+# Of 9. A large image that is only rotated is encoded within a second, and may become a tenth larger.
 RESIZED_COMPRESSION, UNRESIZED_COMPRESSION = 6, 1
 RESIZED_QUALITY = 85
 UNRESIZED_QUALITY = 95
@@ -28,47 +28,48 @@ _MODELS = {"L": "gray", "LA": "gray", "P": "rgb", "RGB": "rgb", "RGBA": "rgb"}
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What part of the upright picture is used (in its own pixels) and how large it becomes."""
+    """The part of the upright image to use, in its own pixels, and the resulting size."""
 
     source: tuple[float, float, float, float]
     size: tuple[int, int]
 
 
-def transform(data: bytes, transformation: Transformation) -> bytes:
-    """Make the picture that a transformation asks for, in the same format.
+def transform_image(data: bytes, transformation: Transformation) -> bytes:
+    """Create the image that a transformation requests, in the same format.
 
-    It is never larger than the original; the EXIF orientation is applied; metadata, comments and trailing bytes are
-    gone. Animated GIFs stay animated unless that would be too much work. Of other formats the first picture counts.
+    The result is never larger than the original. The EXIF orientation is applied; metadata, comments and trailing bytes
+    are removed. Animated GIFs stay animated unless that takes too much work. Only the first image of other formats is
+    used.
 
     Args:
-        data: An image as `apps.media.pictures.identify` accepts it.
-        transformation: What is wished for.
+        data: An image that `apps.media.image_validation.identify_image` accepts.
+        transformation: The requested transformation.
 
     Raises:
         ImageRefused: The data is no such image.
     """
-    opened = open_image(data)
-    plan = _plan(opened.displayed_size, transformation)
-    resized = plan.size != opened.displayed_size
-    if opened.gif:
-        return _transform_gif(opened.picture, opened.gif.frames, plan) if resized else opened.gif.clean(data)
+    image = open_image(data)
+    plan = _make_plan(image.displayed_size, transformation)
+    resized = plan.size != image.displayed_size
+    if image.gif:
+        return _transform_gif(image.picture, image.gif.frames, plan) if resized else image.gif.clean(data)
 
-    picture = _decode(opened, plan, resized=resized)
-    profile = _color_profile(opened.picture, picture)
+    picture = _decode(image, plan, resized=resized)
+    profile = _color_profile(image.picture, picture)
     output = io.BytesIO()
-    if opened.format is ImageFormat.JPEG:
+    if image.format is ImageFormat.JPEG:
         quality = RESIZED_QUALITY if resized else UNRESIZED_QUALITY
         picture.save(output, "JPEG", quality=quality, icc_profile=profile)
     else:
-        picture.save(output, "PNG", icc_profile=profile, **_packing(picture, len(data), resized=resized))
+        picture.save(output, "PNG", icc_profile=profile, **_get_png_options(picture, len(data), resized=resized))
     return output.getvalue()
 
 
-def _packing(picture: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
-    """How tightly a PNG is packed, whose original had so many bytes.
+def _get_png_options(picture: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
+    """Return the compression options for a PNG, given the size of the original file.
 
-    One that could be packed to no less than half of its pixels has little that repeats: looking for that takes half of
-    the time and saves next to nothing, so that its bytes are only coded by how often they occur.
+    If the original was compressed to no less than half of its raw size, it has few repetitions. Searching for them
+    takes half of the time and saves almost nothing, so only Huffman coding is used.
     """
     if resized:
         return {"compress_level": RESIZED_COMPRESSION}
@@ -78,59 +79,61 @@ def _packing(picture: Image.Image, size: int, *, resized: bool) -> dict[str, int
     return packing
 
 
-def _plan(original: tuple[int, int], transformation: Transformation) -> _Plan:
+def _make_plan(original: tuple[int, int], transformation: Transformation) -> _Plan:
     width, height = original
     box_width, box_height = transformation.box
     ratios = [box / side for box, side in ((box_width, width), (box_height, height)) if box is not None]
     if transformation.crop and box_width and box_height:
         ratio = min(1.0, max(ratios))
-        # Cutting on whole pixels of the result; rounding must not push the cut beyond the picture.
+        # Crop at whole pixels of the result; rounding must not move the crop box outside of the image.
         size = (min(box_width, max(1, round(width * ratio))), min(box_height, max(1, round(height * ratio))))
-        return _Plan(_cut(original, (size[0] / ratio, size[1] / ratio), transformation.crop), size)
+        return _Plan(_get_crop_box(original, (size[0] / ratio, size[1] / ratio), transformation.crop), size)
     ratio = min([1.0, *ratios])
     size = (max(1, round(width * ratio)), max(1, round(height * ratio)))
     return _Plan((0, 0, width, height), size)
 
 
-def _cut(original: tuple[int, int], wanted: tuple[float, float], crop: Crop) -> tuple[float, float, float, float]:
-    width, height = min(wanted[0], original[0]), min(wanted[1], original[1])
+def _get_crop_box(
+    original: tuple[int, int], target: tuple[float, float], crop: Crop
+) -> tuple[float, float, float, float]:
+    width, height = min(target[0], original[0]), min(target[1], original[1])
     across = {Crop.LEFT: 0.0, Crop.RIGHT: 1.0}.get(crop, 0.5)
     down = {Crop.TOP: 0.0, Crop.BOTTOM: 1.0}.get(crop, 0.5)
-    left, top = (original[0] - width) * across, (original[1] - height) * down
-    return (left, top, min(left + width, original[0]), min(top + height, original[1]))
+    x, y = (original[0] - width) * across, (original[1] - height) * down
+    return (x, y, min(x + width, original[0]), min(y + height, original[1]))
 
 
-def _decode(opened: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
-    """Decode, turn upright and resize a PNG or JPEG."""
-    picture = opened.picture
-    width, height = opened.displayed_size
-    with refusing():
+def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
+    """Decode a PNG or JPEG, turn it upright and resize it."""
+    picture = image.picture
+    width, height = image.displayed_size
+    with convert_pillow_errors():
         if resized:
-            # JPEG can decode at 1/2, 1/4 or 1/8; twice the size needed keeps the final resampling sharp.
+            # JPEG can be decoded at 1/2, 1/4 or 1/8; twice the required size keeps the final resampling sharp.
             ratio = plan.size[0] / (plan.source[2] - plan.source[0])
             picture.draft(None, (math.ceil(picture.width * ratio * 2), math.ceil(picture.height * ratio * 2)))
         picture.load()
-        # The whole palette or depth only matters to resampling; an unresized PNG keeps its own.
-        upright = _resamplable(picture) if resized or opened.format is ImageFormat.JPEG else picture.copy()
-    if opened.transposition is not None:
-        upright = upright.transpose(opened.transposition)
+        # Only resampling needs a full color mode; a PNG that is not resized keeps its own.
+        upright = _convert_for_resampling(picture) if resized or image.format is ImageFormat.JPEG else picture.copy()
+    if image.transposition is not None:
+        upright = upright.transpose(image.transposition)
     if resized:
         across, down = upright.width / width, upright.height / height
-        left, top, right, bottom = plan.source
-        box = (left * across, top * down, min(right * across, upright.width), min(bottom * down, upright.height))
+        x1, y1, x2, y2 = plan.source
+        box = (x1 * across, y1 * down, min(x2 * across, upright.width), min(y2 * down, upright.height))
         upright = upright.resize(plan.size, Image.Resampling.LANCZOS, box=box, reducing_gap=3.0)
     _strip(upright)
     return upright
 
 
-def _resamplable(picture: Image.Image) -> Image.Image:
-    """Convert the picture to a mode that can be averaged and saved: L, LA, RGB or RGBA."""
+def _convert_for_resampling(picture: Image.Image) -> Image.Image:
+    """Convert the image to a mode that can be averaged and saved: L, LA, RGB or RGBA."""
     if "transparency" in picture.info:
         return picture.convert("RGBA")
     if picture.mode in {"L", "LA", "RGB", "RGBA"}:
         return picture
     if picture.mode.startswith("I"):
-        # 16 bits per pixel; a mere conversion would clip them at 255 instead of scaling.
+        # 16 bits per pixel; `convert` alone would clip values at 255 instead of scaling.
         return picture.point(lambda value: value * (1 / 256) + 0).convert("L")
     if picture.mode == "1":
         return picture.convert("L")
@@ -138,15 +141,15 @@ def _resamplable(picture: Image.Image) -> Image.Image:
 
 
 def _strip(picture: Image.Image) -> None:
-    """Forget what Pillow would write along by itself, such as JPEG comments; keep what the pixels mean."""
-    kept: dict[str | tuple[int, int], object] = {
+    """Remove data that Pillow would write, such as JPEG comments; keep what affects the pixels."""
+    info: dict[str | tuple[int, int], object] = {
         key: value for key, value in picture.info.items() if key == "transparency" and picture.mode != "RGBA"
     }
-    picture.info = kept
+    picture.info = info
 
 
 def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
-    """Take over the original's color profile where it still fits the pixels and is of a sane size."""
+    """Return the original's color profile if it still fits the pixels and has a reasonable size."""
     profile = original.info.get("icc_profile")
     if not isinstance(profile, bytes) or len(profile) > MAX_COLOR_PROFILE:
         return None
@@ -154,7 +157,7 @@ def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
 
 
 def _transform_gif(picture: Image.Image, frames: int, plan: _Plan) -> bytes:
-    """Resize a GIF, frame by frame."""
+    """Resize a GIF frame by frame."""
     canvas = picture.size
     animated = (
         frames > 1
@@ -163,25 +166,25 @@ def _transform_gif(picture: Image.Image, frames: int, plan: _Plan) -> bytes:
     )
     options: dict[str, Any] = {key: value for key, value in picture.info.items() if key == "loop"}
     pictures = _gif_frames(picture, plan, frames if animated else 1)
-    first = next(pictures)
+    first_frame = next(pictures)
     output = io.BytesIO()
     if animated:
-        # A generator, so that only the quantised frames are held in memory.
-        first.save(output, "GIF", save_all=True, append_images=pictures, disposal=2, **options)
+        # A generator, so that only quantized frames are held in memory.
+        first_frame.save(output, "GIF", save_all=True, append_images=pictures, disposal=2, **options)
     else:
-        first.save(output, "GIF")
+        first_frame.save(output, "GIF")
     return output.getvalue()
 
 
 def _gif_frames(picture: Image.Image, plan: _Plan, count: int) -> Iterator[Image.Image]:
     for index in range(count):
-        with refusing():
+        with convert_pillow_errors():
             picture.seek(index)
             check_pixels(picture)
             frame = picture.convert("RGBA")
-        # The source box lies on the first canvas: what a later frame adds beyond it is clipped, as in browsers.
+        # The source box refers to the first canvas: parts of later frames beyond it are clipped, as in browsers.
         frame = frame.resize(plan.size, Image.Resampling.LANCZOS, box=plan.source)
-        # GIF knows no half transparency; a clear cut avoids dark fringes.
+        # GIF has no partial transparency; a hard threshold avoids dark fringes.
         frame.putalpha(frame.getchannel("A").point(lambda alpha: 255 if alpha >= _OPAQUE_FROM else 0))
         frame.info = {"duration": picture.info.get("duration", 0)}
         yield frame

@@ -1,8 +1,8 @@
-"""The block structure of GIF files: counts frames and drops what is not picture, without decoding or re-encoding."""
+"""Parser for the block structure of GIF files: count frames and drop metadata without decoding or re-encoding."""
 
 from dataclasses import dataclass
 
-# The largest file accepted has about 82,000 full sub-blocks; one made of 1-byte sub-blocks is only there to cost time.
+# The largest accepted file has about 82,000 full sub-blocks; a file of 1-byte sub-blocks only wastes time.
 MAX_BLOCKS = 400_000
 
 _HEADER_SIZE = 13
@@ -11,39 +11,39 @@ _GRAPHIC_CONTROL, _APPLICATION = 0xF9, 0xFF
 _LOOPING = (b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0")
 
 
-class GifRefused(ValueError):
-    """The data does not follow the block structure of GIF, or ends before its trailer."""
+class InvalidGif(ValueError):
+    """Raised when the data violates the block structure of GIF or ends before the trailer."""
 
 
 @dataclass(frozen=True, slots=True)
 class GifStructure:
-    """Where the blocks of a GIF are.
+    """The positions of a GIF's blocks.
 
     Attributes:
-        frames: The number of pictures.
-        spans: Start and end of each stretch of bytes that the pictures need.
+        frames: The number of frames.
+        spans: Start and end of each byte range that the frames need.
     """
 
     frames: int
     spans: tuple[tuple[int, int], ...]
 
     def clean(self, data: bytes) -> bytes:
-        """Copy the pictures without comments, foreign extensions and bytes after the trailer."""
+        """Return the GIF without comments, foreign extensions and bytes after the trailer."""
         return b"".join(data[start:end] for start, end in self.spans)
 
 
-def read_structure(data: bytes) -> GifStructure:
-    """Walk through the blocks of a GIF.
+def parse_gif_structure(data: bytes) -> GifStructure:
+    """Parse the blocks of a GIF.
 
     Raises:
-        GifRefused: The structure is broken, cut short, without any frame or absurdly fragmented.
+        GifRefused: The structure is broken, truncated, without frames or extremely fragmented.
     """
     walker = _Walker(data)
     try:
         return walker.walk()
     except IndexError as error:
         message = "ends before its trailer"
-        raise GifRefused(message) from error
+        raise InvalidGif(message) from error
 
 
 class _Walker:
@@ -55,7 +55,7 @@ class _Walker:
         data = self._data
         if data[:6] not in {b"GIF87a", b"GIF89a"}:
             message = "has no GIF signature"
-            raise GifRefused(message)
+            raise InvalidGif(message)
 
         position = _HEADER_SIZE + _color_table_size(data[10])
         spans = [(0, position)]
@@ -75,26 +75,26 @@ class _Walker:
                 )
             else:
                 message = "has an unknown block"
-                raise GifRefused(message)
+                raise InvalidGif(message)
             if keep:
                 spans.append((start, position))
         if not frames:
             message = "has no frame"
-            raise GifRefused(message)
+            raise InvalidGif(message)
         spans.append((position, position + 1))
         return GifStructure(frames=frames, spans=tuple(spans))
 
     def _after_sub_blocks(self, position: int) -> int:
-        data, left = self._data, self._blocks_left
+        data, blocks_left = self._data, self._blocks_left
         while size := data[position]:
             position += size + 1
-            left -= 1
-            if left < 0:
+            blocks_left -= 1
+            if blocks_left < 0:
                 break
-        self._blocks_left = left - 1
+        self._blocks_left = blocks_left - 1
         if self._blocks_left < 0:
             message = "has too many blocks"
-            raise GifRefused(message)
+            raise InvalidGif(message)
         return position + 1
 
 
