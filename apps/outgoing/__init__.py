@@ -1,1 +1,1 @@
-"""Outgoing HTTP: the only place of the product that opens connections to addresses which somebody else chose."""
+"""Outgoing HTTP: the only code that connects to URLs chosen by users or apps."""

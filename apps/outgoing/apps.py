@@ -1,17 +1,15 @@
-"""The app's entry in Django."""
+"""App configuration of outgoing HTTP."""
 
 from django.apps import AppConfig
 
-from apps.outgoing.host_lists import allowed_hosts, refused_hosts
+from apps.outgoing.allowlist import get_allowed_hosts, get_refused_hosts
 
 
 class OutgoingConfig(AppConfig):
-    """Guarded outgoing HTTP."""
-
     name = "apps.outgoing"
     label = "outgoing"
 
     def ready(self) -> None:
-        """Stop the start where an entry of the host settings cannot be understood."""
-        allowed_hosts()
-        refused_hosts()
+        """Fail at startup if an entry of the host settings is invalid."""
+        get_allowed_hosts()
+        get_refused_hosts()

@@ -1,26 +1,26 @@
-"""Why an outgoing request failed, in words short enough for a field's error or a log line."""
+"""Errors of outgoing requests, with messages short enough for form errors and log lines."""
 
 from typing import ClassVar
 
 from django.utils.translation import gettext_noop
 
-from apps.ground.phrases import larger_than
+from apps.ground.error_messages import larger_than
 
 
-class FetchFailed(Exception):
-    """No usable answer came; the message is the reason, without names or addresses from inside."""
+class HttpRequestFailed(Exception):
+    """Raised when no usable response came; the message contains no internal names or addresses."""
 
     code: ClassVar[str] = "failed"
 
 
-class FetchRefused(FetchFailed):
-    """The guard did not let the request out."""
+class HttpRequestRefused(HttpRequestFailed):
+    """Raised when the SSRF guard refuses a request."""
 
     code = "blocked_address"
 
 
-class TimedOut(FetchFailed):
-    """The time for the whole call, or for connecting, was used up."""
+class TimedOut(HttpRequestFailed):
+    """Raised when the time for connecting or for the whole call is used up."""
 
     code = "timeout"
 
@@ -28,20 +28,20 @@ class TimedOut(FetchFailed):
         super().__init__(gettext_noop("timed out"))
 
 
-class Unreachable(FetchFailed):
-    """No connection: the name is unknown, nobody listens, or the certificate does not hold."""
+class Unreachable(HttpRequestFailed):
+    """Raised when no connection is possible: unknown name, connection refused or invalid certificate."""
 
     code = "unreachable"
 
 
-class BadAnswer(FetchFailed):
-    """What came back is not an HTTP answer that we accept."""
+class BadResponse(HttpRequestFailed):
+    """Raised when the response is not acceptable HTTP."""
 
     code = "bad_answer"
 
 
-class BadStatus(FetchFailed):
-    """The server answered with another status than the one needed."""
+class BadStatus(HttpRequestFailed):
+    """Raised when the response has an unexpected status."""
 
     code = "bad_status"
 
@@ -50,8 +50,8 @@ class BadStatus(FetchFailed):
         self.status = status
 
 
-class TooLarge(FetchFailed):
-    """The body is larger than the limit."""
+class TooLarge(HttpRequestFailed):
+    """Raised when the body is larger than the limit."""
 
     code = "too_large"
 
@@ -59,7 +59,7 @@ class TooLarge(FetchFailed):
         super().__init__(larger_than(limit))
 
 
-class NotTaken(FetchFailed):
-    """A message broker or event bus answered that it did not take what it was given."""
+class MessageRejected(HttpRequestFailed):
+    """Raised when a message broker or event bus rejects a message."""
 
     code = "not_taken"

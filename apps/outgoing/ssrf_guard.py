@@ -1,12 +1,12 @@
-"""The address guard: which hosts an outgoing request may reach. Every client goes through it.
+"""SSRF guard: decides which hosts outgoing requests may reach. All clients use it.
 
-It is asked when a URL is saved and when it is used (`vet_url`), and again by the code that opens the socket (`resolve`,
-or `vet_addresses` in a client with its own lookup), which connects to the very address that was vetted. A name that
-changes its address in between therefore gains nothing.
+`vet_url` checks a URL when it is saved and when it is used. The code that opens the socket checks again (`resolve`, or
+`vet_addresses` in a client with its own lookup) and connects to exactly the checked address, so DNS rebinding has no
+effect.
 
-What `OUTGOING_ALLOW` names may be reached although private or ours, then also by plain http and on any port.
-`OUTGOING_REFUSED_HOSTS` names what is ours although public; `OUTGOING_REFUSED_HOST_CHECK` is the optional dotted path
-of a function that says so of a host name, such as a shop's domain.
+Hosts in `OUTGOING_ALLOW` may be reached although they are private, also by plain HTTP and on any port.
+`OUTGOING_REFUSED_HOSTS` lists internal hosts with public addresses. `OUTGOING_REFUSED_HOST_CHECK` is the optional
+dotted path of a function that refuses host names, such as shop domains.
 """
 
 import re
@@ -25,15 +25,15 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
-from apps.ground.phrases import NOT_A_URL
-from apps.ground.retelling import tells
-from apps.outgoing.host_lists import NAME, NUMBER, IPAddress, allowed_hosts, refused_hosts
+from apps.ground.error_messages import NOT_A_URL
+from apps.ground.stored_messages import register_message
+from apps.outgoing.allowlist import NAME, NUMBER, IPAddress, get_allowed_hosts, get_refused_hosts
 
 URL_MAX_LENGTH = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOWEST_FREE_PORT = 1024
 
-# Python 3.11 calls all of these global.
+# Python 3.11 treats all of these as global.
 NEVER_PUBLIC = tuple(
     ip_network(text)
     for text in (
@@ -50,11 +50,11 @@ NEVER_PUBLIC = tuple(
         "ff00::/8",  # multicast
     )
 )
-GLOBAL_UNICAST = IPv6Network("2000::/3")  # all of IPv6 that is handed out to hosts
-# Where a network translates, public IPv4 hosts appear under this prefix: the wrapped address decides.
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # the part of IPv6 that is assigned to hosts
+# Networks with NAT64 map public IPv4 hosts to this prefix, so the embedded address is checked.
 NAT64 = IPv6Network("64:ff9b::/96")
 
-# Names that no public resolver knows; the same goes for every name without a dot.
+# Names that public resolvers do not know; names without a dot are local as well.
 LOCAL_NAMES = (
     "localhost",
     "localdomain",
@@ -72,16 +72,19 @@ LOCAL_SUFFIXES = tuple(f".{name}" for name in LOCAL_NAMES)
 # urlsplit() silently drops tabs and line ends, and browsers read a backslash as a slash.
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 
-# A person may be told it in another language.
-_MUST_USE = tells(gettext_noop("must use {schemes}"))
+# Registered for translation in the panel.
+_MUST_USE = register_message(gettext_noop("must use {schemes}"))
 
 
 class UrlRefused(ValueError):
-    """The URL breaks a rule; the message reads after a field's name ("must use https")."""
+    """Raised when a URL breaks a rule; the message follows a field name ("must use https")."""
 
 
 class AddressRefused(UrlRefused):
-    """The host is not to be reached. One wording for every reason, so that nobody can map our network with it."""
+    """Raised when a host must not be reached.
+
+    The message is the same for all reasons, so that callers cannot map the internal network.
+    """
 
     def __init__(self) -> None:
         super().__init__(gettext_noop("is not an allowed address"))
@@ -89,7 +92,7 @@ class AddressRefused(UrlRefused):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A vetted URL in parts, so that no second parser can read it in another way.
+    """A checked URL in parts, so that no second parser can interpret it differently.
 
     `host` is a lower-case ASCII name or an IP address without brackets; `path` includes the query.
     """
@@ -101,7 +104,7 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The URL in its canonical form."""
+        """The canonical URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.path}"
@@ -109,96 +112,96 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One record of a host, as `socket.connect` takes it."""
+    """An address of a host, as `socket.connect` accepts it."""
 
     family: socket.AddressFamily
     sockaddr: tuple[Any, ...]
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Whether the address belongs to a host on the public internet, going by what it wraps."""
-    ip = _unwrapped(ip)
+    """Return True if the address, or the address embedded in it, is on the public internet."""
+    ip = _unwrap(ip)
     if not ip.is_global or any(ip in network for network in NEVER_PUBLIC):
         return False
     return isinstance(ip, IPv4Address) or ip in GLOBAL_UNICAST
 
 
-def is_own(ip: IPAddress) -> bool:
-    """Whether the address is one of this machine's, be it a public one.
+def is_own_address(ip: IPAddress) -> bool:
+    """Return True if the address belongs to this machine, even if it is public.
 
-    Connecting a datagram socket sends nothing; the kernel only picks the address that it would send from.
+    Connecting a datagram socket sends nothing; the kernel only selects the source address.
     """
     family = socket.AF_INET if isinstance(ip, IPv4Address) else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((str(ip), LOWEST_FREE_PORT))
             return ip_address(probe.getsockname()[0]) == ip
-    except OSError:  # no route, so no connection either
+    except OSError:  # no route, so no connection is possible
         return False
 
 
-def vet_url(url: str, *, schemes: Collection[str]) -> Target:
-    """Check a URL by its text alone, when it is saved and again when it is used.
+def check_url(url: str, *, schemes: Collection[str]) -> Target:
+    """Check the text of a URL, when it is saved and again when it is used.
 
-    Looks nothing up: a name that does not resolve is no error here, and what it resolves to is vetted at the socket.
-    Only `OUTGOING_REFUSED_HOST_CHECK` may query the database, so an asyncio client calls this in a thread.
+    The function does no lookups: unknown names are no error here, and resolved addresses are checked at the socket.
+    Only `OUTGOING_REFUSED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
 
     Args:
-        url: An absolute URL as somebody sent it.
-        schemes: The accepted ones of "http" and "https".
+        url: An absolute URL from a user or app.
+        schemes: The accepted schemes, of "http" and "https".
 
     Raises:
-        AddressRefused: The host is private, local or ours.
-        UrlRefused: Another rule is broken; the message says which.
+        AddressRefused: The host is private, local or internal.
+        UrlRefused: The URL breaks another rule; the message says which.
     """
     parts = _split(url)
-    wanted = UrlRefused(_MUST_USE.format(schemes=" or ".join(sorted(schemes))))
+    scheme_error = UrlRefused(_MUST_USE.format(schemes=" or ".join(sorted(schemes))))
     if parts.scheme not in DEFAULT_PORTS:
-        raise wanted
+        raise scheme_error
     host = _canonical_host(parts.hostname or "")
     port = DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
     if not _is_allowed(host):
-        refused = _is_private(host) if isinstance(host, str) else not _may_connect(host)
-        if refused:
+        is_refused = _is_private(host) if isinstance(host, str) else not _may_connect(host)
+        if is_refused:
             raise AddressRefused
         if parts.scheme not in schemes:
-            raise wanted
+            raise scheme_error
         if port not in DEFAULT_PORTS.values() and port < LOWEST_FREE_PORT:
             raise UrlRefused(gettext_noop("must use port 80, 443, or 1024 and above"))
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     return Target(parts.scheme, str(host), port, quote(path, safe=string.punctuation))
 
 
-def resolve(host: str, port: int, *, timeout: float | None = None) -> list[Address]:
-    """Look a host up and vet every record; connect to the result and to nothing else.
+def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[Address]:
+    """Look up a host and check all of its addresses; connect only to the result.
 
     Args:
         host: A name, or an IP address without brackets.
         port: The port to connect to.
-        timeout: Seconds; the system's resolver has no limit of its own that we could set.
+        timeout: Seconds; the system's resolver has no configurable limit.
 
     Raises:
-        AddressRefused: Any record is private or ours.
+        AddressRefused: An address is private or internal.
         TimeoutError: The lookup took too long.
         socket.gaierror: The name is unknown.
     """
     addresses = _look_up(host, port, timeout)
-    vet_addresses(host, (address.sockaddr[0] for address in addresses))
+    check_addresses(host, (address.sockaddr[0] for address in addresses))
     return addresses
 
 
-def vet_addresses(host: str, records: Iterable[str]) -> None:
-    """Vet what a host resolved to, or (with the host "") the address of a socket that is about to connect.
+def check_addresses(host: str, records: Iterable[str]) -> None:
+    """Check the addresses of a host, or (with the host "") the address of a socket before it connects.
 
     Raises:
-        AddressRefused: Any of the addresses is private or ours.
+        AddressRefused: An address is private or internal.
     """
-    if not allowed_hosts().has(host) and not all(_may_connect(ip_address(record)) for record in records):
+    if not get_allowed_hosts().has(host) and not all(_may_connect(ip_address(record)) for record in records):
         raise AddressRefused
 
 
 def _split(url: str) -> SplitResult:
-    """The URL in parts, if its text leaves no doubt about what they are."""
+    """Split a URL into parts, if its text is unambiguous."""
     try:
         url.encode()  # refuses lone surrogates
         parts = urlsplit(url)
@@ -215,8 +218,8 @@ def _split(url: str) -> SplitResult:
 
 
 def _canonical_host(host: str) -> str | IPAddress:
-    """The one form of a host: an address if it is one in the plain notation, else a lower-case ASCII name."""
-    if "%" in host:  # an escape, or an IPv6 zone, which only a link-local address needs
+    """Return an IP address for plain notation, otherwise a lower-case ASCII name."""
+    if "%" in host:  # an escape, or an IPv6 zone, which only link-local addresses need
         raise AddressRefused
     try:
         if ":" in host:
@@ -236,41 +239,41 @@ def _canonical_host(host: str) -> str | IPAddress:
 
 
 def _is_allowed(host: str | IPAddress) -> bool:
-    return allowed_hosts().has(host if isinstance(host, str) else _unwrapped(host))
+    return get_allowed_hosts().has(host if isinstance(host, str) else _unwrap(host))
 
 
 def _is_private(name: str) -> bool:
-    """Whether a name is known without a lookup to be local or ours."""
+    """Return True if a name is local or internal, without a lookup."""
     if "." not in name or name.endswith(LOCAL_SUFFIXES) or name == socket.gethostname().lower():
         return True
     check: Callable[[str], bool] | None = None
     if path := getattr(settings, "OUTGOING_REFUSED_HOST_CHECK", ""):
         check = import_string(path)
-    return refused_hosts().has(name) or (check is not None and check(name))
+    return get_refused_hosts().has(name) or (check is not None and check(name))
 
 
 def _may_connect(ip: IPAddress) -> bool:
-    plain = _unwrapped(ip)
-    return _is_allowed(ip) or (is_public(ip) and not refused_hosts().has(plain) and not is_own(plain))
+    plain = _unwrap(ip)
+    return _is_allowed(ip) or (is_public(ip) and not get_refused_hosts().has(plain) and not is_own_address(plain))
 
 
-def _unwrapped(ip: IPAddress) -> IPAddress:
-    """The IPv4 address inside an IPv4-mapped or translated IPv6 address, else the address itself."""
+def _unwrap(ip: IPAddress) -> IPAddress:
+    """Return the IPv4 address embedded in an IPv6 address, otherwise the address itself."""
     if isinstance(ip, IPv4Address):
         return ip
     return IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else ip.ipv4_mapped or ip
 
 
 def _look_up(host: str, port: int, timeout: float | None) -> list[Address]:
-    """`getaddrinfo` with a time limit: the abandoned thread ends when the system's resolver gives up."""
-    answer: Future[list[Address]] = Future()
+    """Call `getaddrinfo` with a time limit; an abandoned thread ends when the system's resolver gives up."""
+    result: Future[list[Address]] = Future()
 
-    def ask() -> None:
+    def look_up() -> None:
         try:
             records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            answer.set_result([Address(family, sockaddr) for family, _, _, _, sockaddr in records])
+            result.set_result([Address(family, sockaddr) for family, _, _, _, sockaddr in records])
         except Exception as error:  # raised again in the caller
-            answer.set_exception(error)
+            result.set_exception(error)
 
-    threading.Thread(target=ask, name="outgoing-lookup", daemon=True).start()
-    return answer.result(timeout)
+    threading.Thread(target=look_up, name="outgoing-lookup", daemon=True).start()
+    return result.result(timeout)

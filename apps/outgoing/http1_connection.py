@@ -1,7 +1,7 @@
-"""One connection of the event loop's client: a request at a time, and its answer as far as anybody wants it.
+"""A connection of the asyncio client: sends one request at a time and reads the beginning of the response.
 
-Parsing is llhttp's (``httptools``), in its strict manner. Everything that a receiver may send has an end: a header, all
-headers, the part of the body that is kept, and the time for the whole.
+llhttp (``httptools``) parses in strict mode. There are limits for a header, for all headers, for the stored part of the
+body and for the total time.
 """
 
 import asyncio
@@ -13,19 +13,19 @@ from typing import cast
 import httptools
 from django.utils.translation import gettext_noop
 
-from apps.outgoing.errors import BadAnswer, FetchFailed, TimedOut, Unreachable
+from apps.outgoing.errors import BadResponse, HttpRequestFailed, TimedOut, Unreachable
 
 KIB = 1024
-KEPT_BYTES = 16 * KIB
+MAX_BODY_BYTES = 16 * KIB
 HEADER_BYTES = 8 * KIB
 HEAD_BYTES = 32 * KIB
 MAX_HEADERS = 128
-BROKEN = gettext_noop("broken answer")
+MALFORMED_RESPONSE = gettext_noop("broken answer")
 INTERIM_UNTIL = 200
 
 
-class Reset(Unreachable):
-    """The other side hung up before it had answered."""
+class ConnectionClosed(Unreachable):
+    """Raised when the server closes the connection before it has responded."""
 
     code = "reset"
 
@@ -35,68 +35,66 @@ class Reset(Unreachable):
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a call while it runs, and after it failed. Times are seconds since its beginning.
+    """Timing of a call, also available after a failure. Times are seconds since the start.
 
     Attributes:
-        connected: When it had a connection; None where it got none.
-        answered: When the answer's headers had come.
-        ended: When it was over.
-        peer: The address that it went to.
+        connected: When a connection was available; None if there was none.
+        answered: When the response headers were complete.
+        ended: When the call ended.
+        peer: The address of the server.
     """
 
-    began: float
+    started_at: float
     connected: float | None = None
     answered: float | None = None
     ended: float | None = None
     peer: str | None = None
 
     def now(self) -> float:
-        """Seconds since the beginning."""
-        return time.monotonic() - self.began
+        """Return the seconds since the start."""
+        return time.monotonic() - self.started_at
 
 
 class Headers(Mapping[str, str]):
-    """The headers of an answer: found in whatever case, listed as they were sent; of equal names the first counts."""
+    """Response headers with case-insensitive lookup, in their original order; the first of equal names counts."""
 
-    __slots__ = ("sent",)
+    __slots__ = ("pairs",)
 
     def __init__(self, sent: list[tuple[str, str]]) -> None:
-        """Of pairs of name and value."""
-        self.sent = sent
+        self.pairs = sent
 
     def __getitem__(self, name: str) -> str:
-        wanted = name.lower()
-        for each, value in self.sent:
-            if each.lower() == wanted:
+        lowered_name = name.lower()
+        for header_name, value in self.pairs:
+            if header_name.lower() == lowered_name:
                 return value
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict(self.sent))
+        return iter(dict(self.pairs))
 
     def __len__(self) -> int:
-        return len(dict(self.sent))
+        return len(dict(self.pairs))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a call, whatever its status; ``body`` is the beginning of what was sent."""
+    """The response to a call, with any status; ``body`` is the beginning of the response body."""
 
     status: int
     headers: Headers
     body: bytes
 
 
-class Wire(asyncio.Protocol):
-    """A connection. It can be asked again while it ``is_open``.
+class Http1Connection(asyncio.Protocol):
+    """A connection that can be reused while ``is_open``.
 
     Attributes:
-        idle_since: When the last answer was complete, in seconds of the monotonic clock.
-        was_heard: Whether anything of the present answer has come.
+        idle_since: When the last response was complete, in seconds of the monotonic clock.
+        was_heard: True if a part of the current response has arrived.
     """
 
     __slots__ = (
-        "_answer",
         "_body",
         "_has_end",
         "_head_left",
@@ -105,87 +103,88 @@ class Wire(asyncio.Protocol):
         "_is_head_done",
         "_parser",
         "_progress",
+        "_response",
         "_status",
         "_transport",
+        "has_received",
         "idle_since",
         "is_open",
         "peer",
-        "was_heard",
     )
 
     def __init__(self) -> None:
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[Reply] | None = None
+        self._response: asyncio.Future[Reply] | None = None
         self._transport: asyncio.Transport | None = None
-        self.is_open, self.was_heard, self.idle_since = False, False, 0.0
+        self.is_open, self.has_received, self.idle_since = False, False, 0.0
         self.peer: str | None = None
         self._begin_message()
 
-    async def ask(self, request: bytes, progress: Progress, ends_at: float) -> Reply:
-        """Send a request, and wait for the answer until a moment of the monotonic clock.
+    async def send_request(self, request: bytes, progress: Progress, ends_at: float) -> Reply:
+        """Send a request and wait for the response until a time of the monotonic clock.
 
         Raises:
-            FetchFailed: None came that could be used; the connection is closed then.
+            FetchFailed: There was no usable response; the connection is closed.
         """
         loop = asyncio.get_running_loop()
-        self._answer, self._progress, self.was_heard = loop.create_future(), progress, False
+        self._response, self._progress, self.has_received = loop.create_future(), progress, False
         progress.connected, progress.peer = progress.now(), self.peer
         if self._transport is None or not self.is_open:
-            raise Reset
+            raise ConnectionClosed
         self._begin_message()
         late = loop.call_later(max(0.0, ends_at - time.monotonic()), self._fail, TimedOut())
         self._transport.write(request)
         try:
-            return await self._answer
+            return await self._response
         except BaseException:
             self.close()
             raise
         finally:
             late.cancel()
-            self._answer = None
+            self._response = None
 
     def close(self) -> None:
-        """Hang up, without a wait for what was not sent yet."""
+        """Close the connection without waiting for unsent data."""
         self.is_open = False
         if self._transport is not None:
             self._transport.abort()
 
-    # --- the transport's side ---
+    # --- transport callbacks ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
+        """Store the transport and the peer address."""
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.peer, self.is_open = str(peer[0]) if peer else None, True
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came; between two requests there should be none."""
-        if self._parser is None or self._answer is None or self._answer.done():
+        """Feed received bytes to the parser; bytes between requests close the connection."""
+        if self._parser is None or self._response is None or self._response.done():
             self.close()
             return
-        self.was_heard = True
+        self.has_received = True
         if not self._is_head_done:
             self._head_left -= len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            # What follows a complete answer does not spoil it.
-            self._fail(BadAnswer(BROKEN))
+            # Bytes after a complete response do not affect it.
+            self._fail(BadResponse(MALFORMED_RESPONSE))
         else:
             if self._head_left < 0 and not self._is_head_done:
-                self._fail(BadAnswer(BROKEN))
+                self._fail(BadResponse(MALFORMED_RESPONSE))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other side hung up, which may be how it ends an answer."""
+        """Handle a closed connection, which may be the regular end of a response."""
         self.is_open, self._parser = False, None
         if not self._is_head_done:
-            self._fail(Reset())
+            self._fail(ConnectionClosed())
         elif self._has_end:
-            self._fail(Reset() if exc is not None else BadAnswer(BROKEN))
+            self._fail(ConnectionClosed() if exc is not None else BadResponse(MALFORMED_RESPONSE))
         else:
             self._complete()
 
-    # --- the parser's side ---
+    # --- parser callbacks ---
 
     def _begin_message(self) -> None:
         self._headers: list[tuple[bytes, bytes]] = []
@@ -194,20 +193,20 @@ class Wire(asyncio.Protocol):
         self._head_left = self._headers_left = HEAD_BYTES
 
     def on_message_begin(self) -> None:
-        """An answer begins; one that follows upon another was not asked for."""
-        if self._answer is None or self._answer.done():
+        """Close the connection after use if the server sends a response without a request."""
+        if self._response is None or self._response.done():
             self.is_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header came whole."""
+        """Store a header, within limits."""
         size = len(name) + len(value)
         self._headers_left -= size
         if size > HEADER_BYTES or self._headers_left < 0 or len(self._headers) >= MAX_HEADERS:
-            raise BadAnswer(BROKEN)
+            raise BadResponse(MALFORMED_RESPONSE)
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """All headers came; those of an interim answer are nothing to us."""
+        """Read the status; headers of interim responses are ignored."""
         if self._parser is None or (status := self._parser.get_status_code()) < INTERIM_UNTIL:
             return
         self._status, self._is_head_done = status, True
@@ -216,33 +215,33 @@ class Wire(asyncio.Protocol):
             self._progress.answered = self._progress.now()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body came; with enough of it the answer is as complete as it will be."""
-        if self._answer is None or self._answer.done():
+        """Store a part of the body; at the limit, complete the response and close the connection."""
+        if self._response is None or self._response.done():
             return
-        self._body += body[: KEPT_BYTES + 1 - len(self._body)]
-        if len(self._body) > KEPT_BYTES:
+        self._body += body[: MAX_BODY_BYTES + 1 - len(self._body)]
+        if len(self._body) > MAX_BODY_BYTES:
             self._complete()
             self.close()
 
     def on_message_complete(self) -> None:
-        """The answer is complete, or an interim one is."""
+        """Complete the response, unless it is an interim one."""
         if not self._is_head_done:
             self._begin_message()
             return
         self.is_open = self.is_open and self._parser is not None and self._parser.should_keep_alive()
         self._complete()
 
-    # --- the end of an answer ---
+    # --- end of a response ---
 
     def _complete(self) -> None:
-        if self._answer is None or self._answer.done():
+        if self._response is None or self._response.done():
             return
         headers = [(_text(name), _text(value)) for name, value in self._headers]
-        self._answer.set_result(Reply(self._status, Headers(headers), self._body[:KEPT_BYTES]))
+        self._response.set_result(Reply(self._status, Headers(headers), self._body[:MAX_BODY_BYTES]))
 
-    def _fail(self, reason: FetchFailed) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(reason)
+    def _fail(self, reason: HttpRequestFailed) -> None:
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(reason)
         self.is_open = False
 
 

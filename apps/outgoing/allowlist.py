@@ -1,4 +1,4 @@
-"""The hosts that the settings name: those that may be reached although private, and those that are ours."""
+"""Host lists from the settings: allowed private hosts and refused public hosts."""
 
 import functools
 import re
@@ -14,41 +14,41 @@ IPNetwork = IPv4Network | IPv6Network
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
-# A name cannot end so: to a C library 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 are addresses.
+# Host names never end like this: C libraries parse 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
 NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class HostList:
-    """Host names and networks."""
+    """A list of host names and networks."""
 
     names: frozenset[str]
     networks: tuple[IPNetwork, ...]
 
     def has(self, host: str | IPAddress) -> bool:
-        """Whether the name or the address is listed."""
+        """Return True if the name or address is listed."""
         return host in self.names if isinstance(host, str) else any(host in network for network in self.networks)
 
 
-def allowed_hosts() -> HostList:
-    """What may be reached although private: `OUTGOING_ALLOW`.
+def get_allowed_hosts() -> HostList:
+    """Return the private hosts that may be reached: `OUTGOING_ALLOW`.
 
     Raises:
         ImproperlyConfigured: An entry is neither a host nor a network.
     """
-    return _parsed("OUTGOING_ALLOW")
+    return _load("OUTGOING_ALLOW")
 
 
-def refused_hosts() -> HostList:
-    """What is ours although public, such as the database and the broker: `OUTGOING_REFUSED_HOSTS`.
+def get_refused_hosts() -> HostList:
+    """Return internal hosts with public addresses, such as the database and the broker: `OUTGOING_REFUSED_HOSTS`.
 
     Raises:
         ImproperlyConfigured: An entry is neither a host nor a network.
     """
-    return _parsed("OUTGOING_REFUSED_HOSTS")
+    return _load("OUTGOING_REFUSED_HOSTS")
 
 
-def _parsed(setting: str) -> HostList:
+def _load(setting: str) -> HostList:
     entries: Iterable[str] = getattr(settings, setting, ())
     return _parse(setting, tuple(entries))
 

@@ -1,0 +1,303 @@
+"""The asyncio HTTP client: many concurrent small requests over keep-alive connections, used for webhooks.
+
+URLs are checked by text, names when they are looked up, and literal addresses when the socket is created; the client
+connects only to checked addresses. The client follows no redirects, uses no cookies, proxies or stored credentials, and
+decompresses nothing.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Self
+
+from django.utils.translation import gettext_noop
+
+from apps.outgoing.errors import HttpRequestFailed, HttpRequestRefused, TimedOut, Unreachable
+from apps.outgoing.http1_connection import MAX_BODY_BYTES, ConnectionClosed, Http1Connection, Progress, Reply
+from apps.outgoing.ssrf_guard import (
+    DEFAULT_PORTS,
+    Address,
+    AddressRefused,
+    Target,
+    UrlRefused,
+    check_addresses,
+    check_url,
+    resolve_host,
+)
+
+__all__ = ["MAX_BODY_BYTES", "AsyncClient", "ConnectionClosed", "Progress", "Reply", "TLSFailed"]
+
+CONNECT_SECONDS = 1.0
+TOTAL_SECONDS = 5.0
+# How long a checked URL and a looked-up name stay valid.
+CHECK_TTL_SECONDS = 10.0
+MAX_CACHED_CHECKS = 10_000
+MAX_CONCURRENT_LOOKUPS = 16
+_SWEEP_SECONDS = 5.0
+
+Origin = tuple[str, str, int]
+
+
+class TLSFailed(Unreachable):
+    """Raised when no TLS connection is possible: invalid certificate or no common version."""
+
+    code = "tls"
+
+
+@dataclass(slots=True)
+class _Route:
+    """A checked URL.
+
+    Attributes:
+        place: Scheme, host and port, the key for sharing connections.
+        head: The request line and the constant headers.
+        until: When the URL must be checked again, in seconds of the monotonic clock.
+    """
+
+    target: Target
+    origin: Origin
+    head: str
+    until: float
+
+
+class AsyncClient:
+    """An HTTP client for an event loop; a context manager that closes its connections."""
+
+    def __init__(self, *, connections: int = 200, seconds_kept: float = 30.0) -> None:
+        """Create the client inside a running loop.
+
+        Args:
+            connections: The maximum number of idle connections.
+            seconds_kept: How long idle connections are kept.
+        """
+        self._connections, self._seconds_kept = connections, seconds_kept
+        self._routes: dict[str, _Route] = {}
+        self._looked_up: dict[tuple[str, int], tuple[float, list[Address]]] = {}
+        self._idle: dict[Origin, list[Http1Connection]] = {}
+        # All idle connections, the least recently used first.
+        self._idle_order: OrderedDict[Http1Connection, Origin] = OrderedDict()
+        self._tls = _tls_context()
+        self._threads = ThreadPoolExecutor(MAX_CONCURRENT_LOOKUPS, "outgoing")
+        self._loop = asyncio.get_running_loop()
+        self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._sweep.cancel()
+        for wire in [*self._idle_order]:
+            wire.close()
+        self._idle_order.clear()
+        self._idle.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        # Transports close in the next iteration of the loop.
+        await asyncio.sleep(0)
+
+    async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:
+        """Send a request once and return the beginning of the response.
+
+        Raises:
+            FetchFailed: No response came in time, or the guard refused the URL; error statuses are returned.
+        """
+        try:
+            route = self._routes.get(url)
+            if route is None or route.until <= progress.started_at:
+                route = await self._resolve_route(url)
+            return await self._send(route, _build_request(route, headers, body), progress)
+        except HttpRequestFailed:
+            raise
+        except Exception as error:
+            if (reason := _convert_error(error)) is None:
+                raise
+            raise reason from error
+        finally:
+            progress.ended = progress.now()
+
+    async def _send(self, route: _Route, request: bytes, progress: Progress) -> Reply:
+        """Send the request, preferably on an idle connection; a stale connection is not counted as a failure."""
+        ends_at = time.monotonic() + TOTAL_SECONDS
+        while (wire := self._take_idle(route.origin)) is not None:
+            try:
+                return await self._send_on(wire, route, request, progress, ends_at)
+            except ConnectionClosed:
+                if wire.has_received:
+                    raise
+        progress.connected = progress.peer = None
+        async with asyncio.timeout(max(0.0, ends_at - time.monotonic())):
+            wire = await self._connect(route.target, progress)
+        return await self._send_on(wire, route, request, progress, ends_at)
+
+    async def _send_on(
+        self, wire: Http1Connection, route: _Route, request: bytes, progress: Progress, ends_at: float
+    ) -> Reply:
+        reply = await wire.send_request(request, progress, ends_at)
+        if wire.is_open:
+            self._keep_idle(wire, route.origin)
+        else:
+            wire.close()
+        return reply
+
+    # --- connections -------------------------------------------------------------------------------------------------
+
+    def _take_idle(self, origin: Origin) -> Http1Connection | None:
+        """Return the most recently used idle connection, if any."""
+        wires = self._idle.get(origin)
+        while wires:
+            wire = wires.pop()
+            del self._idle_order[wire]
+            if wire.is_open:
+                return wire
+        return None
+
+    def _keep_idle(self, wire: Http1Connection, origin: Origin) -> None:
+        wire.idle_since = time.monotonic()
+        self._idle.setdefault(origin, []).append(wire)
+        self._idle_order[wire] = origin
+        if len(self._idle_order) > self._connections:
+            self._drop(next(iter(self._idle_order)))
+
+    def _drop(self, wire: Http1Connection) -> None:
+        origin = self._idle_order.pop(wire)
+        self._idle[origin].remove(wire)
+        if not self._idle[origin]:
+            del self._idle[origin]
+        wire.close()
+
+    def _close_idle(self) -> None:
+        """Close connections that are idle for too long."""
+        idle_limit = time.monotonic() - self._seconds_kept
+        for wire in [
+            candidate for candidate in self._idle_order if candidate.idle_since < idle_limit or not candidate.is_open
+        ]:
+            self._drop(wire)
+        self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
+
+    async def _connect(self, target: Target, progress: Progress) -> Http1Connection:
+        """Connect to the first address of the target that accepts."""
+        failure: OSError | None = None
+        for address in await self._addresses(target):
+            progress.peer = str(address.sockaddr[0])
+            try:
+                return await self._connect_to(address, target)
+            except ssl.SSLError:
+                raise
+            except OSError as error:
+                failure = error
+        raise failure or OSError(gettext_noop("no address"))
+
+    async def _connect_to(self, address: Address, target: Target) -> Http1Connection:
+        raw_socket = socket.socket(address.family, socket.SOCK_STREAM)
+        try:
+            raw_socket.setblocking(False)
+            raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._loop.sock_connect(raw_socket, address.sockaddr)
+            uses_tls = target.scheme == "https"
+            _, wire = await self._loop.create_connection(
+                Http1Connection,
+                sock=raw_socket,
+                ssl=self._tls if uses_tls else None,
+                server_hostname=target.host if uses_tls else None,
+            )
+        except BaseException:
+            raw_socket.close()
+            raise
+        return wire
+
+    async def _addresses(self, target: Target) -> list[Address]:
+        """Return the addresses of a target; literal addresses are checked here, names by the lookup.
+
+        Raises:
+            AddressRefused: The guard refuses an address.
+        """
+        if (literal := _get_literal_address(target)) is not None:
+            check_addresses("", [str(literal.sockaddr[0])])
+            return [literal]
+        key, now = (target.host, target.port), time.monotonic()
+        cached = self._looked_up.get(key)
+        if cached is not None and cached[0] > now:
+            return cached[1]
+        addresses = await self._loop.run_in_executor(self._threads, _look_up, target.host, target.port)
+        if len(self._looked_up) >= MAX_CACHED_CHECKS:
+            self._looked_up.clear()
+        self._looked_up[key] = (now + CHECK_TTL_SECONDS, addresses)
+        return addresses
+
+    async def _resolve_route(self, url: str) -> _Route:
+        """Check a URL in a thread, because the check for shop domains may query the database."""
+        target = await self._loop.run_in_executor(self._threads, _check_url, url)
+        if len(self._routes) >= MAX_CACHED_CHECKS:
+            self._routes.clear()
+        origin = (target.scheme, target.host, target.port)
+        route = _Route(target, origin, _build_head(target), time.monotonic() + CHECK_TTL_SECONDS)
+        self._routes[url] = route
+        return route
+
+
+def _check_url(url: str) -> Target:
+    return check_url(url, schemes=("https",))
+
+
+def _look_up(host: str, port: int) -> list[Address]:
+    return resolve_host(host, port, timeout=TOTAL_SECONDS)
+
+
+def _get_literal_address(target: Target) -> Address | None:
+    """Return the address if the URL contains a literal one; None for names."""
+    try:
+        ip = ip_address(target.host)
+    except ValueError:
+        return None
+    return Address(socket.AF_INET if ip.version == 4 else socket.AF_INET6, (str(ip), target.port))
+
+
+def _tls_context() -> ssl.SSLContext:
+    """Return a context for TLS 1.2 or later, verified against the system's authorities."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _build_head(target: Target) -> str:
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    port = "" if target.port == DEFAULT_PORTS[target.scheme] else f":{target.port}"
+    constant_headers = "User-Agent: Backoffice\r\nAccept: */*\r\nAccept-Encoding: identity"
+    return f"POST {target.path} HTTP/1.1\r\nHost: {host}{port}\r\n{constant_headers}\r\n"
+
+
+def _build_request(route: _Route, headers: Mapping[str, str], body: bytes) -> bytes:
+    """Build the bytes of a request.
+
+    Raises:
+        ValueError: A header contains a line end.
+    """
+    header_lines = "\r\n".join([f"{name}: {value}" for name, value in headers.items()])
+    if header_lines.count("\n") != len(headers) - 1 or header_lines.count("\r") != len(headers) - 1:
+        raise ValueError("a header holds a line end")
+    return f"{route.head}{header_lines}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+_ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFailed], str], ...] = (
+    ((AddressRefused,), HttpRequestRefused, gettext_noop("refused address")),
+    ((UrlRefused,), HttpRequestRefused, gettext_noop("the URL is not allowed")),
+    ((ssl.SSLCertVerificationError,), TLSFailed, gettext_noop("certificate not valid")),
+    ((ssl.SSLError,), TLSFailed, gettext_noop("no secure connection")),
+    ((socket.gaierror,), Unreachable, gettext_noop("host not found")),
+    ((TimeoutError,), TimedOut, ""),
+    ((OSError,), Unreachable, gettext_noop("connection failed")),
+)
+
+
+def _convert_error(error: BaseException) -> HttpRequestFailed | None:
+    """Return the matching ``FetchFailed`` for an error of the network or its libraries; None for other errors."""
+    for kinds, error_class, message in _ERROR_CLASSES:
+        if isinstance(error, kinds):
+            return error_class() if error_class is TimedOut else error_class(message)
+    return None

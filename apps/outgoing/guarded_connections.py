@@ -1,0 +1,169 @@
+"""Connections to checked addresses, with one limit of time and bytes for the whole call."""
+
+import functools
+import io
+import socket
+import ssl
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from django.utils.translation import gettext_noop
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from apps.outgoing.errors import BadResponse, TimedOut
+from apps.outgoing.ssrf_guard import Target, resolve_host
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+    _Socket = socket.socket
+else:
+    _Socket = object
+
+# The reader receives the first bytes of the body together with the headers.
+HEADER_BYTES = 32 * 1024 + io.DEFAULT_BUFFER_SIZE
+
+
+@dataclass(slots=True)
+class CallBudget:
+    """The remaining time and bytes of a call, over all of its connections.
+
+    `ends_at` is in seconds of the monotonic clock; `room` is the number of bytes that may be received in the current
+    step.
+    """
+
+    ends_at: float
+    room: int = 0
+
+    @classmethod
+    def start(cls, seconds: float) -> "CallBudget":
+        """Return a meter for a call that starts now."""
+        return cls(time.monotonic() + seconds)
+
+    def seconds_left(self) -> float:
+        """Return the remaining time, always above zero.
+
+        Raises:
+            TimedOut: No time remains.
+        """
+        remaining = self.ends_at - time.monotonic()
+        if remaining <= 0:
+            raise TimedOut
+        return remaining
+
+    def count(self, received: int) -> None:
+        """Subtract received bytes from the limit.
+
+        Raises:
+            BadAnswer: The limit is exceeded.
+        """
+        self.room -= received
+        if self.room < 0:
+            raise BadResponse(gettext_noop("too much besides the body"))
+
+
+class _Metered(_Socket):
+    """Applies the call's meter to all reads and writes of a socket.
+
+    A socket's own timeout restarts with each received byte, so a slow server would never exceed it.
+    """
+
+    meter: CallBudget
+
+    def recv_into(self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0) -> int:
+        self.settimeout(self.meter.seconds_left())
+        try:
+            received = super().recv_into(buffer, nbytes or len(memoryview(buffer)), flags)
+        except TimeoutError as error:  # urllib3 would convert the error
+            raise TimedOut from error
+        self.meter.count(received)
+        return received
+
+    def send(self, data: "ReadableBuffer", flags: int = 0) -> int:
+        self.settimeout(self.meter.seconds_left())
+        return super().send(data, flags)
+
+    def sendall(self, data: "ReadableBuffer", flags: int = 0) -> None:
+        self.settimeout(self.meter.seconds_left())
+        super().sendall(data, flags)
+
+
+class MeteredSocket(_Metered, socket.socket):
+    """A metered TCP socket."""
+
+
+class MeteredTLSSocket(_Metered, ssl.SSLSocket):
+    """A metered TLS socket."""
+
+
+class _Guarded(HTTPConnection):
+    """Opens its socket through the guard; `host` stays the name, for the Host header and the certificate."""
+
+    meter: CallBudget
+    connect_seconds: float
+
+    # urllib3 creates all sockets here, below TLS and regardless of proxy variables.
+    def _new_conn(self) -> socket.socket:
+        return open_socket(self.host, self.port, self.meter, self.connect_seconds)
+
+    def connect(self) -> None:
+        super().connect()
+        cast("_Metered", self.sock).meter = self.meter
+
+
+class GuardedHTTPConnection(_Guarded):
+    """A plain connection to a checked address."""
+
+
+class GuardedHTTPSConnection(_Guarded, HTTPSConnection):
+    """A TLS connection to a checked address; the certificate is checked against the name."""
+
+
+@functools.cache
+def create_tls_context() -> ssl.SSLContext:
+    """Return a context for TLS 1.2 or later, verified against the system's authorities."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = MeteredTLSSocket
+    return context
+
+
+def create_connection(target: Target, meter: CallBudget, connect_seconds: float) -> HTTPConnection:
+    """Return a connection for one request, which connects when the request is sent."""
+    connection: _Guarded
+    if target.scheme == "https":
+        connection = GuardedHTTPSConnection(target.host, target.port, ssl_context=create_tls_context())
+    else:
+        connection = GuardedHTTPConnection(target.host, target.port)
+    connection.meter = meter
+    connection.connect_seconds = connect_seconds
+    return connection
+
+
+def open_socket(host: str, port: int, meter: CallBudget, connect_seconds: float) -> socket.socket:
+    """Connect to the first of the host's checked addresses that accepts.
+
+    Raises:
+        AddressRefused: An address of the host is private or internal.
+        TimedOut: The call's time is used up.
+        OSError: The name is unknown (`socket.gaierror`), or no address accepts.
+    """
+    failure = OSError(gettext_noop("no address"))
+    for address in resolve_host(host, port, timeout=meter.seconds_left()):
+        new_socket = MeteredSocket(address.family, socket.SOCK_STREAM)
+        new_socket.meter = meter
+        try:
+            new_socket.settimeout(min(connect_seconds, meter.seconds_left()))
+            new_socket.connect(address.sockaddr)
+            new_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            new_socket.settimeout(meter.seconds_left())  # covers the whole TLS handshake
+        except OSError as error:
+            new_socket.close()
+            failure = error
+        except BaseException:
+            new_socket.close()
+            raise
+        else:
+            return new_socket
+    raise failure
