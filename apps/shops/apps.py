@@ -1,29 +1,31 @@
-"""The shops app: shops, apps, installations and tokens."""
+"""App configuration of shops, apps, installations and tokens."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class ShopsConfig(AppConfig):
-    """Registers the topics of shops and apps, where the ids of all tables begin, and what plans expect of them."""
+    """Registers topics, housekeeping and the database setup shared by all apps."""
 
     name = "apps.shops"
 
     def ready(self) -> None:
-        """Add topics, and let ended codes and tokens go."""
-        from apps.ground import ids, ranks, statistics
-        from apps.ground.personal import impersonal
+        """Register topics, housekeeping tasks and post-migrate handlers."""
+        from apps.ground import id_sequences, planner_statistics, sort_tables
+        from apps.ground.privacy_registry import declare_non_personal
         from apps.jobs.domain import housekeeping
-        from apps.jobs.domain.duties import each_minute
+        from apps.jobs.domain.periodic_tasks import minute_tasks
         from apps.shops import topics
-        from apps.shops.domain import authorizing, purchases, read_only
-        from apps.shops.impersonal import IMPERSONAL
+        from apps.shops.domain import oauth, purchases, read_only
+        from apps.shops.non_personal_columns import NON_PERSONAL_COLUMNS
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        housekeeping.register("codes and tokens of apps", authorizing.clear)
-        each_minute.register("purchases of apps that expired", purchases.expire)
-        post_migrate.connect(ids.start_high, sender=self, dispatch_uid="ids.start_high")
-        post_migrate.connect(ranks.ensure_all, sender=self, dispatch_uid="ranks.ensure_all")
-        post_migrate.connect(read_only.ensure, sender=self, dispatch_uid="shops.read_only")
-        post_migrate.connect(statistics.take_for_shared, sender=self, dispatch_uid="statistics.take_for_shared")
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        topics.register_shops_topics()
+        housekeeping.register_hourly_task("codes and tokens of apps", oauth.delete_expired_codes_and_tokens)
+        minute_tasks.register("purchases of apps that expired", purchases.expire_purchases)
+        post_migrate.connect(id_sequences.initialize_sequences, sender=self, dispatch_uid="ids.start_high")
+        post_migrate.connect(sort_tables.create_all_sort_triggers, sender=self, dispatch_uid="ranks.ensure_all")
+        post_migrate.connect(read_only.restore_triggers, sender=self, dispatch_uid="shops.read_only")
+        post_migrate.connect(
+            planner_statistics.set_shop_id_statistics, sender=self, dispatch_uid="statistics.take_for_shared"
+        )

@@ -1,4 +1,4 @@
-"""The shop, the calling app and its installation, in GraphQL."""
+"""GraphQL types of the shop, the calling app and its installation."""
 
 from datetime import datetime
 
@@ -6,11 +6,11 @@ import strawberry
 from django.conf import settings
 
 from apps.graphql import registry
-from apps.graphql.ids import Node, global_id, number_of
+from apps.graphql.ids import Node, build_global_id, parse_number_of_type
 from apps.graphql.info import Info
 from apps.graphql.scalars import URL
-from apps.ground.tenancy import every_shop
-from apps.shops.api.resources import country_name, money_format
+from apps.ground.tenancy import all_shops_scope
+from apps.shops.api.resources import get_english_country_name, get_money_format
 from apps.shops.models import App, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 
@@ -19,8 +19,6 @@ _WEIGHT_UNITS = {"g": "GRAMS", "kg": "KILOGRAMS", "oz": "OUNCES", "lb": "POUNDS"
 
 @strawberry.type(name="Domain", description="A host name of the shop.")
 class DomainType:
-    """A host name of the shop."""
-
     host: str
     ssl_enabled: bool
     url: URL
@@ -28,8 +26,6 @@ class DomainType:
 
 @strawberry.type(name="ShopPlan", description="What the shop pays for.")
 class ShopPlanType:
-    """The shop's plan."""
-
     display_name: str
     public_display_name: str
     partner_development: bool
@@ -37,8 +33,6 @@ class ShopPlanType:
 
 @strawberry.type(name="ShopAddress", description="Where the shop is.")
 class ShopAddressType:
-    """The shop's address."""
-
     address1: str | None
     address2: str | None
     city: str | None
@@ -52,15 +46,11 @@ class ShopAddressType:
 
 @strawberry.type(name="CurrencyFormats", description="How prices are written.")
 class CurrencyFormatsType:
-    """How prices are written."""
-
     money_format: str
 
 
 @strawberry.type(name="Shop", description="The shop that the token belongs to.")
 class ShopType(Node):
-    """The shop that the token belongs to."""
-
     row: strawberry.Private[Shop]
 
     name: str
@@ -71,63 +61,61 @@ class ShopType(Node):
 
     @strawberry.field
     def contact_email(self) -> str:
-        """Where customers write to."""
+        """Return the email address for customers."""
         return self.row.customer_email or self.row.email
 
     @strawberry.field
     def shop_owner_name(self) -> str:
-        """Whose shop it is."""
+        """Return the owner's name."""
         return self.row.owner_name or self.row.name
 
     @strawberry.field(name=f"my{settings.BRAND}Domain")
     def own_domain(self) -> str:
-        """The host name by which the interface knows the shop."""
+        """Return the domain that identifies the shop in the interface."""
         return self.row.domain
 
     @strawberry.field
     def primary_domain(self) -> DomainType:
-        """The host name that customers see."""
+        """Return the domain that customers see."""
         return DomainType(host=self.row.domain, ssl_enabled=True, url=URL(f"https://{self.row.domain}"))
 
     @strawberry.field
     def url(self) -> URL:
-        """The address of the storefront."""
+        """Return the URL of the storefront."""
         return URL(f"https://{self.row.domain}")
 
     @strawberry.field
     def currency_code(self) -> str:
-        """The currency of the books."""
+        """Return the shop currency."""
         return self.row.currency
 
     @strawberry.field
     def currency_formats(self) -> CurrencyFormatsType:
-        """How prices are written."""
-        return CurrencyFormatsType(money_format=money_format(self.row.currency))
+        """Return the price formats."""
+        return CurrencyFormatsType(money_format=get_money_format(self.row.currency))
 
     @strawberry.field
     def enabled_presentment_currencies(self) -> list[str]:
-        """The currencies that prices are shown in."""
-        further = [each["currency"] for each in self.row.presentment_currencies]
-        return list(dict.fromkeys([self.row.currency, *further]))
+        """Return the currencies that prices are shown in."""
+        presentment_codes = [row["currency"] for row in self.row.presentment_currencies]
+        return list(dict.fromkeys([self.row.currency, *presentment_codes]))
 
     @strawberry.field
     def iana_timezone(self) -> str:
-        """The time zone by its IANA name."""
+        """Return the IANA name of the time zone."""
         return self.row.timezone
 
     @strawberry.field
     def timezone_offset(self, info: Info) -> str:
-        """The time zone's distance from UTC now, e.g. ``-0500``."""
+        """Return the current UTC offset, e.g. ``-0500``."""
         return info.context.at.astimezone(self.row.tzinfo).strftime("%z")
 
     @strawberry.field
     def weight_unit(self) -> str:
-        """In what goods are weighed."""
         return _WEIGHT_UNITS[self.row.weight_unit]
 
     @strawberry.field
     def plan(self) -> ShopPlanType:
-        """What the shop pays for."""
         label = str(Shop.Plan(self.row.plan).label)
         return ShopPlanType(
             display_name=label,
@@ -137,19 +125,15 @@ class ShopType(Node):
 
     @strawberry.field
     def shop_address(self) -> ShopAddressType:
-        """Where the shop is."""
-        return _address(self.row)
+        return _build_address(self.row)
 
     @strawberry.field(deprecation_reason="Use `shopAddress` instead.")
     def billing_address(self) -> ShopAddressType:
-        """Where bills go."""
-        return _address(self.row)
+        return _build_address(self.row)
 
 
 @strawberry.type(name="AccessScope", description="What an app may do.")
 class AccessScopeType:
-    """What an app may do."""
-
     handle: str
     description: str
 
@@ -166,18 +150,17 @@ class AppType(Node):
 
     @strawberry.field
     def handle(self) -> str | None:
-        """Its name in addresses; apps have none here."""
+        """Return None: apps have no handle in this product."""
         return None
 
     @strawberry.field
     def launch_url(self) -> URL | None:
-        """Where it is opened."""
         return URL(self.row.app.application_url) if self.row.app.application_url else None
 
     @strawberry.field
     def installation(self) -> "AppInstallationType | None":
-        """What it may do in this shop."""
-        return _installation(self.row)
+        """Return the installation in the current shop."""
+        return _build_installation(self.row)
 
 
 @strawberry.type(name="AppInstallation", description="An app at work in the shop.")
@@ -188,64 +171,66 @@ class AppInstallationType(Node):
 
     @strawberry.field
     def app(self) -> AppType:
-        """Which app it is."""
-        return _app(self.row)
+        return _build_app(self.row)
 
     @strawberry.field
     def access_scopes(self) -> list[AccessScopeType]:
-        """What the shop granted."""
+        """Return the scopes that the shop granted."""
         return [AccessScopeType(handle=scope, description=SCOPES[scope]) for scope in self.row.scopes]
 
     @strawberry.field
     def launch_url(self) -> URL | None:
-        """Where it is opened."""
         return URL(self.row.app.application_url) if self.row.app.application_url else None
 
     @strawberry.field
     def uninstall_url(self) -> URL | None:
-        """Where it is taken off; staff do that in the panel."""
+        """Return None: staff uninstall apps in the panel."""
         return None
 
 
-@registry.query
+@registry.register_queries
 @strawberry.type
 class CallerQueries:
-    """What a client asks first: where it is, and as whom."""
+    """Queries about the caller: its shop, app and installation."""
 
     @strawberry.field(description="The shop that the token belongs to.")
     def shop(self, info: Info) -> ShopType:
-        """The shop."""
-        return _shop(info.context.shop)
+        return _build_shop(info.context.shop)
 
     @strawberry.field(description="The calling app, or the app of an id.")
     def app(self, info: Info, id: strawberry.ID | None = None) -> AppType | None:
-        """The calling app; no other can be seen."""
-        here = _own(info)
-        return _app(here) if id is None or number_of(id, "App") == here.app_id else None
+        """Return the calling app; other apps are not visible."""
+        installation = _load_installation(info)
+        return (
+            _build_app(installation) if id is None or parse_number_of_type(id, "App") == installation.app_id else None
+        )
 
     @strawberry.field(description="The calling app at work in the shop.")
     def current_app_installation(self, info: Info) -> AppInstallationType:
-        """The calling app's installation."""
-        return _installation(_own(info))
+        return _build_installation(_load_installation(info))
 
     @strawberry.field(description="The calling app at work in the shop, or the installation of an id.")
     def app_installation(self, info: Info, id: strawberry.ID | None = None) -> AppInstallationType | None:
-        """The calling app's installation; no other can be seen."""
-        here = _own(info)
-        return _installation(here) if id is None or number_of(id, "AppInstallation") == here.pk else None
+        """Return the calling app's installation; other installations are not visible."""
+        installation = _load_installation(info)
+        return (
+            _build_installation(installation)
+            if id is None or parse_number_of_type(id, "AppInstallation") == installation.pk
+            else None
+        )
 
 
-def _own(info: Info) -> Installation:
-    """The caller's installation, with its app."""
+def _load_installation(info: Info) -> Installation:
+    """Return the caller's installation with its app."""
     access = info.context.access
-    with every_shop():
-        found: Installation = Installation.objects.select_related("app").get(pk=access.installation.pk)
-    return found
+    with all_shops_scope():
+        installation: Installation = Installation.objects.select_related("app").get(pk=access.installation.pk)
+    return installation
 
 
-def _shop(row: Shop) -> ShopType:
+def _build_shop(row: Shop) -> ShopType:
     return ShopType(
-        id=global_id("Shop", row.pk),
+        id=build_global_id("Shop", row.pk),
         row=row,
         name=row.name,
         email=row.email,
@@ -255,16 +240,16 @@ def _shop(row: Shop) -> ShopType:
     )
 
 
-def _app(row: Installation) -> AppType:
+def _build_app(row: Installation) -> AppType:
     app: App = row.app
-    return AppType(id=global_id("App", app.pk), row=row, title=app.name, api_key=app.api_key, embedded=False)
+    return AppType(id=build_global_id("App", app.pk), row=row, title=app.name, api_key=app.api_key, embedded=False)
 
 
-def _installation(row: Installation) -> AppInstallationType:
-    return AppInstallationType(id=global_id("AppInstallation", row.pk), row=row)
+def _build_installation(row: Installation) -> AppInstallationType:
+    return AppInstallationType(id=build_global_id("AppInstallation", row.pk), row=row)
 
 
-def _address(row: Shop) -> ShopAddressType:
+def _build_address(row: Shop) -> ShopAddressType:
     return ShopAddressType(
         address1=row.address1 or None,
         address2=row.address2 or None,
@@ -272,16 +257,24 @@ def _address(row: Shop) -> ShopAddressType:
         zip=row.zip or None,
         province=row.province or None,
         province_code=row.province_code or None,
-        country=country_name(row.country_code),
+        country=get_english_country_name(row.country_code),
         country_code_v2=row.country_code,
         phone=row.phone or None,
     )
 
 
-registry.node("Shop", ShopType, lambda info, pk: _shop(info.context.shop) if pk == info.context.shop.pk else None)
-registry.node("App", AppType, lambda info, pk: _app(_own(info)) if pk == _own(info).app_id else None)
-registry.node(
+registry.register_node(
+    "Shop", ShopType, lambda info, pk: _build_shop(info.context.shop) if pk == info.context.shop.pk else None
+)
+registry.register_node(
+    "App",
+    AppType,
+    lambda info, pk: _build_app(_load_installation(info)) if pk == _load_installation(info).app_id else None,
+)
+registry.register_node(
     "AppInstallation",
     AppInstallationType,
-    lambda info, pk: _installation(_own(info)) if pk == info.context.access.installation.pk else None,
+    lambda info, pk: (
+        _build_installation(_load_installation(info)) if pk == info.context.access.installation.pk else None
+    ),
 )

@@ -1,4 +1,4 @@
-"""What happens to shops, installations and tokens."""
+"""Event topics of shops, installations, apps and tokens."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,12 +6,12 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.context import Context
-from apps.api.openapi.schemas import resource_schema
-from apps.api.rows.plans import plan_for
-from apps.api.shapes import Schema
+from apps.api.openapi.schemas import build_resource_schema
+from apps.api.render_context import RenderContext
+from apps.api.rows.query_plans import get_read_plan
+from apps.api.types import Schema
 from apps.events.domain import topics
-from apps.ground.tenancy import current_shop
+from apps.ground.tenancy import get_current_shop
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import purchases
 from apps.shops.models import AccessToken, App, AppPurchase, Installation, Shop
@@ -20,9 +20,9 @@ _PURCHASE_GID = "gid://{brand}/AppPurchaseOneTime/"
 
 
 def _shop_payload(instance: Model, version: str) -> dict[str, object]:
-    shop = instance if isinstance(instance, Shop) else current_shop()
-    shown: dict[str, object] = plan_for(ShopSerializer, version).read_one(shop.pk, Context(shop, version))
-    return shown
+    shop = instance if isinstance(instance, Shop) else get_current_shop()
+    payload: dict[str, object] = get_read_plan(ShopSerializer, version).read_one(shop.pk, RenderContext(shop, version))
+    return payload
 
 
 def _scopes_payload(instance: Model, version: str) -> dict[str, object]:
@@ -33,7 +33,7 @@ def _scopes_payload(instance: Model, version: str) -> dict[str, object]:
         "app": installation.app.name,
         "previous": list(installation.previous_scopes),
         "current": list(installation.scopes),
-        "updated_at": installation.updated_at.astimezone(current_shop().tzinfo).isoformat(timespec="seconds"),
+        "updated_at": installation.updated_at.astimezone(get_current_shop().tzinfo).isoformat(timespec="seconds"),
     }
 
 
@@ -44,8 +44,8 @@ def _app_payload(instance: Model, version: str) -> dict[str, object]:
 
 def _purchase_payload(instance: Model, version: str) -> dict[str, object]:
     assert isinstance(instance, AppPurchase)
-    zone, brand = current_shop().tzinfo, settings.BRAND
-    shown = {
+    zone, brand = get_current_shop().tzinfo, settings.BRAND
+    payload = {
         "admin_graphql_api_id": f"{_PURCHASE_GID.format(brand=brand)}{instance.pk}",
         "name": instance.name,
         "status": instance.status.upper(),
@@ -53,7 +53,7 @@ def _purchase_payload(instance: Model, version: str) -> dict[str, object]:
         "created_at": instance.created_at.astimezone(zone).isoformat(timespec="seconds"),
         "updated_at": instance.updated_at.astimezone(zone).isoformat(timespec="seconds"),
     }
-    return {"app_purchase_one_time": shown}
+    return {"app_purchase_one_time": payload}
 
 
 def _purchase_shape(_version: str) -> Schema:
@@ -66,53 +66,52 @@ def _purchase_shape(_version: str) -> Schema:
         "created_at": moment,
         "updated_at": moment,
     }
-    whole = {"app_purchase_one_time": {"type": "object", "properties": members}}
-    return {"type": "object", "properties": whole}
+    properties = {"app_purchase_one_time": {"type": "object", "properties": members}}
+    return {"type": "object", "properties": properties}
 
 
-def _asked_for(payload: Mapping[str, object], app_id: int, _granted: Collection[str]) -> bool:
-    """Whether a purchase is the app's own: no app hears what others are paid."""
-    shown = payload["app_purchase_one_time"]
-    gid = str(shown["admin_graphql_api_id"]) if isinstance(shown, Mapping) else ""
+def _is_own_purchase(payload: Mapping[str, object], app_id: int, _granted: Collection[str]) -> bool:
+    """Return True if the app made the purchase request; apps must not learn about payments to other apps."""
+    purchase = payload["app_purchase_one_time"]
+    gid = str(purchase["admin_graphql_api_id"]) if isinstance(purchase, Mapping) else ""
     pk = gid.removeprefix(_PURCHASE_GID.format(brand=settings.BRAND))
     return AppPurchase.objects.filter(pk=pk, installation__app_id=app_id).exists()
 
 
-def register_all() -> None:
-    """Add the topics."""
+def register_shops_topics() -> None:
     for name, render, shape, label, example in (
-        ("shop/update", _shop_payload, _shop_shape, gettext_noop("Shop settings changed"), current_shop),
-        ("app/uninstalled", _shop_payload, _shop_shape, gettext_noop("App uninstalled"), current_shop),
+        ("shop/update", _shop_payload, _shop_shape, gettext_noop("Shop settings changed"), get_current_shop),
+        ("app/uninstalled", _shop_payload, _shop_shape, gettext_noop("App uninstalled"), get_current_shop),
         ("app/scopes_update", _scopes_payload, _scopes_shape, gettext_noop("App scopes changed"), Installation),
     ):
-        topics.register(name, scope="", render=render, label=label, offered=True, shape=shape, example=example)
-    topics.register(
+        topics.register_topic(name, scope="", render=render, label=label, offered=True, shape=shape, example=example)
+    topics.register_topic(
         purchases.TOPIC,
         scope="",
         render=_purchase_payload,
-        label=gettext_noop("One-time purchase of an app"),
+        label=gettext_noop("App purchase updated"),
         offered=True,
         shape=_purchase_shape,
-        hears=_asked_for,
+        is_allowed=_is_own_purchase,
         example=AppPurchase,
     )
     for name, render, label in (
-        ("shop/create", _shop_payload, gettext_noop("Shop opened")),
+        ("shop/create", _shop_payload, gettext_noop("Shop created")),
         ("app/installed", _shop_payload, gettext_noop("App installed")),
         ("apps/create", _app_payload, gettext_noop("App registered")),
-        ("apps/update", _app_payload, gettext_noop("Registration of an app changed")),
-        ("apps/delete", _app_payload, gettext_noop("Registration of an app removed")),
-        ("apps/secret", _app_payload, gettext_noop("Secret of an app replaced")),
-        ("apps/old_secret_ended", _app_payload, gettext_noop("Old secret of an app ended")),
-        ("access_tokens/create", _scopes_payload, gettext_noop("Access token made")),
+        ("apps/update", _app_payload, gettext_noop("App registration changed")),
+        ("apps/delete", _app_payload, gettext_noop("App registration deleted")),
+        ("apps/secret", _app_payload, gettext_noop("App secret replaced")),
+        ("apps/old_secret_ended", _app_payload, gettext_noop("Old app secret revoked")),
+        ("access_tokens/create", _scopes_payload, gettext_noop("Access token created")),
         ("access_tokens/revoke", _scopes_payload, gettext_noop("Access token revoked")),
     ):
-        # For the audit trail alone.
-        topics.register(name, scope="", render=render, label=label)
+        # These topics are only for the audit log.
+        topics.register_topic(name, scope="", render=render, label=label)
 
 
 def _shop_shape(version: str) -> Schema:
-    return resource_schema(ShopSerializer, version)
+    return build_resource_schema(ShopSerializer, version)
 
 
 def _scopes_shape(_version: str) -> Schema:

@@ -1,4 +1,4 @@
-"""The apps of a shop: install, scopes, tokens, uninstall."""
+"""Installed apps of a shop: installation, access scopes, tokens and one-time purchases."""
 
 from datetime import datetime
 from typing import TypeAlias, TypedDict, cast
@@ -13,20 +13,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.ground.errors import DomainError
+from apps.ground.exceptions import DomainError
 from apps.panel import home
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.once import once_or_back, posted
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.seen import MEANWHILE, changed_meanwhile, mark
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
+from apps.panel.menu import MenuItem
+from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import display
-from apps.panel.wording import in_words
-from apps.shops.admin import approving, departures, purchases, scope_fields, tokens
-from apps.shops.domain import installing
+from apps.shops.admin import oauth_approval, purchases, scope_fields, tokens, uninstall_preview
+from apps.shops.domain import app_installation
 from apps.shops.domain import purchases as purchasing
-from apps.shops.domain.authorizing import asked_beyond
+from apps.shops.domain.oauth import get_ungranted_scopes
 from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
 from apps.shops.models import AccessToken, App, AppPurchase, Installation
 
@@ -37,23 +37,21 @@ class _LastUse(TypedDict):
     last_used_at: datetime | None
 
 
-Used: TypeAlias = "WithAnnotations[Installation, _LastUse]"
+AnnotatedInstallation: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 
 
 @admin.register(Installation)
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
-    """Apps at work in this shop. Tokens are shown once, in the answer to the request that made them."""
+    """Installed apps of the shop. A token is shown once, in the response to the request that created the token."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Apps",
         "extension",
         10,
         gettext_lazy("Apps"),
-        words=pgettext_lazy("search", "plugin, extension, add-on, integration, api, token"),
+        search_terms=pgettext_lazy("search", "plugin, extension, add-on, integration, api, token"),
     )
-    intro = gettext_lazy(
-        "Programs that work for this shop through the interface. Each may do what you grant it, and nothing else."
-    )
+    intro = gettext_lazy("Programs that use this shop's interface. Each app has only the access that you grant.")
     empty_text = gettext_lazy("No app is installed. Install one to let a program read or change this shop's data.")
     list_display = ("app_name", "may_do", "created_at", "last_used")
     list_display_links = ("app_name",)
@@ -62,8 +60,8 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Installation]:
-        """What is installed now, with the last use of any token."""
-        used = (
+        """Return the installed apps, with the last use of any token."""
+        last_use = (
             AccessToken.rows()
             .filter(installation=OuterRef("pk"))
             .order_by()
@@ -72,167 +70,175 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             .values("last")
         )
         queryset = super().get_queryset(request).filter(uninstalled_at=None).select_related("app")
-        return queryset.annotate(last_used_at=Subquery(used))
+        return queryset.annotate(last_used_at=Subquery(last_use))
 
     @display(description=gettext_lazy("App"), ordering="app__name")
     def app_name(self, installation: Installation) -> str:
-        """Its name."""
         return installation.app.name
 
-    @display(description=gettext_lazy("May"))
+    @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:
-        """How much it is allowed."""
-        words = scope_fields.in_words(installation.scopes)
-        changing = sum(degree != scope_fields.SEE for _label, degree in words)
+        """Return the number of kinds of data that the app may read or change."""
+        access = scope_fields.describe_scopes(installation.scopes)
+        changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
-            _("change {changing}, see {number} kinds of data").format(changing=changing, number=len(words))
-            if words
+            _("change {changing} of {number} kinds of data").format(changing=changing, number=len(access))
+            if access
             else _("nothing")
         )
 
     @display(description=gettext_lazy("Last used"), ordering="last_used_at")
-    def last_used(self, installation: Used) -> datetime | str:
-        """When a token was last used."""
+    def last_used(self, installation: AnnotatedInstallation) -> datetime | str:
+        """Return when the app last used a token."""
         return installation.last_used_at or _("never")
 
     def get_urls(self) -> list[URLPattern]:
-        """The pages of tokens and scopes besides Django's own."""
+        """Add the routes for approval, scopes, tokens and purchases."""
         return [
-            self.action_url("authorize/", self.authorize_view, "authorize"),
-            self.action_url("<path:object_id>/review/", self.review_view, "review"),
-            self.action_url("<path:object_id>/scopes/", self.scopes_view, "scopes"),
-            self.action_url("<path:object_id>/tokens/new/", self.new_token_view, "new_token", keyed=True),
-            self.action_url("<path:object_id>/tokens/rotate/", self.rotate_view, "rotate", keyed=True),
-            self.action_url("<path:object_id>/tokens/<int:token_id>/revoke/", self.revoke_view, "revoke"),
-            self.action_url("<path:object_id>/purchases/new/", self.new_purchase_view, "new_purchase", keyed=True),
-            self.action_url("<path:object_id>/purchases/<int:purchase_id>/", self.decide_view, "decide"),
+            self.build_action_url("authorize/", self.authorize_view, "authorize"),
+            self.build_action_url("<path:object_id>/review/", self.review_view, "review"),
+            self.build_action_url("<path:object_id>/scopes/", self.scopes_view, "scopes"),
+            self.build_action_url("<path:object_id>/tokens/new/", self.new_token_view, "new_token", keyed=True),
+            self.build_action_url("<path:object_id>/tokens/rotate/", self.rotate_view, "rotate", keyed=True),
+            self.build_action_url("<path:object_id>/tokens/<int:token_id>/revoke/", self.revoke_view, "revoke"),
+            self.build_action_url(
+                "<path:object_id>/purchases/new/", self.new_purchase_view, "new_purchase", keyed=True
+            ),
+            self.build_action_url("<path:object_id>/purchases/<int:purchase_id>/", self.decide_view, "decide"),
             *super().get_urls(),
         ]
 
     # --- pages ---
 
     def authorize_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask whether an app may have what it asks for."""
-        require(request, "shops.add_installation")
-        return approving.answer(self, request)
+        """Ask the user to approve the access scopes that an app requests."""
+        require_permission(request, "shops.add_installation")
+        return oauth_approval.show_authorization_request(self, request)
 
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask whether an app may have what its registration asks for by now."""
-        require(request, "shops.add_installation")
-        return approving.review(self, request, self.row_or_404(request, object_id).app)
+        """Ask the user to approve the scopes of the app's current registration."""
+        require_permission(request, "shops.add_installation")
+        return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id).app)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
-        """Install a new app."""
-        require(request, "shops.add_installation")
-        form = scope_fields.NewAppForm(posted(request))
+        """Install a new private app."""
+        require_permission(request, "shops.add_installation")
+        form = scope_fields.NewAppForm(get_post_data(request))
         if request.method == "POST" and form.is_valid():
-            return cast("HttpResponse", once_or_back(request, lambda: self._install(request, form), keyed=True))
+            return cast(
+                "HttpResponse", submit_once_or_redirect(request, lambda: self._install(request, form), keyed=True)
+            )
         return self.page(request, "panel/apps/install.html", _("Install an app"), form=form)
 
     @transaction.atomic
     def _install(self, request: HttpRequest, form: scope_fields.NewAppForm) -> HttpResponse:
         actor, now = self.actor(request), timezone.now()
         values = form.cleaned_data
-        app = installing.create_app(
+        app = app_installation.create_app(
             name=values["name"],
             distribution=App.Distribution.PRIVATE,
             application_url=values["application_url"],
             owner=self.shop(request),
         )
-        installation = installing.install(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
-        token = issue_token(installation, actor=actor, at=now) if may(request, ADD_TOKEN) else ""
+        installation = app_installation.install_app(app, self.shop(request), scopes=form.scopes, actor=actor, at=now)
+        token = issue_token(installation, actor=actor, at=now) if has_permission(request, ADD_TOKEN) else ""
         return self._show_once(request, installation, token, secret=app.api_secret)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """An app: what it may do, and its tokens."""
-        require(request, "shops.view_installation", CHANGE)
-        installation = self.row_or_404(request, object_id)
+        """Show an installed app with its scopes, tokens and purchases."""
+        require_permission(request, "shops.view_installation", CHANGE)
+        installation = self.get_row_or_404(request, object_id)
         return self.page(
             request,
             "panel/apps/detail.html",
             installation.app.name,
             original=installation,
-            scopes=scope_fields.in_words(installation.scopes),
-            more=[words for words, _degree in scope_fields.in_words(asked_beyond(installation))],
-            kept_here=may(request, "shops.view_app") and installation.app.owner_id == self.shop(request).pk,
-            may_approve=may(request, "shops.add_installation"),
-            tokens=tokens.lines(installation) if may(request, "shops.view_accesstoken") else None,
-            may_change=may(request, CHANGE),
-            may_add_token=may(request, ADD_TOKEN),
-            may_revoke=may(request, DELETE_TOKEN),
-            may_uninstall=may(request, "shops.delete_installation"),
-            **purchases.listed(request, installation),
+            scopes=scope_fields.describe_scopes(installation.scopes),
+            more=[words for words, _degree in scope_fields.describe_scopes(get_ungranted_scopes(installation))],
+            kept_here=has_permission(request, "shops.view_app") and installation.app.owner_id == self.shop(request).pk,
+            may_approve=has_permission(request, "shops.add_installation"),
+            tokens=tokens.get_token_lines(installation) if has_permission(request, "shops.view_accesstoken") else None,
+            may_change=has_permission(request, CHANGE),
+            may_add_token=has_permission(request, ADD_TOKEN),
+            may_revoke=has_permission(request, DELETE_TOKEN),
+            may_uninstall=has_permission(request, "shops.delete_installation"),
+            **purchases.get_purchases_context(request, installation),
         )
 
     def scopes_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Change what an app may do."""
-        require(request, CHANGE)
-        installation = self.row_or_404(request, object_id)
-        form = scope_fields.ScopesForm(posted(request), scopes=installation.scopes)
-        if request.method == "POST" and form.is_valid() and changed_meanwhile(request, installation.scopes):
-            form.add_error(None, MEANWHILE)
+        """Edit the scopes of an installed app."""
+        require_permission(request, CHANGE)
+        installation = self.get_row_or_404(request, object_id)
+        form = scope_fields.ScopesForm(get_post_data(request), scopes=installation.scopes)
+        if request.method == "POST" and form.is_valid() and has_changed_since_render(request, installation.scopes):
+            form.add_error(None, EDIT_CONFLICT)
         if request.method == "POST" and form.is_valid():
-            installing.install(installation.app, self.shop(request), scopes=form.scopes, **self.by(request))
-            self.message_user(request, _("Saved. It applies from the app's next request."), messages.SUCCESS)
+            app_installation.install_app(
+                installation.app, self.shop(request), scopes=form.scopes, **self.event_kwargs(request)
+            )
+            self.message_user(request, _("Saved. The change applies from the app's next request."), messages.SUCCESS)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        title, seen = _("What {name} may do").format(name=installation.app.name), mark(installation.scopes)
-        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=seen)
+        title, fingerprint = (
+            _("Access of {name}").format(name=installation.app.name),
+            compute_fingerprint(installation.scopes),
+        )
+        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=fingerprint)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Uninstall, after showing what goes."""
-        require(request, "shops.delete_installation")
-        installation = self.row_or_404(request, object_id)
+        """Uninstall an app, after a page that counts what will be deleted."""
+        require_permission(request, "shops.delete_installation")
+        installation = self.get_row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                installing.uninstall(installation, **self.by(request))
-            except DomainError as refusal:
-                self.message_user(request, in_words(refusal), messages.ERROR)
+                app_installation.uninstall_app(installation, **self.event_kwargs(request))
+            except DomainError as error:
+                self.message_user(request, format_errors(error), messages.ERROR)
             else:
                 self.message_user(
                     request, _("{name} is uninstalled.").format(name=installation.app.name), messages.SUCCESS
                 )
             return HttpResponseRedirect(self.url("changelist"))
         title = _("Uninstall {name}").format(name=installation.app.name)
-        goes = departures.counted(installation)
-        return self.page(request, "panel/apps/uninstall.html", title, original=installation, goes=goes)
+        deleted_counts = uninstall_preview.count_deleted_rows(installation)
+        return self.page(request, "panel/apps/uninstall.html", title, original=installation, goes=deleted_counts)
 
     # --- tokens ---
 
     def new_token_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make a further token and show it this once."""
-        require(request, ADD_TOKEN)
-        installation = self.row_or_404(request, object_id)
+        """Create another token and show it once."""
+        require_permission(request, ADD_TOKEN)
+        installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        token = issue_token(installation, **self.by(request))
+        token = issue_token(installation, **self.event_kwargs(request))
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make a new token; the others live on for a while, so that the app can be switched over."""
-        require(request, ADD_TOKEN)
-        installation = self.row_or_404(request, object_id)
+        """Create a new token; the other tokens stay valid for a while, so that the app can switch."""
+        require_permission(request, ADD_TOKEN)
+        installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         overlap = tokens.OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
-            self.message_user(request, _("Choose how long the old tokens shall live on."), messages.ERROR)
+            self.message_user(request, _("Choose how long the old tokens stay valid."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
-        token = rotate_tokens(installation, overlap=overlap, **self.by(request))
+        token = rotate_tokens(installation, overlap=overlap, **self.event_kwargs(request))
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
-        """Make a token useless at once; its beginning must be typed, so that no slip stops a shop's apps."""
-        require(request, DELETE_TOKEN)
-        installation = self.row_or_404(request, object_id)
+        """Revoke a token at once; the user types its prefix to confirm."""
+        require_permission(request, DELETE_TOKEN)
+        installation = self.get_row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
         if token is None:
             raise Http404(_("The app has no such token."))
         wrong = False
         if request.method == "POST":
             if request.POST.get("confirm", "").strip() == token.prefix:
-                revoke_token(token, **self.by(request))
+                revoke_token(token, **self.event_kwargs(request))
                 self.message_user(
                     request, _("The token {prefix}… is revoked.").format(prefix=token.prefix), messages.SUCCESS
                 )
@@ -244,57 +250,61 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     # --- purchases ---
 
     def new_purchase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask this shop to pay an app once, on its maker's behalf."""
-        require(request, purchases.DECIDE)
-        installation = self.row_or_404(request, object_id)
-        form = purchases.PurchaseForm(posted(request), installation)
+        """Create a one-time purchase on behalf of the app."""
+        require_permission(request, purchases.DECIDE)
+        installation = self.get_row_or_404(request, object_id)
+        form = purchases.PurchaseForm(get_post_data(request), installation)
         if request.method == "POST" and form.is_valid():
             try:
-                purchasing.offer(installation, **form.cleaned_data, **self.by(request))
-            except DomainError as refusal:
-                form.refuse(refusal)
+                purchasing.create_purchase(installation, **form.cleaned_data, **self.event_kwargs(request))
+            except DomainError as error:
+                form.add_domain_errors(error)
             else:
-                self.message_user(request, _("Asked. It waits two days for a decision."), messages.SUCCESS)
+                self.message_user(
+                    request, _("Purchase created. It expires in two days without a decision."), messages.SUCCESS
+                )
                 return HttpResponseRedirect(self.url("change", installation.pk))
-        title = _("A purchase of {name}").format(name=installation.app.name)
+        title = _("Purchase for {name}").format(name=installation.app.name)
         return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
 
     def decide_view(self, request: HttpRequest, object_id: str, purchase_id: int) -> HttpResponse:
-        """Approve or decline what an app asked for."""
-        require(request, purchases.DECIDE)
-        installation = self.row_or_404(request, object_id)
+        """Approve or decline a one-time purchase."""
+        require_permission(request, purchases.DECIDE)
+        installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         rows = AppPurchase.rows().filter(installation=installation, pk=purchase_id)
         purchase = rows.select_related("shop", "installation").first()
         if purchase is None:
-            raise Http404(_("The app asked for no such purchase."))
+            raise Http404(_("Purchase not found."))
         decision = request.POST.get("decision")
         if decision not in {"approve", "decline"}:
-            self.message_user(request, _("Choose whether it is approved."), messages.ERROR)
+            self.message_user(request, _("Choose Approve or Decline."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", installation.pk))
         try:
-            purchasing.decide(purchase, approve=decision == "approve", **self.by(request))
-        except DomainError as refusal:
-            self.message_user(request, in_words(refusal), messages.ERROR)
+            purchasing.decide_purchase(purchase, approve=decision == "approve", **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
         else:
-            done = _("{name} is approved.") if decision == "approve" else _("{name} is declined.")
-            self.message_user(request, done.format(name=purchase.name), messages.SUCCESS)
+            text = _("{name} is approved.") if decision == "approve" else _("{name} is declined.")
+            self.message_user(request, text.format(name=purchase.name), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", installation.pk))
 
     def _show_once(
         self, request: HttpRequest, installation: Installation, token: str, secret: str = ""
     ) -> HttpResponse:
         title = _("{name} is ready").format(name=installation.app.name) if secret else _("The new token")
-        onward = self.url("change", installation.pk)
-        shown: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
-        return tokens.shown_once(self, request, title, onward=onward, app=installation.app, **shown)
+        continue_url = self.url("change", installation.pk)
+        values: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
+        return tokens.render_secret_once(
+            self, request, title, continue_url=continue_url, app=installation.app, **values
+        )
 
 
-def _installed(request: HttpRequest) -> home.Figure:
+def _count_installed(request: HttpRequest) -> home.Figure:
     return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed"))
 
 
 home.add_card(
-    home.Card(gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _installed, order=60)
+    home.Card(gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _count_installed, order=60)
 )

@@ -1,4 +1,4 @@
-"""One-time purchases on an app's page: what was asked, asking, and deciding."""
+"""One-time purchases on an app's page: list, form and decision."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.ground import languages
-from apps.ground.errors import DomainError
-from apps.panel.access import may
+from apps.ground.exceptions import DomainError
 from apps.panel.money import MoneyField
-from apps.panel.requests import Context
+from apps.panel.permissions import has_permission
+from apps.panel.staff_request import Context
 from apps.shops.models import AppPurchase, Installation
 
 DECIDE = "shops.add_installation"
@@ -19,38 +19,38 @@ _TONES = {"pending": "bo-badge-warning", "active": "bo-badge-success"}
 
 
 class PurchaseForm(forms.Form):
-    """What an app's maker asks a shop to pay for."""
+    """The form for a one-time purchase."""
 
     name = forms.CharField(
-        max_length=255, label=gettext_lazy("What for"), help_text=gettext_lazy("What the shop reads when it decides.")
+        max_length=255, label=gettext_lazy("Description"), help_text=gettext_lazy("Shown to the shop when it decides.")
     )
     price = MoneyField(label=gettext_lazy("Price"))
-    test = forms.BooleanField(required=False, label=gettext_lazy("A test: no money is meant"))
+    test = forms.BooleanField(required=False, label=gettext_lazy("Test purchase without payment"))
 
     def __init__(self, data: QueryDict | None, installation: Installation) -> None:
         super().__init__(data)
         self.fields["price"].label = _("Price in {currency}").format(currency=installation.shop.currency)
 
-    def refuse(self, refusal: DomainError) -> None:
-        """Show what the service refused."""
-        for field, texts in refusal.errors.items():
+    def add_domain_errors(self, error: DomainError) -> None:
+        """Add the errors of the service to the form."""
+        for field, texts in error.errors.items():
             self.add_error(field if field in self.fields else None, texts)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A purchase as the page lists it."""
+class PurchaseLine:
+    """A purchase in the list on the app's page."""
 
     row: AppPurchase
     price: str
     tone: str
 
 
-def listed(request: HttpRequest, installation: Installation) -> Context:
-    """What the app's page shows of them."""
+def get_purchases_context(request: HttpRequest, installation: Installation) -> Context:
+    """Return the template context for the purchases of an app."""
     rows = AppPurchase.rows().filter(installation=installation).order_by("-pk")[:50]
-    return {"purchases": [_line(row) for row in rows], "may_decide": may(request, DECIDE)}
+    return {"purchases": [_build_line(row) for row in rows], "may_decide": has_permission(request, DECIDE)}
 
 
-def _line(row: AppPurchase) -> Line:
-    return Line(row, languages.money(row.price, row.currency), _TONES.get(row.status, ""))
+def _build_line(row: AppPurchase) -> PurchaseLine:
+    return PurchaseLine(row, languages.format_money(row.price, row.currency), _TONES.get(row.status, ""))

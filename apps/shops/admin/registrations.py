@@ -1,4 +1,4 @@
-"""The apps that a shop keeps: what they are called, where they are, what they ask for, and their secret."""
+"""Registered apps of a shop: name, URLs, requested scopes and API secret."""
 
 from typing import cast
 
@@ -12,89 +12,89 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.ground.errors import DomainError
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.once import once_or_back, posted
-from apps.panel.requests import Context, in_shop
-from apps.panel.screens.bases import PanelAdmin
-from apps.panel.screens.forms import Values
-from apps.panel.seen import MEANWHILE, changed_meanwhile, mark
+from apps.ground.exceptions import DomainError
+from apps.panel.admin_base.forms import Values
+from apps.panel.admin_base.model_admin import PanelAdmin
+from apps.panel.error_display import format_errors
+from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
+from apps.panel.menu import MenuItem
+from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context, as_staff_request
 from apps.panel.theme import display
-from apps.panel.wording import in_words
-from apps.shops.admin import approving, scope_fields
-from apps.shops.admin.tokens import OVERLAPS, shown_once
-from apps.shops.domain import authorizing, registering
+from apps.shops.admin import oauth_approval, scope_fields
+from apps.shops.admin.tokens import OVERLAPS, render_secret_once
+from apps.shops.domain import app_registration, oauth
 from apps.shops.models import App, RetiringSecret
-from apps.shops.models.redirects import check_redirect_urls
+from apps.shops.models.redirect_urls import check_redirect_urls
 
 ADD, CHANGE, DELETE = "shops.add_app", "shops.change_app", "shops.delete_app"
 _FIELDS = ("name", "distribution", "application_url", "redirect_urls")
 
 
 class RegistrationForm(scope_fields.ScopesForm):
-    """What an app is."""
+    """The registration form of an app."""
 
     name = forms.CharField(
-        max_length=255, help_text=gettext_lazy("What staff read when it asks them."), label=gettext_lazy("Name")
+        max_length=255,
+        help_text=gettext_lazy("The name that staff see when the app requests access."),
+        label=gettext_lazy("Name"),
     )
     distribution = forms.ChoiceField(
-        choices=App.Distribution.choices, label=gettext_lazy("For whom"), initial="private"
+        choices=App.Distribution.choices, label=gettext_lazy("Distribution"), initial="private"
     )
     application_url = forms.URLField(
         required=False,
         max_length=2048,
-        label=gettext_lazy("Address"),
-        help_text=gettext_lazy("Where the app itself is reached, if it has a page."),
+        label=gettext_lazy("App URL"),
+        help_text=gettext_lazy("The URL of the app, if it has pages."),
     )
     redirect_urls = forms.CharField(
         required=False,
         label=gettext_lazy("Redirect URLs"),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         help_text=gettext_lazy(
-            "Where staff may be led back to once they approved, one on each line, each as the app sends it."
+            "URLs that staff may be redirected to after approval, one per line, exactly as the app sends them."
         ),
     )
 
     def __init__(self, data: QueryDict | None = None, *, app: App | None = None) -> None:
-        super().__init__(data, scopes=app.registered if app else None)
+        super().__init__(data, scopes=app.requested_scopes if app else None)
         if app is not None:
             self.initial = {name: getattr(app, name) for name in _FIELDS}
             self.initial["redirect_urls"] = "\n".join(app.redirect_urls)
 
     def clean_redirect_urls(self) -> list[str]:
-        """The addresses, checked."""
+        """Check the redirect URLs, one per line."""
         urls = [line.strip() for line in str(self.cleaned_data["redirect_urls"]).splitlines() if line.strip()]
         check_redirect_urls(urls)
         return urls
 
     @property
     def values(self) -> Values:
-        """What the service takes."""
+        """The values for the registration service."""
         return {**{name: self.cleaned_data[name] for name in _FIELDS}, "scopes": self.scopes}
 
-    def refuse(self, error: ValidationError | DomainError) -> None:
-        """Show what the service refused."""
-        found = error.message_dict if isinstance(error, ValidationError) else error.errors
-        for field, texts in found.items():
+    def add_domain_errors(self, error: ValidationError | DomainError) -> None:
+        """Add the errors of the service to the form."""
+        field_errors = error.message_dict if isinstance(error, ValidationError) else error.errors
+        for field, texts in field_errors.items():
             self.add_error(field if field in self.fields else None, texts)
 
 
 @admin.register(App)
 class AppAdmin(PanelAdmin[App]):
-    """Registrations of apps. A secret is shown once, in the answer to the request that made it."""
+    """Registered apps. An API secret is shown once, in the response to the request that created the secret."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Apps",
         "apps",
         20,
         gettext_lazy("Own apps"),
-        words=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
+        search_terms=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
     )
-    intro = gettext_lazy(
-        "Apps that this shop makes and keeps. Here stands what they ask for; what they may do, each shop decides."
-    )
-    empty_text = gettext_lazy("This shop keeps no app. Register one to let it ask shops for access.")
+    intro = gettext_lazy("Apps developed by this shop, with the access they request. Each shop decides what to grant.")
+    empty_text = gettext_lazy("No app is registered. Register an app so that it can request access to shops.")
     list_display = ("name", "for_whom", "asks_for", "at_work_in")
     list_display_links = ("name",)
     search_fields = ("name__icontains",)
@@ -102,69 +102,74 @@ class AppAdmin(PanelAdmin[App]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[App]:
-        """This shop's; for the operator also those that no shop keeps."""
-        kept = Q(owner=self.shop(request))
-        if in_shop(request).user.is_superuser:
-            kept |= Q(owner=None)
-        counted = Count("installations", filter=Q(installations__uninstalled_at=None))
-        return App.objects.filter(kept, retired_at=None).annotate(shops=counted).order_by(*self.get_ordering(request))
+        """Return the apps of this shop; for operators also apps without an owner."""
+        visible = Q(owner=self.shop(request))
+        if as_staff_request(request).user.is_superuser:
+            visible |= Q(owner=None)
+        installation_count = Count("installations", filter=Q(installations__uninstalled_at=None))
+        return (
+            App.objects.filter(visible, retired_at=None)
+            .annotate(shops=installation_count)
+            .order_by(*self.get_ordering(request))
+        )
 
-    @display(description=gettext_lazy("For whom"), ordering="distribution")
+    @display(description=gettext_lazy("Distribution"), ordering="distribution")
     def for_whom(self, app: App) -> str:
-        """Its distribution."""
         return app.get_distribution_display()
 
-    @display(description=gettext_lazy("Asks for"))
+    @display(description=gettext_lazy("Requests"))
     def asks_for(self, app: App) -> str:
-        """How much it asks for."""
-        count = len(scope_fields.in_words(app.registered))
-        told = ngettext("{number} kind of data", "{number} kinds of data", count)
-        return told.format(number=count) if count else _("what each request says")
+        """Return the number of requested kinds of data."""
+        count = len(scope_fields.describe_scopes(app.requested_scopes))
+        text = ngettext("{number} kind of data", "{number} kinds of data", count)
+        return text.format(number=count) if count else _("set by each request")
 
-    @display(description=gettext_lazy("At work in"))
+    @display(description=gettext_lazy("Installed in"))
     def at_work_in(self, app: App) -> str:
-        """How many shops have it."""
+        """Return the number of shops in which the app is installed."""
         shops: int = app.shops  # type: ignore[attr-defined]
         return ngettext("{number} shop", "{number} shops", shops).format(number=shops)
 
     def get_urls(self) -> list[URLPattern]:
-        """The pages of the secret and of the first installation, besides Django's own."""
+        """Add the routes for the API secret and for installing the app."""
         return [
-            self.action_url("<path:object_id>/install/", self.install_view, "install"),
-            self.action_url("<path:object_id>/secret/", self.secret_view, "secret", keyed=True),
-            self.action_url("<path:object_id>/secret/end-old/", self.end_old_view, "end_old"),
+            self.build_action_url("<path:object_id>/install/", self.install_view, "install"),
+            self.build_action_url("<path:object_id>/secret/", self.secret_view, "secret", keyed=True),
+            self.build_action_url("<path:object_id>/secret/end-old/", self.end_old_view, "end_old"),
             *super().get_urls(),
         ]
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
         """Register an app."""
-        require(request, ADD)
-        form = RegistrationForm(posted(request))
+        require_permission(request, ADD)
+        form = RegistrationForm(get_post_data(request))
         if request.method == "POST" and form.is_valid():
             try:
-                return cast("HttpResponse", once_or_back(request, lambda: self._register(request, form), keyed=True))
+                return cast(
+                    "HttpResponse", submit_once_or_redirect(request, lambda: self._register(request, form), keyed=True)
+                )
             except (ValidationError, DomainError) as error:
-                form.refuse(error)
+                form.add_domain_errors(error)
         return self.page(request, "panel/apps/registration.html", _("Register an app"), form=form)
 
     def _register(self, request: HttpRequest, form: RegistrationForm) -> HttpResponse:
-        app = registering.register(form.values, owner=self.shop(request), **self.by(request))
+        app = app_registration.register_app(form.values, owner=self.shop(request), **self.event_kwargs(request))
         title, onward = _("{name} is registered").format(name=app.name), self.url("change", app.pk)
-        return shown_once(self, request, title, onward=onward, app=app, secret=app.api_secret)
+        return render_secret_once(self, request, title, continue_url=onward, app=app, secret=app.api_secret)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """What an app is, and its secret."""
-        require(request, "shops.view_app", CHANGE)
-        app = self.row_or_404(request, object_id)
-        editable = may(request, CHANGE)
-        form = RegistrationForm(posted(request), app=app)
-        shown = [getattr(app, name) for name in (*_FIELDS, "registered")]
+        """Show and edit the registration of an app."""
+        require_permission(request, "shops.view_app", CHANGE)
+        app = self.get_row_or_404(request, object_id)
+        editable = has_permission(request, CHANGE)
+        form = RegistrationForm(get_post_data(request), app=app)
+        displayed_values = [getattr(app, name) for name in (*_FIELDS, "requested_scopes")]
         if request.method == "POST":
-            require(request, CHANGE)
-            if form.is_valid() and changed_meanwhile(request, *shown):
-                form.add_error(None, MEANWHILE)
+            require_permission(request, CHANGE)
+            if form.is_valid() and has_changed_since_render(request, *displayed_values):
+                form.add_error(None, EDIT_CONFLICT)
             if form.is_valid() and self._save(request, app, form):
                 return HttpResponseRedirect(self.url("change", app.pk))
         if not editable:
@@ -177,74 +182,74 @@ class AppAdmin(PanelAdmin[App]):
             app.name,
             original=app,
             form=form,
-            seen=mark(*shown),
+            seen=compute_fingerprint(*displayed_values),
             editable=editable,
             old_until=RetiringSecret.objects.filter(app=app, until__gt=now).order_by("-until").first(),
-            here=authorizing.installed(app, self.shop(request)),
-            may_install=may(request, "shops.add_installation"),
-            may_remove=may(request, DELETE),
+            here=oauth.find_installation(app, self.shop(request)),
+            may_install=has_permission(request, "shops.add_installation"),
+            may_remove=has_permission(request, DELETE),
         )
 
     def _save(self, request: HttpRequest, app: App, form: RegistrationForm) -> bool:
         try:
-            changes = registering.change(app, form.values, **self.by(request))
+            changes = app_registration.update_registration(app, form.values, **self.event_kwargs(request))
         except (ValidationError, DomainError) as error:
-            form.refuse(error)
+            form.add_domain_errors(error)
             return False
-        text = (
-            _("Saved. Shops that have the app are asked before it may do more.") if "scopes" in changes else _("Saved.")
-        )
+        text = _("Saved. Shops must approve the app's new access.") if "scopes" in changes else _("Saved.")
         self.message_user(request, text, messages.SUCCESS)
         return True
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Remove the registration of an app that no shop has, after showing what goes."""
-        require(request, DELETE)
-        app = self.row_or_404(request, object_id)
+        """Delete the registration of an app that is not installed anywhere, after confirmation."""
+        require_permission(request, DELETE)
+        app = self.get_row_or_404(request, object_id)
         if request.method == "POST":
             try:
-                registering.retire(app, **self.by(request))
-            except DomainError as refusal:
-                self.message_user(request, in_words(refusal), messages.ERROR)
+                app_registration.delete_registration(app, **self.event_kwargs(request))
+            except DomainError as error:
+                self.message_user(request, format_errors(error), messages.ERROR)
                 return HttpResponseRedirect(self.url("delete", app.pk))
             self.message_user(request, _("{name} is removed.").format(name=app.name), messages.SUCCESS)
             return HttpResponseRedirect(self.url("changelist"))
-        here = authorizing.installed(app, self.shop(request))
+        installation = oauth.find_installation(app, self.shop(request))
         shops: int = app.shops  # type: ignore[attr-defined]
         return self.page(
             request,
             "panel/apps/remove.html",
             _("Remove {name}").format(name=app.name),
             original=app,
-            here=here,
-            elsewhere=shops - (here is not None),
-            may_uninstall=may(request, "shops.delete_installation"),
+            here=installation,
+            elsewhere=shops - (installation is not None),
+            may_uninstall=has_permission(request, "shops.delete_installation"),
         )
 
     def install_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Let an app of this shop's own work here, with what it asks for."""
-        require(request, "shops.add_installation")
-        return approving.review(self, request, self.row_or_404(request, object_id))
+        """Install an app of this shop with its registered scopes, after approval."""
+        require_permission(request, "shops.add_installation")
+        return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id))
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Replace the secret, and show the new one this once; the old one counts on for a while."""
-        require(request, CHANGE)
-        app = self.row_or_404(request, object_id)
+        """Replace the API secret and show the new one once; the old secret stays valid for a while."""
+        require_permission(request, CHANGE)
+        app = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         overlap = OVERLAPS.get(request.POST.get("overlap", ""))
         if overlap is None:
-            self.message_user(request, _("Choose how long the old secret shall count on."), messages.ERROR)
+            self.message_user(request, _("Choose how long the old secret stays valid."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", app.pk))
-        secret = registering.replace_secret(app, overlap=overlap, **self.by(request))
-        return shown_once(self, request, _("The new secret"), onward=self.url("change", app.pk), app=app, secret=secret)
+        secret = app_registration.replace_secret(app, overlap=overlap, **self.event_kwargs(request))
+        return render_secret_once(
+            self, request, _("The new secret"), continue_url=self.url("change", app.pk), app=app, secret=secret
+        )
 
     def end_old_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The app knows the new secret: the old one ends now."""
-        require(request, CHANGE)
-        app = self.row_or_404(request, object_id)
+        """Revoke the old secrets, because the app uses the new secret."""
+        require_permission(request, CHANGE)
+        app = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        registering.end_old_secrets(app, **self.by(request))
-        self.message_user(request, _("The old secret counts no more."), messages.SUCCESS)
+        app_registration.end_old_app_secrets(app, **self.event_kwargs(request))
+        self.message_user(request, _("The old secret is no longer valid."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", app.pk))

@@ -1,4 +1,4 @@
-"""Scopes as people choose them: per resource nothing, reading, or reading and changing."""
+"""Access scopes as form fields: per resource no access, read access, or read and write access."""
 
 from dataclasses import dataclass
 
@@ -8,84 +8,92 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.shops.models.scopes import SCOPES, expand
+from apps.shops.models.scopes import SCOPES, expand_scopes
 
-# What is allowed of a resource; pages translate it.
-SEE, CHANGE = gettext_noop("see"), gettext_noop("see and change")
+# Degrees of access; pages translate these texts.
+READ_ACCESS, WRITE_ACCESS = gettext_noop("see"), gettext_noop("see and change")
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeRow:
-    """One line of the choice: what it is about, and the scope behind each degree."""
+    """A resource in the form, with its read scope and write scope."""
 
     key: str
     label: str
-    read: str | None
-    write: str | None
+    read_scope: str | None
+    write_scope: str | None
 
 
-def rows() -> list[ScopeRow]:
-    """All that an app can be allowed, by resource."""
+def get_scope_rows() -> list[ScopeRow]:
+    """Return all resources that an app can get access to."""
     keys = dict.fromkeys(scope.split("_", 1)[1] for scope in SCOPES)
-    made = []
+    scope_rows = []
     for key in keys:
-        read, write = f"read_{key}", f"write_{key}"
-        words = SCOPES.get(read) or SCOPES[write]
-        label = words.removeprefix("See and change ").removeprefix("See ")
+        read_scope, write_scope = f"read_{key}", f"write_{key}"
+        description = SCOPES.get(read_scope) or SCOPES[write_scope]
+        label = description.removeprefix("See and change ").removeprefix("See ")
         label = capfirst(_(label))
-        made.append(ScopeRow(key, label, read if read in SCOPES else None, write if write in SCOPES else None))
-    return sorted(made, key=lambda row: row.label)
+        scope_rows.append(
+            ScopeRow(
+                key, label, read_scope if read_scope in SCOPES else None, write_scope if write_scope in SCOPES else None
+            )
+        )
+    return sorted(scope_rows, key=lambda row: row.label)
 
 
-def in_words(scopes: list[str]) -> list[tuple[str, str]]:
-    """What scopes allow: pairs of the resource and ``SEE`` or ``CHANGE``."""
-    granted = expand(scopes)
+def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
+    """Return pairs of resource label and ``SEE`` or ``CHANGE`` for scopes."""
+    granted = expand_scopes(scopes)
     return [
-        (row.label, CHANGE if row.write in granted else SEE)
-        for row in rows()
-        if row.read in granted or row.write in granted
+        (row.label, WRITE_ACCESS if row.write_scope in granted else READ_ACCESS)
+        for row in get_scope_rows()
+        if row.read_scope in granted or row.write_scope in granted
     ]
 
 
 class ScopesForm(forms.Form):
-    """One choice per resource; ``scopes`` are the words behind them."""
+    """A form with one choice per resource; ``scopes`` returns the chosen scopes."""
 
     def __init__(self, data: QueryDict | None = None, *, scopes: list[str] | None = None) -> None:
         super().__init__(data)
-        held = set(scopes or ())
-        for row in rows():
+        current_scopes = set(scopes or ())
+        for row in get_scope_rows():
             choices = [("", _("Nothing"))]
-            choices += [("read", _("See"))] if row.read else []
-            choices += [("write", _("See and change") if row.read else _("Change"))] if row.write else []
-            initial = "write" if row.write in held else "read" if row.read in held else ""
+            choices += [("read", _("See"))] if row.read_scope else []
+            choices += [("write", _("See and change") if row.read_scope else _("Change"))] if row.write_scope else []
+            initial = (
+                "write" if row.write_scope in current_scopes else "read" if row.read_scope in current_scopes else ""
+            )
             self.fields[f"scope_{row.key}"] = forms.ChoiceField(
                 choices=choices, required=False, initial=initial, label=row.label, widget=forms.RadioSelect
             )
 
     @property
     def scope_fields(self) -> list[forms.BoundField]:
-        """The fields of the choice, for the template."""
+        """The choice fields, for the template."""
         return [field for field in self if field.name.startswith("scope_")]
 
     @property
     def scopes(self) -> list[str]:
-        """The chosen scopes; a ``write_`` scope brings its ``read_`` scope along and needs no word of its own."""
-        chosen = {row: self.cleaned_data.get(f"scope_{row.key}") for row in rows()}
-        words = (row.write if degree == "write" else row.read for row, degree in chosen.items() if degree)
-        return sorted(word for word in words if word)
+        """The chosen scopes. A ``write_`` scope includes its ``read_`` scope, which is not listed."""
+        degrees = {row: self.cleaned_data.get(f"scope_{row.key}") for row in get_scope_rows()}
+        chosen_scopes = (
+            row.write_scope if degree == "write" else row.read_scope for row, degree in degrees.items() if degree
+        )
+        return sorted(scope for scope in chosen_scopes if scope)
 
 
 class NewAppForm(ScopesForm):
-    """A new app of the shop's own."""
+    """The form for a new private app."""
 
     name = forms.CharField(
         max_length=255,
-        help_text=gettext_lazy("What staff will call it, for example “Warehouse sync”."),
+        help_text=gettext_lazy("The name that staff see, for example “Warehouse sync”."),
         label=gettext_lazy("Name"),
     )
     application_url = forms.URLField(
         required=False,
         max_length=2048,
-        label=gettext_lazy("Address"),
-        help_text=gettext_lazy("Where the app itself is reached, if it has a page."),
+        label=gettext_lazy("App URL"),
+        help_text=gettext_lazy("The URL of the app, if it has pages."),
     )

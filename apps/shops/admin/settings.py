@@ -1,4 +1,4 @@
-"""The settings of the shop one is in."""
+"""The settings page of the current shop."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -18,38 +18,38 @@ from django_stubs_ext import StrOrPromise
 
 from apps.ground import languages
 from apps.ground.money import is_currency
-from apps.ground.retelling import retold
-from apps.panel.addresses import panel_url
-from apps.panel.menu import Entry, Menu
-from apps.panel.places import add_settings
-from apps.panel.requests import Context
-from apps.panel.screens.bases import PanelAdmin
-from apps.panel.screens.forms import PanelForm, Values
+from apps.ground.stored_messages import translate_stored
+from apps.panel.admin_base.forms import PanelForm, Values
+from apps.panel.admin_base.model_admin import PanelAdmin
+from apps.panel.error_display import as_sentence
+from apps.panel.menu import MenuItem, PageEntry
+from apps.panel.palette_entries import register_settings_entries
+from apps.panel.reverse import get_panel_url
+from apps.panel.staff_request import Context
 from apps.panel.theme import ThemedSelect
-from apps.panel.wording import sentence
-from apps.shops.admin.rates import PresentmentField
-from apps.shops.domain.countries import country_choices
-from apps.shops.domain.currency import CurrencyRefused, check_currency
-from apps.shops.domain.presentment import PresentmentRefused, check_presentments
-from apps.shops.domain.settings import tell_settings
+from apps.shops.admin.presentment_form import PresentmentField
+from apps.shops.domain.countries import get_country_choices
+from apps.shops.domain.currency_change import CurrencyChangeRefused, check_currency_change
+from apps.shops.domain.presentment import InvalidPresentment, validate_presentments
+from apps.shops.domain.setting_hooks import run_setting_callbacks
 from apps.shops.models import Shop
 
 OPERATOR_ONLY = ("handle", "domain", "plan")
 
 
-def _currencies() -> list[tuple[str, str]]:
-    names = languages.locale().currencies
-    known = ((currency.alpha_3, names.get(currency.alpha_3, currency.name)) for currency in pycountry.currencies)
-    return sorted((code, f"{code} – {name}") for code, name in known if is_currency(code))
+def _get_currency_choices() -> list[tuple[str, str]]:
+    names = languages.get_locale().currencies
+    currencies = ((currency.alpha_3, names.get(currency.alpha_3, currency.name)) for currency in pycountry.currencies)
+    return sorted((code, f"{code} – {name}") for code, name in currencies if is_currency(code))
 
 
-def _languages() -> list[tuple[str, str]]:
+def _get_language_choices() -> list[tuple[str, str]]:
     codes = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "th", "tr", "zh")
-    return sorted(((code, languages.locale().languages[code]) for code in codes), key=lambda pair: pair[1])
+    return sorted(((code, languages.get_locale().languages[code]) for code in codes), key=lambda pair: pair[1])
 
 
-# By which words people look for a setting, beside what it is called.
-_WORDS: dict[str, StrOrPromise] = {
+# Search terms for settings in the command palette, in addition to their labels.
+_SEARCH_TERMS: dict[str, StrOrPromise] = {
     "name": pgettext_lazy("search", "shop name, store name"),
     "email": pgettext_lazy("search", "e-mail of the shop"),
     "customer_email": pgettext_lazy("search", "sender, contact address"),
@@ -72,7 +72,7 @@ _WORDS: dict[str, StrOrPromise] = {
 
 
 class ShopForm(PanelForm[Shop]):
-    """The shop's settings, with choices where the values are standard codes."""
+    """The form of the shop settings, with choices for standard codes."""
 
     class Meta:
         model = Shop
@@ -80,67 +80,69 @@ class ShopForm(PanelForm[Shop]):
 
     presentment_currencies = PresentmentField(
         required=False,
-        label=gettext_lazy("Further currencies"),
+        label=gettext_lazy("Presentment currencies"),
         help_text=gettext_lazy(
-            "Customers see prices in these, too: converted by the rate (units of the currency for one of the "
-            "shop's) and rounded, or as fixed at a variant. Without a rate, fixed prices alone are shown."
+            "Customers also see prices in these currencies: converted with the rate (units per unit of the shop "
+            "currency) and rounded, or the fixed prices of variants. Without a rate, only fixed prices are shown."
         ),
     )
 
     def prepare(self) -> None:
-        """Standard codes as choices."""
+        """Set the choices of standard codes."""
         for name, choices in (
-            ("country_code", country_choices()),
-            ("currency", _currencies()),
+            ("country_code", get_country_choices()),
+            ("currency", _get_currency_choices()),
             ("timezone", [(name, name.replace("_", " ")) for name in sorted(available_timezones())]),
-            ("primary_locale", _languages()),
+            ("primary_locale", _get_language_choices()),
         ):
             if name in self.fields:
-                self._offer(name, choices)
+                self._set_choices(name, choices)
 
-    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
-        plain, current = self.fields[name], str(getattr(self.instance, name))
-        # A value from elsewhere stays possible: saving another field must not be refused for it.
+    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field, current = self.fields[name], str(getattr(self.instance, name))
+        # Keep an unusual current value as a choice; otherwise saving other fields would fail.
         if current not in dict(choices):
             choices = [(current, current), *choices]
         self.fields[name] = forms.ChoiceField(
-            choices=choices, label=plain.label, help_text=plain.help_text, widget=ThemedSelect(), required=True
+            choices=choices, label=field.label, help_text=field.help_text, widget=ThemedSelect(), required=True
         )
 
     def clean_currency(self) -> str:
-        """Not another one once there is money in the books."""
-        wanted: str = self.cleaned_data["currency"]
+        """Refuse to change the currency of a shop that has amounts of money."""
+        currency: str = self.cleaned_data["currency"]
         try:
-            check_currency(self.instance, wanted)
-        except CurrencyRefused as refusal:
+            check_currency_change(self.instance, currency)
+        except CurrencyChangeRefused as error:
             raise forms.ValidationError(
-                _("The currency {names}.").format(names="; ".join(map(retold, refusal.errors["currency"])))
+                _("The currency {names}.").format(names="; ".join(map(translate_stored, error.errors["currency"])))
             ) from None
-        return wanted
+        return currency
 
     def clean(self) -> Values | None:
-        """The further currencies, beside the currency that the shop has then."""
+        """Check the presentment currencies against the submitted shop currency."""
         cleaned = super().clean()
         if cleaned and "presentment_currencies" in cleaned:
-            own = cleaned.get("currency") or self.instance.currency
+            shop_currency = cleaned.get("currency") or self.instance.currency
             try:
-                cleaned["presentment_currencies"] = check_presentments(cleaned["presentment_currencies"], own)
-            except PresentmentRefused as refusal:
-                messages = refusal.errors["presentment_currencies"]
-                self.add_error("presentment_currencies", [sentence(message) for message in messages])
+                cleaned["presentment_currencies"] = validate_presentments(
+                    cleaned["presentment_currencies"], shop_currency
+                )
+            except InvalidPresentment as error:
+                messages = error.errors["presentment_currencies"]
+                self.add_error("presentment_currencies", [as_sentence(message) for message in messages])
         return cleaned
 
 
 @admin.register(Shop)
 class ShopAdmin(PanelAdmin[Shop]):
-    """One row only: the shop one is in."""
+    """The settings of the current shop, the only row of this list."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Settings",
         "settings",
         10,
         gettext_lazy("Shop settings"),
-        words=pgettext_lazy("search", "configuration, preferences, options, company, imprint"),
+        search_terms=pgettext_lazy("search", "configuration, preferences, options, company, imprint"),
     )
     topics = "shop"
     form = ShopForm
@@ -151,59 +153,61 @@ class ShopAdmin(PanelAdmin[Shop]):
             {"fields": ("address1", "address2", ("zip", "city"), ("province", "province_code"), "country_code")},
         ),
         (
-            gettext_lazy("Standards"),
+            gettext_lazy("Standards and formats"),
             {"fields": ("timezone", "currency", "presentment_currencies", "primary_locale", "weight_unit")},
         ),
         (gettext_lazy("Customers and taxes"), {"fields": ("customer_accounts", "taxes_included")}),
-        (gettext_lazy("Stock"), {"fields": ("low_stock_at",)}),
-        (gettext_lazy("Safety"), {"fields": ("two_factor_from",)}),
+        (gettext_lazy("Inventory"), {"fields": ("low_stock_at",)}),
+        (gettext_lazy("Security"), {"fields": ("two_factor_from",)}),
         (
             gettext_lazy("Installation"),
-            {"fields": OPERATOR_ONLY, "description": gettext_lazy("Changed by the operator only.")},
+            {"fields": OPERATOR_ONLY, "description": gettext_lazy("Only operators can change these settings.")},
         ),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
-        """This shop alone."""
+        """Return only the current shop."""
         return Shop.objects.filter(pk=self.shop(request).pk)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[str, ...]:
-        """What only the operator of the installation changes."""
+        """Return the fields that only operators may change."""
         return () if request.user.is_superuser else OPERATOR_ONLY
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Shops are opened outside of any shop."""
+        """Return False: shops are created outside of all shops."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
-        """A shop is not deleted from within."""
+        """Return False: shops are not deleted in the panel."""
         return False
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """There is nothing to list: on to the settings."""
+        """Redirect to the settings, because there is only one row."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
     def save_model(self, request: HttpRequest, obj: Shop, form: ShopForm, change: bool) -> None:
-        """The domains that go by a setting follow its change."""
+        """Save the settings and notify apps that depend on changed settings."""
         super().save_model(request, obj, form, change)
-        tell_settings(form.changed_data, actor=self.by(request)["actor"])
+        run_setting_callbacks(form.changed_data, actor=self.event_kwargs(request)["actor"])
 
     def response_change(self, request: HttpRequest, obj: Shop) -> HttpResponse:
-        """Stay on the settings; the address of the panel may have changed with the handle."""
-        self.message_user(request, _("The settings are saved."))
-        return HttpResponseRedirect(panel_url(obj, "admin:shops_shop_change", obj.pk))
+        """Stay on the settings page; the panel's URL may have changed with the handle."""
+        self.message_user(request, _("Settings saved."))
+        return HttpResponseRedirect(get_panel_url(obj, "admin:shops_shop_change", obj.pk))
 
 
-@add_settings
-def settings_of(request: HttpRequest) -> Iterator[Entry]:
-    """Each setting of the shop, for those who may open them."""
-    screen = cast("ShopAdmin", admin.site.get_model_admin(Shop))
-    if not screen.has_view_or_change_permission(request):
+@register_settings_entries
+def find_settings_entries(request: HttpRequest) -> Iterator[PageEntry]:
+    """Yield palette entries for the shop settings, if the user may open them."""
+    model_admin = cast("ShopAdmin", admin.site.get_model_admin(Shop))
+    if not model_admin.has_view_or_change_permission(request):
         return
-    address, section = screen.url("change", screen.shop(request).pk), str(screen.menu.title)
+    settings_url, section = model_admin.url("change", model_admin.shop(request).pk), str(model_admin.menu.title)
     labels = {name: field.label for name, field in ShopForm.base_fields.items()}
-    for name in flatten_fieldsets(screen.fieldsets):
+    for name in flatten_fieldsets(model_admin.fieldsets):
         title = capfirst(str(labels[name]))
-        yield Entry(section, title, screen.menu.icon, 0, f"{address}#id_{name}", str(_WORDS.get(name, "")))
+        yield PageEntry(
+            section, title, model_admin.menu.icon, 0, f"{settings_url}#id_{name}", str(_SEARCH_TERMS.get(name, ""))
+        )

@@ -1,4 +1,4 @@
-"""What the pages of an app show of its tokens and its secret."""
+"""Display an app's access tokens and secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,17 +9,17 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from apps.panel.screens.pages import ScreenPages
+from apps.panel.admin_base.extra_views import ExtraViewsAdmin
 from apps.shops.models import AccessToken, App, Installation
-from apps.staff.domain.actors import names_of
+from apps.staff.domain.actor_names import get_actor_names
 
-# How long what is replaced may go on.
+# How long replaced tokens and secrets stay valid.
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLine:
-    """One token in the list: never more than its beginning."""
+    """An access token in the list, shown by its prefix only."""
 
     pk: int
     prefix: str
@@ -31,47 +31,55 @@ class TokenLine:
     acts_as: str
 
 
-def lines(installation: Installation) -> list[TokenLine]:
-    """An app's tokens, newest first."""
+def get_token_lines(installation: Installation) -> list[TokenLine]:
+    """Return an app's access tokens, newest first."""
     tokens = list(AccessToken.rows().filter(installation=installation).order_by("-id")[:100])
-    people = [f"staff:{token.user_id}" for token in tokens if token.user_id]
-    names = names_of([*(token.created_by for token in tokens if token.created_by), *people])
-    return [_line(token, names.get(token.created_by, ""), names.get(f"staff:{token.user_id}", "")) for token in tokens]
+    staff_actors = [f"staff:{token.user_id}" for token in tokens if token.user_id]
+    names = get_actor_names([*(token.created_by for token in tokens if token.created_by), *staff_actors])
+    return [
+        _build_line(token, names.get(token.created_by, ""), names.get(f"staff:{token.user_id}", "")) for token in tokens
+    ]
 
 
-def _line(token: AccessToken, created_by: str, acts_as: str) -> TokenLine:
+def _build_line(token: AccessToken, created_by: str, acts_as: str) -> TokenLine:
     usable, state = True, _("In use")
     if token.revoked_at is not None:
-        usable, state = False, _("Revoked {day}").format(day=_day(token.revoked_at))
+        usable, state = False, _("Revoked {day}").format(day=_format_moment(token.revoked_at))
     elif token.expires_at is not None and token.expires_at <= timezone.now():
-        usable, state = False, _("Ended {day}").format(day=_day(token.expires_at))
+        usable, state = False, _("Ended {day}").format(day=_format_moment(token.expires_at))
     elif token.expires_at is not None:
-        state = _("Ends {day}").format(day=_day(token.expires_at))
+        state = _("Ends {day}").format(day=_format_moment(token.expires_at))
     return TokenLine(token.pk, token.prefix, token.created_at, created_by, token.last_used_at, state, usable, acts_as)
 
 
-def _day(moment: datetime) -> str:
+def _format_moment(moment: datetime) -> str:
     return f"{timezone.localtime(moment):%d %b %Y, %H:%M}"
 
 
-def shown_once(
-    screen: ScreenPages[Any], request: HttpRequest, title: str, *, onward: str, app: App, **shown: str | bool
+def render_secret_once(
+    model_admin: ExtraViewsAdmin[Any],
+    request: HttpRequest,
+    title: str,
+    *,
+    continue_url: str,
+    app: App,
+    **values: str | bool,
 ) -> HttpResponse:
-    """The answer that holds a token or a secret.
+    """Render the only response that contains a new token or secret.
 
-    It is neither stored nor redirected to, so no later request can show it. It says by its status that something was
-    made, and by its address what.
+    The response is neither stored nor a redirect, so no later request can show the token again. Status 201 and
+    ``Content-Location`` tell what was created.
 
     Args:
-        screen: Whose page it is.
-        request: What made it.
-        title: The page's title.
-        onward: Where to go when it is copied.
-        app: Whose it is.
-        shown: ``token`` and ``secret``, as far as they were made; ``no_token`` where there is none to be shown.
+        model_admin: The model admin of the page.
+        request: The request that created the token or secret.
+        title: The title of the page.
+        continue_url: The URL to continue to.
+        app: The app that owns the token or secret.
+        values: ``token`` and ``secret`` if created; ``no_token`` if no token was created.
     """
-    response = screen.page(request, "panel/apps/token.html", title, onward=onward, app=app, **shown)
+    response = model_admin.page(request, "panel/apps/token.html", title, onward=continue_url, app=app, **values)
     response.status_code = 201
-    response["Content-Location"] = onward
+    response["Content-Location"] = continue_url
     add_never_cache_headers(response)
     return response

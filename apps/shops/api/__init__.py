@@ -1,1 +1,1 @@
-"""The REST face of shops and installations."""
+"""REST resources of shops and installations."""

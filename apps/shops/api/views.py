@@ -1,4 +1,4 @@
-"""Routes about the caller itself: its shop, its scopes, its installation."""
+"""Routes about the caller: its shop, access scopes and installation."""
 
 from decimal import Decimal
 
@@ -6,35 +6,35 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import ApiError, error_response
-from apps.api.resources.serializers import declaration
-from apps.api.rows.plans import plan_for
+from apps.api.exceptions import ApiError, render_error
+from apps.api.resources.serializers import get_declared_fields
+from apps.api.rows.query_plans import get_read_plan
 from apps.api.viewsets import ApiView
-from apps.ground.money import plain
-from apps.ground.phrases import NOT_FOUND
+from apps.ground.error_messages import NOT_FOUND
+from apps.ground.money import format_plain
 from apps.shops.api.resources import ShopSerializer
-from apps.shops.domain import installing
-from apps.shops.domain.presentment import Presentment, presentments_of
+from apps.shops.domain import app_installation
+from apps.shops.domain.presentment import Presentment, get_presentments
 
 
 class ShopView(ApiView):
-    """``GET /shop.json``: the shop that the token belongs to."""
+    """``GET /shop.json``: the shop of the access token."""
 
     serializer_class = ShopSerializer
     singular = "shop"
 
     def retrieve(self, request: Request) -> HttpResponse:
-        """The shop, or the fields of it that are asked for."""
-        asked = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
-        names = frozenset(asked & declaration(ShopSerializer).keys()) if asked else None
-        plan = plan_for(ShopSerializer, self.version, names)
-        return self.json({"shop": plan.read_one(self.shop.pk, self.context)})
+        """Return the shop, limited to the requested fields."""
+        requested_fields = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
+        names = frozenset(requested_fields & get_declared_fields(ShopSerializer).keys()) if requested_fields else None
+        plan = get_read_plan(ShopSerializer, self.version, names)
+        return self.json_response({"shop": plan.read_one(self.shop.pk, self.context)})
 
 
 class AccessScopeView(ApiView):
-    """``GET /admin/oauth/access_scopes.json``: the scopes that the shop granted the app."""
+    """``GET /admin/oauth/access_scopes.json``: the access scopes of the installation."""
 
-    answers = {
+    responses = {
         "list": {
             "type": "object",
             "required": ["access_scopes"],
@@ -48,14 +48,14 @@ class AccessScopeView(ApiView):
     }
 
     def list(self, request: Request) -> HttpResponse:
-        """The scopes by handle."""
-        return self.json({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
+        """Return the scopes."""
+        return self.json_response({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
 
 
 class CurrencyView(ApiView):
-    """``GET /currencies.json``: the currencies that the shop shows prices in."""
+    """``GET /currencies.json``: the presentment currencies of the shop."""
 
-    answers = {
+    responses = {
         "list": {
             "type": "object",
             "required": ["currencies"],
@@ -78,32 +78,32 @@ class CurrencyView(ApiView):
     }
 
     def list(self, request: Request) -> HttpResponse:
-        """The shop's own first, then the others with their rates and rounding rules."""
-        every = (Presentment(self.shop.currency, Decimal(1)), *presentments_of(self.shop))
-        shown = [
+        """Return the shop currency, followed by the other currencies with rates and rounding rules."""
+        presentments = (Presentment(self.shop.currency, Decimal(1)), *get_presentments(self.shop))
+        currencies = [
             {
-                "currency": each.currency,
+                "currency": presentment.currency,
                 "enabled": True,
-                "rate": None if each.rate is None else plain(each.rate),
-                "rounding": each.rounding,
+                "rate": None if presentment.rate is None else format_plain(presentment.rate),
+                "rounding": presentment.rounding,
             }
-            for each in every
+            for presentment in presentments
         ]
-        return self.json({"currencies": shown})
+        return self.json_response({"currencies": currencies})
 
 
 class InstallationView(ApiView):
-    """``DELETE /admin/api_permissions/current.json``: the app leaves the shop."""
+    """``DELETE /admin/api_permissions/current.json``: the app uninstalls itself."""
 
     def destroy(self, request: Request) -> HttpResponse:
-        """Uninstall the calling app; its tokens are useless at once."""
+        """Uninstall the calling app; its tokens become invalid at once."""
         if not self.access.may_uninstall:
             raise ApiError("[API] The person behind this token may not uninstall apps.", status=403)
         with transaction.atomic():
-            installing.uninstall(self.access.installation, actor=self.actor, at=self.at)
-        return self.json({})
+            app_installation.uninstall_app(self.access.installation, actor=self.actor, at=self.at)
+        return self.json_response({})
 
 
-def not_found(request: HttpRequest, rest: str) -> HttpResponse:
-    """No such route."""
-    return error_response(NOT_FOUND, 404)
+def not_found(request: HttpRequest, path: str) -> HttpResponse:
+    """Return the 404 response for an unknown route."""
+    return render_error(NOT_FOUND, 404)

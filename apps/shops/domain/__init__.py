@@ -1,1 +1,1 @@
-"""The workflows of shops and apps."""
+"""Domain logic of shops and apps."""

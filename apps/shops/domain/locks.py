@@ -1,10 +1,10 @@
-"""The shop as the root of what it may have only so many of, or only one."""
+"""Lock the shop to serialize checks of per-shop limits and uniqueness."""
 
-from apps.ground.locks import locked
-from apps.ground.tenancy import current_shop
+from apps.ground.row_locks import get_for_update
+from apps.ground.tenancy import get_current_shop
 from apps.shops.models import Shop
 
 
 def lock_shop() -> Shop:
-    """The current shop as it is now, held until the transaction ends; rows that refer to it may still be added."""
-    return locked(Shop, current_shop().pk, no_key=True)
+    """Lock and return the current shop; rows that refer to the shop may still be inserted."""
+    return get_for_update(Shop, get_current_shop().pk, no_key=True)

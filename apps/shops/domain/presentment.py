@@ -1,7 +1,7 @@
-"""The currencies that a shop shows and takes prices in beside its own: a rate and a rounding rule each.
+"""Presentment currencies of a shop: an exchange rate and a rounding rule for each.
 
-A rate is how many units one unit of the shop's currency is worth. Without one, only prices that were fixed in the
-currency are shown in it.
+A rate is the value of one unit of the shop currency in the presentment currency. Without a rate, only fixed prices are
+shown in that currency.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,24 @@ from decimal import Decimal
 
 from django.utils.translation import gettext_noop
 
-from apps.ground.errors import DomainError
-from apps.ground.languages import retold_amount
-from apps.ground.money import ZERO, fits, is_currency, nearest, plain, rounded, up_to_ending
-from apps.ground.phrases import INVALID, NOT_IN_LIST, TAKEN, too_many
-from apps.ground.retelling import tells
+from apps.ground.error_messages import INVALID, NOT_IN_LIST, TAKEN, too_many
+from apps.ground.exceptions import DomainError
+from apps.ground.languages import localize_stored_amount
+from apps.ground.money import (
+    ZERO,
+    format_plain,
+    has_valid_precision,
+    is_currency,
+    round_money,
+    round_to_step,
+    round_up_to_ending,
+)
+from apps.ground.stored_messages import register_message
 from apps.shops.models import Shop
 
-MOST = 50
+MAX_CURRENCIES = 50
 MAX_RATE = Decimal(10) ** 6
-# A converted price ends so: by rule, the step and how much below it the price lies; it goes to the nearest or up.
+# By rounding rule: the step, and for endings the distance below the step.
 _NEAREST = {"0.05": Decimal("0.05"), "0.10": Decimal("0.10")}
 _ENDINGS = {
     "0.90": (Decimal(1), Decimal("0.10")),
@@ -29,10 +37,10 @@ _ENDINGS = {
     "10": (Decimal(10), ZERO),
     "100": (Decimal(100), ZERO),
 }
-_OWN = tells(gettext_noop("{currency} is the shop's own currency"))
-_NO_SUCH_AMOUNTS = tells(gettext_noop("{currency} has no such small amounts to round to"))
-_NEAREST_TO = tells(gettext_noop("To the nearest {amount}"), amount=retold_amount)
-_UP_TO = tells(gettext_noop("Up to the next amount in .{ending}"))
+_OWN = register_message(gettext_noop("{currency} is the shop's own currency"))
+_NO_SUCH_AMOUNTS = register_message(gettext_noop("{currency} has no such small amounts to round to"))
+_NEAREST_TO = register_message(gettext_noop("To the nearest {amount}"), amount=localize_stored_amount)
+_UP_TO = register_message(gettext_noop("Up to the next amount in .{ending}"))
 ROUNDINGS: dict[str, str] = {
     "": gettext_noop("To the smallest amount"),
     **{rule: _NEAREST_TO.format(amount=rule) for rule in _NEAREST},
@@ -43,8 +51,8 @@ ROUNDINGS: dict[str, str] = {
 }
 
 
-class PresentmentRefused(DomainError):
-    """A currency cannot be offered so."""
+class InvalidPresentment(DomainError):
+    """Raised when presentment currencies are invalid."""
 
     code = "presentment_refused"
     field = "presentment_currencies"
@@ -52,11 +60,11 @@ class PresentmentRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Presentment:
-    """A currency that prices are shown in.
+    """A presentment currency.
 
     Attributes:
-        currency: ISO 4217.
-        rate: Units of it for one of the shop's currency; None where prices are not converted.
+        currency: ISO 4217 code.
+        rate: Units per unit of the shop currency; None to show fixed prices only.
         rounding: A key of ``ROUNDINGS``.
     """
 
@@ -65,21 +73,21 @@ class Presentment:
     rounding: str = ""
 
     def price(self, amount: Decimal) -> Decimal | None:
-        """A price of the shop, converted; only nothing costs nothing. None without a rate."""
+        """Convert a price; only a price of zero converts to zero. Return None without a rate."""
         if self.rate is None:
             return None
         exact = amount * self.rate
         if not exact:
             return ZERO
         if step := _NEAREST.get(self.rounding):
-            return max(nearest(exact, step), step)
+            return max(round_to_step(exact, step), step)
         if ending := _ENDINGS.get(self.rounding):
-            return up_to_ending(exact, *ending)
-        return rounded(exact, self.currency)
+            return round_up_to_ending(exact, *ending)
+        return round_money(exact, self.currency)
 
 
-def presentments_of(shop: Shop) -> tuple[Presentment, ...]:
-    """The currencies that a shop shows prices in beside its own, by code."""
+def get_presentments(shop: Shop) -> tuple[Presentment, ...]:
+    """Return the presentment currencies of a shop, without the shop currency, sorted by code."""
     return tuple(
         Presentment(row["currency"], None if row["rate"] is None else Decimal(row["rate"]), row["rounding"])
         for row in shop.presentment_currencies
@@ -87,46 +95,52 @@ def presentments_of(shop: Shop) -> tuple[Presentment, ...]:
     )
 
 
-def presentment_of(shop: Shop, currency: str) -> Presentment | None:
-    """One of them; None where the shop does not show prices in it."""
-    return next((each for each in presentments_of(shop) if each.currency == currency), None)
+def find_presentment(shop: Shop, currency: str) -> Presentment | None:
+    """Return the presentment for a currency, or None if the shop does not offer the currency."""
+    return next((presentment for presentment in get_presentments(shop) if presentment.currency == currency), None)
 
 
-def check_presentments(rows: Sequence[Mapping[str, str | None]], own: str) -> list[dict[str, str | None]]:
-    """Currencies as they are kept, by code.
+def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) -> list[dict[str, str | None]]:
+    """Validate presentment currencies and return them in the stored format, sorted by code.
 
     Args:
-        rows: ``currency``, ``rate`` in plain digits or none, and ``rounding``.
-        own: The shop's currency.
+        rows: ``currency``, ``rate`` in plain digits or None, and ``rounding``.
+        own: The shop currency.
 
     Raises:
-        PresentmentRefused: All that does not fit, each after its currency.
+        PresentmentRefused: All problems, each beginning with its currency.
     """
-    if len(rows) > MOST:
-        raise PresentmentRefused(too_many("currencies", MOST))
-    kept: dict[str, dict[str, str | None]] = {}
-    wrong: list[str] = []
+    if len(rows) > MAX_CURRENCIES:
+        raise InvalidPresentment(too_many("currencies", MAX_CURRENCIES))
+    valid: dict[str, dict[str, str | None]] = {}
+    errors: list[str] = []
     for row in rows:
         code, rate, rounding = (row.get("currency") or "").upper(), row.get("rate"), row.get("rounding") or ""
         if not is_currency(code):
-            wrong.append(f"{code or '?'} {NOT_IN_LIST}")
+            errors.append(f"{code or '?'} {NOT_IN_LIST}")
         elif code == own:
-            wrong.append(_OWN.format(currency=code))
-        elif code in kept:
-            wrong.append(f"{code} {TAKEN}")
-        elif rounding not in ROUNDINGS or (rounding and not fits(Decimal(rounding), code)):
-            wrong.append(_NO_SUCH_AMOUNTS.format(currency=code))
+            errors.append(_OWN.format(currency=code))
+        elif code in valid:
+            errors.append(f"{code} {TAKEN}")
+        elif rounding not in ROUNDINGS or (rounding and not has_valid_precision(Decimal(rounding), code)):
+            errors.append(_NO_SUCH_AMOUNTS.format(currency=code))
         elif rate and not _is_rate(rate):
-            wrong.append(f"{code}: the rate {INVALID} (more than 0, below {MAX_RATE}, at most 9 decimals)")
+            errors.append(f"{code}: the rate {INVALID} (more than 0, below {MAX_RATE}, at most 9 decimals)")
         else:
-            kept[code] = {"currency": code, "rate": plain(Decimal(rate)) if rate else None, "rounding": rounding}
-    if wrong:
-        raise PresentmentRefused({"presentment_currencies": wrong})
-    return [kept[code] for code in sorted(kept)]
+            valid[code] = {
+                "currency": code,
+                "rate": format_plain(Decimal(rate)) if rate else None,
+                "rounding": rounding,
+            }
+    if errors:
+        raise InvalidPresentment({"presentment_currencies": errors})
+    return [valid[code] for code in sorted(valid)]
 
 
 def _is_rate(text: str) -> bool:
-    whole, point, places = text.partition(".")
-    digits = f"{whole}{places}"
-    plainly = digits.isascii() and digits.isdigit() and len(whole) <= 6 and len(places) <= 9 and bool(whole)
-    return plainly and (bool(places) or not point) and 0 < Decimal(text) < MAX_RATE
+    integer_part, point, places = text.partition(".")
+    digits = f"{integer_part}{places}"
+    is_plain_number = (
+        digits.isascii() and digits.isdigit() and len(integer_part) <= 6 and len(places) <= 9 and bool(integer_part)
+    )
+    return is_plain_number and (bool(places) or not point) and 0 < Decimal(text) < MAX_RATE

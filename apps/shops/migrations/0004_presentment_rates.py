@@ -1,4 +1,4 @@
-"""The further currencies of a shop have a rate and a rounding rule each; those that there are have no rate yet."""
+"""Convert presentment currencies to rows with a rate and a rounding rule; existing currencies get no rate."""
 
 from django.apps.registry import Apps
 from django.db import migrations

@@ -6,8 +6,8 @@ def own(apps, schema_editor):
     """Apps that a shop made for itself are that shop's to keep."""
     App = apps.get_model("shops", "App")
     private = App.objects.filter(distribution="private", owner=None)
-    known = private.annotate(shops=Count("installations__shop", distinct=True), shop=Max("installations__shop"))
-    for app in known.filter(shops=1).iterator():
+    with_shop_counts = private.annotate(shops=Count("installations__shop", distinct=True), shop=Max("installations__shop"))
+    for app in with_shop_counts.filter(shops=1).iterator():
         App.objects.filter(pk=app.pk, owner=None).update(owner_id=app.shop)
 
 

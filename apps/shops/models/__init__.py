@@ -1,17 +1,17 @@
-"""The tables of shops, apps and tokens."""
+"""Models of shops, apps and tokens."""
 
 from apps.shops.models.apps import (
     TOKEN_PREFIX,
     AccessToken,
     App,
     Installation,
-    actor_of,
-    new_token,
-    token_digest,
+    generate_token,
+    get_app_actor,
+    hash_token,
 )
 from apps.shops.models.authorizations import AuthorizationCode
 from apps.shops.models.purchases import AppPurchase
-from apps.shops.models.retiring import RetiringSecret
+from apps.shops.models.retiring_secrets import RetiringSecret
 from apps.shops.models.shops import DOMAIN, Shop
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Installation",
     "RetiringSecret",
     "Shop",
-    "actor_of",
-    "new_token",
-    "token_digest",
+    "generate_token",
+    "get_app_actor",
+    "hash_token",
 ]

@@ -1,7 +1,7 @@
-"""The apps that work for shops, and the tokens that let an app in.
+"""Models of apps, their installations and access tokens.
 
-An ``App`` belongs to the whole installation of Backoffice; an ``Installation`` joins it to a shop with the scopes that
-the shop granted. An ``AccessToken`` belongs to one installation and is stored as a SHA-256 digest only.
+An ``App`` belongs to the whole installation of Backoffice. An ``Installation`` connects an app to a shop, with the
+scopes that the shop granted. An ``AccessToken`` belongs to an installation and is stored as a SHA-256 digest only.
 """
 
 import hashlib
@@ -13,24 +13,24 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
-from apps.shops.models.redirects import check_redirect_urls
-from apps.shops.models.scopes import expand
-from apps.shops.models.secrets import SecretField
+from apps.ground.base_models import ShopOwned, Timestamped, TimestampedQuerySet, VersionField
+from apps.ground.error_messages import TAKEN
+from apps.shops.models.encrypted_fields import SecretField
+from apps.shops.models.redirect_urls import check_redirect_urls
+from apps.shops.models.scopes import expand_scopes
 
 TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
 
 
 class App(Timestamped):
-    """A program that works for shops; its secret signs what we send to it, and proves who asks for a token.
+    """A program that uses the interface; its secret signs our requests and authenticates the app.
 
     Attributes:
-        redirect_urls: Where people may be led after they approved, each as it stands here to the letter.
-        scopes: What it asks shops for, see ``registered``.
-        owner: The shop that registered it and keeps it; None where the operator does.
-        retired_at: Since when its registration is no more: its key opens nothing, no shop can have it, and no page
-            shows it. The row stays, as audit logs name who did what.
+        redirect_urls: Allowed redirect URLs, compared character by character.
+        scopes: The scopes that the app requests, see ``registered``.
+        owner: The shop that registered the app; None for apps of the operator.
+        retired_at: When the registration was deleted: the key is invalid, the app cannot be installed, and no page
+            shows it. The row stays, because audit logs refer to the app.
     """
 
     class Distribution(models.TextChoices):
@@ -71,13 +71,13 @@ class App(Timestamped):
         return self.name
 
     @property
-    def registered(self) -> list[str]:
-        """The scopes that it asks shops for; where there are none, each request for approval names its own."""
+    def requested_scopes(self) -> list[str]:
+        """The scopes that the app requests; if empty, each authorization request lists its own scopes."""
         return self.scopes or []
 
 
 class Installation(ShopOwned):
-    """An app at work in a shop, with the scopes that the shop granted it."""
+    """An app installed in a shop, with the scopes that the shop granted."""
 
     app = models.ForeignKey(
         App, on_delete=models.CASCADE, related_name="installations", verbose_name=gettext_lazy("app")
@@ -86,7 +86,7 @@ class Installation(ShopOwned):
     uninstalled_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
-    # What it had before the change that is being told of.
+    # The scopes before the current change, for the event payload.
     previous_scopes: Sequence[str] = ()
 
     class Meta:
@@ -105,13 +105,13 @@ class Installation(ShopOwned):
         return f"{self.app}"
 
     @property
-    def granted(self) -> frozenset[str]:
-        """Every scope it may use; a ``write_`` scope brings its ``read_`` scope."""
-        return expand(self.scopes)
+    def all_scopes(self) -> frozenset[str]:
+        """All granted scopes; a ``write_`` scope includes its ``read_`` scope."""
+        return expand_scopes(self.scopes)
 
 
 class AccessToken(ShopOwned):
-    """A key to one shop for one app; only its digest is kept."""
+    """An access token of an installation, stored as a digest."""
 
     installation = models.ForeignKey(
         Installation, on_delete=models.CASCADE, related_name="tokens", verbose_name=gettext_lazy("installation")
@@ -135,16 +135,16 @@ class AccessToken(ShopOwned):
         return f"{self.prefix}…"
 
 
-def new_token() -> str:
-    """A fresh access token: 32 random bytes behind the public prefix."""
+def generate_token() -> str:
+    """Return a new access token: 32 random bytes after the public prefix."""
     return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
-def token_digest(token: str) -> str:
-    """What is stored of a token, and looked up: its SHA-256 in hexadecimal digits."""
+def hash_token(token: str) -> str:
+    """Return the hexadecimal SHA-256 digest under which a token is stored."""
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
-def actor_of(installation: Installation) -> str:
-    """How an app is named in the audit trail, e.g. ``app:4``."""
+def get_app_actor(installation: Installation) -> str:
+    """Return the actor name of an app for the audit log, e.g. ``app:4``."""
     return f"app:{installation.app_id}"

@@ -1,20 +1,20 @@
-"""What stands between a staff member's yes and an app's token."""
+"""Authorization codes of the OAuth flow."""
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.shops.models.apps import App
 
 
 class AuthorizationCode(ShopOwned):
-    """A code that an app exchanges for a token, once; only its digest is kept, and the row goes with the exchange.
+    """A code that an app exchanges once for a token; the row holds a digest and is deleted by the exchange.
 
     Attributes:
-        user: Who approved.
-        scopes: What they approved.
-        per_user: Whether the token shall act as that person, within what they may do.
+        user: The staff member who approved.
+        scopes: The approved scopes.
+        per_user: True if the token acts as the staff member, within their permissions.
     """
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("app"))

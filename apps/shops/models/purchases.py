@@ -1,21 +1,21 @@
-"""What apps ask shops to pay for once."""
+"""One-time purchases of apps."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import at_least
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.error_messages import at_least
 from apps.shops.models.apps import Installation
 
 
 class AppPurchase(ShopOwned):
-    """A one-time purchase of an app: asked for by the app's maker, decided by the shop.
+    """A one-time purchase: requested by the app's developer, decided by the shop.
 
     Attributes:
-        price: In ``currency``; it stays as it was asked.
-        test: Whether no money is meant.
-        decided_at: When it left ``pending``, which is once.
+        price: The requested price in ``currency``; never changes.
+        test: True for a test purchase without money.
+        decided_at: When the status left ``pending``, which happens once.
     """
 
     class Status(models.TextChoices):

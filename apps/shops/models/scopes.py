@@ -1,4 +1,4 @@
-"""Access scopes: which exist, what they say in words, and what one brings along.
+"""Access scopes: names, labels and implied scopes.
 
 Rule: spec part A, Authentication; decisions, Access.
 """
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_noop
 
-from apps.ground.retelling import tells
+from apps.ground.stored_messages import register_message
 
-# word -> what staff read when they grant it
+# Resource name -> label shown when staff grant the scope.
 RESOURCES = {
     "script_tags": gettext_noop("scripts on storefront pages"),
     "products": gettext_noop("products, variants, images and collections"),
@@ -37,28 +37,28 @@ SCOPES: dict[str, str] = {
     "write_theme_code": gettext_noop("Change theme files as a marketplace app"),
 }
 
-_UNKNOWN = tells(gettext_noop("Unknown scope: {scopes}"))
+_UNKNOWN = register_message(gettext_noop("Unknown scope: {scopes}"))
 
 
 class UnknownScope(ValueError):
-    """A word that names no scope."""
+    """Raised when a scope name is unknown."""
 
 
 def parse_scopes(text: str | Iterable[str]) -> list[str]:
-    """Read scopes from a comma-separated text or a list: known ones, once each, sorted.
+    """Parse a comma-separated text or a list of scopes; return known scopes, deduplicated and sorted.
 
     Raises:
-        UnknownScope: A word names no scope; the message names it.
+        UnknownScope: A scope name is unknown; the message contains the name.
     """
-    words = text.split(",") if isinstance(text, str) else text
-    wanted = {word.strip() for word in words} - {""}
-    if unknown := sorted(wanted - SCOPES.keys()):
+    parts = text.split(",") if isinstance(text, str) else text
+    names = {word.strip() for word in parts} - {""}
+    if unknown := sorted(names - SCOPES.keys()):
         raise UnknownScope(_UNKNOWN.format(scopes=", ".join(unknown)))
-    return sorted(wanted)
+    return sorted(names)
 
 
-def expand(scopes: Iterable[str]) -> frozenset[str]:
-    """The scopes and what they bring: ``write_x`` also reads ``x``."""
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    """Return scopes with the scopes that they imply: ``write_x`` includes ``read_x``."""
     granted = set(scopes)
     granted |= {
         f"read_{scope.removeprefix('write_')}" for scope in granted if scope.startswith("write_")

@@ -1,4 +1,4 @@
-"""Shops: the owners of everything else."""
+"""The shop model; a shop owns all other shop-owned rows."""
 
 import zoneinfo
 
@@ -6,23 +6,24 @@ from django.core.validators import MaxValueValidator, RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import Timestamped, TimestampedQuerySet, VersionField
+from apps.ground.base_models import Timestamped, TimestampedQuerySet, VersionField
 
 DOMAIN = RegexValidator(
     r"\A(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*\Z",
     gettext_lazy("Enter a domain such as shop.example, in lower case."),
 )
 
-# What the column of ``low_stock_at`` holds, rounded down.
-LARGEST_LOW_STOCK = 30_000
+# The limit of the database column of ``low_stock_at``, rounded down.
+MAX_LOW_STOCK = 30_000
 
 
 class Shop(Timestamped):
-    """A store: the owner of every row that a token or a staff member can reach.
+    """An online shop, the tenant that owns all rows that a token or staff member can access.
 
     Attributes:
-        read_only_at: Since when nothing of it can be written here, see ``read_only``; it does not move with the shop.
-        copied_from: Of a staging copy the domain of the shop that it was made of; it writes to nobody, see ``letters``.
+        read_only_at: Since when the shop is read-only in this installation, see ``read_only``; not part of shop
+            archives.
+        copied_from: For a staging copy, the domain of the original shop; a copy sends no email, see ``letters``.
     """
 
     class Plan(models.TextChoices):
@@ -88,7 +89,7 @@ class Shop(Timestamped):
     taxes_included = models.BooleanField(gettext_lazy("taxes included"), default=False)
     low_stock_at = models.PositiveSmallIntegerField(
         gettext_lazy("low stock at"),
-        validators=[MaxValueValidator(LARGEST_LOW_STOCK)],
+        validators=[MaxValueValidator(MAX_LOW_STOCK)],
         null=True,
         blank=True,
         help_text=gettext_lazy(
@@ -124,5 +125,4 @@ class Shop(Timestamped):
 
     @property
     def tzinfo(self) -> zoneinfo.ZoneInfo:
-        """The shop's time zone."""
         return zoneinfo.ZoneInfo(self.timezone)

@@ -1,1 +1,1 @@
-"""What people see of apps before they are in a shop's panel."""
+"""Pages of apps outside of the panel."""

@@ -1,4 +1,4 @@
-"""``GET /admin/oauth/authorize``: where apps send staff. It leads on to the page in the shop's panel that asks."""
+"""``GET /admin/oauth/authorize``: the URL that apps send staff to; redirects to the approval page in the panel."""
 
 from typing import cast
 from urllib.parse import urlencode
@@ -7,46 +7,46 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from apps.panel.addresses import panel_url
-from apps.panel.doors import staff_only
+from apps.panel.decorators import staff_required
+from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
-from apps.staff.domain.access import shops_of
+from apps.staff.domain.shop_access import get_accessible_shops
 from apps.staff.models import User
 
 PAGE = "admin:shops_installation_authorize"
 _MOST_SHOPS = 200
 
 
-@staff_only
-def authorize(request: HttpRequest) -> HttpResponse:
-    """On to the shop that the app names, or the person's only one; else they choose.
+@staff_required
+def redirect_to_approval(request: HttpRequest) -> HttpResponse:
+    """Redirect to the shop named in the query, or the user's only shop; otherwise show a choice.
 
     Raises:
-        Http404: The person works in no shop of that domain.
+        Http404: The user has no access to a shop with this domain.
     """
     if request.method not in {"GET", "HEAD"}:
         return HttpResponseNotAllowed(["GET"])
-    shops = shops_of(cast("User", request.user))
+    shops = get_accessible_shops(cast("User", request.user))
     domain = request.GET.get("shop", "").strip().lower()
     if domain:
         shop = shops.filter(domain=domain).first() if "\0" not in domain else None
         if shop is None:
-            raise Http404(_("You work in no shop of this domain."))
-        return HttpResponseRedirect(_page_of(shop, request))
-    found = list(shops[:_MOST_SHOPS])
-    if len(found) == 1:
-        return HttpResponseRedirect(_page_of(found[0], request))
-    choices = [(shop, _page_of(shop, request)) for shop in found]
-    return render(request, "outside/authorize.html", {"choices": choices})
+            raise Http404(_("You don't have access to a shop with this domain."))
+        return HttpResponseRedirect(_build_page_url(shop, request))
+    shops_found = list(shops[:_MOST_SHOPS])
+    if len(shops_found) == 1:
+        return HttpResponseRedirect(_build_page_url(shops_found[0], request))
+    choices = [(shop, _build_page_url(shop, request)) for shop in shops_found]
+    return render(request, "global/authorize.html", {"choices": choices})
 
 
-def _page_of(shop: Shop, request: HttpRequest) -> str:
+def _build_page_url(shop: Shop, request: HttpRequest) -> str:
     query = request.GET.copy()
     query.pop("shop", None)
-    return f"{panel_url(shop, PAGE)}?{query.urlencode()}"
+    return f"{get_panel_url(shop, PAGE)}?{query.urlencode()}"
 
 
-def with_shop(address: str, domain: str) -> str:
-    """The door's address at the installation's own host, for a shop whose domain was asked."""
-    joint = "&" if "?" in address else "?"
-    return f"{address}{joint}{urlencode({'shop': domain})}"
+def build_authorization_url(url: str, domain: str) -> str:
+    """Return the authorization URL at the installation's own host, with the shop's domain in the query."""
+    separator = "&" if "?" in url else "?"
+    return f"{url}{separator}{urlencode({'shop': domain})}"

@@ -1,4 +1,4 @@
-"""How the commands that people and scripts call print their result."""
+"""Output helpers for management commands."""
 
 import json
 
@@ -7,12 +7,12 @@ from django.core.management.base import OutputWrapper
 
 
 def sentence(error: ValidationError) -> str:
-    """All messages of a validation as one line, each after the name of its field."""
+    """Return all messages of a validation error as one line, each after its field name."""
     return "; ".join(f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items())
 
 
 def print_result(out: OutputWrapper, result: dict[str, object], *, as_json: bool) -> None:
-    """One JSON object on one line, or a line per value for people."""
+    """Print the result as one line of JSON, or as one line per value."""
     if as_json:
         out.write(json.dumps(result))
         return

@@ -1,4 +1,4 @@
-"""``manage.py create_app NAME --shop DOMAIN --scopes a,b``: an app installed on a shop, and its token."""
+"""``manage.py create_app NAME --shop DOMAIN --scopes a,b``: install a new app in a shop and print its access token."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -8,19 +8,18 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from apps.ground.errors import DomainError
-from apps.shops.domain import installing, tokens
+from apps.ground.exceptions import DomainError
+from apps.shops.domain import app_installation, tokens
 from apps.shops.management.commands._output import print_result, sentence
 from apps.shops.models import App, Shop
 
 
 class Command(BaseCommand):
-    """Makes an app, installs it, and prints its keys this once."""
+    """Creates and installs an app and prints its credentials once."""
 
-    help = "Make an app, install it on a shop and print its access token once."
+    help = "Create an app, install it in a shop and print its access token once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The name, the shop and the scopes."""
         parser.add_argument("name")
         parser.add_argument("--shop", required=True, help="domain of the shop")
         parser.add_argument("--scopes", required=True, help="comma-separated scopes")
@@ -29,14 +28,13 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: object, **options: Any) -> None:
-        """Make, install, issue, print."""
         shop = Shop.objects.filter(domain=options["shop"].lower()).first()
         if shop is None:
             raise CommandError(f"No shop has the domain {options['shop']}")
         now = timezone.now()
         try:
-            app = installing.create_app(name=options["name"], distribution=options["distribution"])
-            installation = installing.install(app, shop, scopes=options["scopes"], actor="system", at=now)
+            app = app_installation.create_app(name=options["name"], distribution=options["distribution"])
+            installation = app_installation.install_app(app, shop, scopes=options["scopes"], actor="system", at=now)
             token = tokens.issue_token(installation, actor="system", at=now)
         except DomainError as error:
             raise CommandError(error.sentence) from error

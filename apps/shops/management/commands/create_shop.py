@@ -1,4 +1,4 @@
-"""``manage.py create_shop DOMAIN``: a new, empty shop."""
+"""``manage.py create_shop DOMAIN``: create an empty shop."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -7,18 +7,17 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.ground.errors import DomainError
-from apps.shops.domain import opening
+from apps.ground.exceptions import DomainError
+from apps.shops.domain import shop_creation
 from apps.shops.management.commands._output import print_result, sentence
 
 
 class Command(BaseCommand):
-    """Opens a shop with what every shop starts with."""
+    """Creates an empty shop with its initial rows."""
 
-    help = "Open a new, empty shop."
+    help = "Create an empty shop."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The domain, and what else is known."""
         parser.add_argument("domain")
         parser.add_argument("--name", default="")
         parser.add_argument("--email", default="")
@@ -29,10 +28,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Open it and print its id, domain and handle."""
         domain = options["domain"].lower()
         try:
-            shop = opening.create_shop(
+            shop = shop_creation.create_shop(
                 domain=domain,
                 name=options["name"] or domain.split(".")[0].replace("-", " ").title(),
                 email=options["email"] or "owner@example.com",

@@ -1,6 +1,6 @@
-"""Secrets at rest: values that we must be able to read again, such as the secret of an app or of a second factor.
+"""Encryption at rest for values that must be readable again, such as app secrets and TOTP secrets.
 
-They are encrypted with a key derived from ``SECRET_KEY``; the fallback keys still open what they closed.
+The encryption key is derived from ``SECRET_KEY``. ``SECRET_KEY_FALLBACKS`` can still decrypt old values.
 """
 
 import base64
@@ -18,34 +18,32 @@ def _keys() -> MultiFernet:
 
 
 def encrypt(text: str) -> str:
-    """The text as a database may hold it; each time in another form."""
+    """Encrypt a text for storage; the result differs each time."""
     return _keys().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> str:
-    """What ``encrypt`` was given.
+    """Decrypt a text.
 
     Raises:
-        InvalidToken: It was encrypted with none of the keys.
+        InvalidToken: None of the keys encrypted this text.
     """
     return _keys().decrypt(encrypted.encode()).decode()
 
 
 def is_encrypted(text: str) -> bool:
-    """Whether it is what ``encrypt`` makes, and no secret as it is: all of those are in Base32 or hexadecimal."""
+    """Return True for results of ``encrypt``; plain secrets are Base32 or hexadecimal and never match."""
     return text.startswith("gAAAAA")
 
 
 class SecretField(models.TextField[str, str]):
     """Text that is encrypted in the database and plain on the instance.
 
-    It cannot be searched: each encryption of a text differs.
+    The field cannot be searched, because each encryption of a text differs.
     """
 
     def get_prep_value(self, value: object) -> object:
-        """Encrypt on the way into the database."""
         return None if value is None else encrypt(str(value))
 
     def from_db_value(self, value: str | None, *_: object) -> str | None:
-        """Decrypt on the way out."""
         return None if value is None else decrypt(value)

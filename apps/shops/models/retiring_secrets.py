@@ -1,15 +1,15 @@
-"""The secrets that apps had before their present ones, while they may still be used."""
+"""Replaced secrets of apps during their grace period."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import Timestamped
+from apps.ground.base_models import Timestamped
 from apps.shops.models.apps import App
-from apps.shops.models.secrets import SecretField
+from apps.shops.models.encrypted_fields import SecretField
 
 
 class RetiringSecret(Timestamped):
-    """A secret that was replaced, and counts until the app's servers know the new one."""
+    """A replaced secret that stays valid until the app's servers use the new one."""
 
     app = models.ForeignKey(
         App, on_delete=models.CASCADE, related_name="retiring_secrets", verbose_name=gettext_lazy("app")
@@ -18,7 +18,7 @@ class RetiringSecret(Timestamped):
     until = models.DateTimeField()
 
     class Meta:
-        # The table is older than this place of its model.
+        # The table existed before the model moved to this app.
         verbose_name = gettext_lazy("retiring secret")
         verbose_name_plural = gettext_lazy("retiring secrets")
         db_table = "webhooks_retiringsecret"

@@ -1,11 +1,11 @@
-"""Columns that hold no words of customers: shops and their apps.
+"""Columns of shops and apps that contain no personal data of customers.
 
-See ``apps.ground.personal``.
+See ``apps.ground.privacy_registry``.
 """
 
-from apps.ground.personal import Places
+from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "shops.App": ("name", "api_key", "api_secret", "application_url", "redirect_urls", "scopes"),
     "shops.AppPurchase": ("name", "currency"),
     "shops.RetiringSecret": ("secret",),

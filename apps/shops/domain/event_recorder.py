@@ -1,6 +1,6 @@
-"""How shops, which stand below the events, write down what happens to them.
+"""Event recording for the shops app, which must not import the events app.
 
-The events app plugs its ``record_event`` in when it starts; the dependency points downwards only.
+The events app registers ``record_event`` at startup, so that dependencies point in one direction.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from django.db.models import Model
 
 
 class Recorder(Protocol):
-    """``apps.events.domain.recording.record_event``."""
+    """Signature of ``apps.events.domain.recording.record_event``."""
 
     def __call__(
         self,
@@ -22,20 +22,20 @@ class Recorder(Protocol):
         at: datetime,
         changes: Mapping[str, object] | None = None,
     ) -> object:
-        """Write the event row."""
+        pass
 
 
 _recorders: list[Recorder] = []
 
 
-def use_recorder(recorder: Recorder) -> None:
-    """Plug the events in."""
+def register_recorder(recorder: Recorder) -> None:
+    """Register the recorder of the events app."""
     _recorders[:] = [recorder]
 
 
-def record(
+def record_shop_event(
     topic: str, instance: Model, *, actor: str, at: datetime, changes: Mapping[str, object] | None = None
 ) -> None:
-    """Write down that something happened to a shop, an installation or a token."""
+    """Record an event of a shop, app, installation or token."""
     for recorder in _recorders:
         recorder(topic, instance, actor=actor, at=at, changes=changes)

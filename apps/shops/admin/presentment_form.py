@@ -1,0 +1,73 @@
+"""Form field for presentment currencies: rows of currency code, exchange rate and rounding rule."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.forms.renderers import BaseRenderer
+from django.http import QueryDict
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from apps.ground.money import get_currencies
+from apps.ground.stored_messages import translate_stored
+from apps.panel.staff_request import Context
+from apps.shops.domain.presentment import MAX_CURRENCIES, ROUNDINGS
+
+PARTS = ("currency", "rate", "rounding")
+EMPTY_ROWS = 3
+Row = Mapping[str, str | None]
+
+
+class RatesWidget(forms.Widget):
+    """Rows of inputs, followed by empty rows; rows without a currency code are ignored."""
+
+    template_name = "panel/shops/rates.html"
+
+    def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
+        """Add the rows and their choices."""
+        context = super().get_context(name, value, attrs)
+        rows = value if isinstance(value, list) else []
+        spare = min(EMPTY_ROWS, MAX_CURRENCIES - len(rows))
+        context["widget"] |= {
+            "rows": [*rows, *[dict.fromkeys(PARTS, "")] * spare],
+            "currencies": sorted(get_currencies()),
+            "roundings": [(rule, translate_stored(words)) for rule, words in ROUNDINGS.items()],
+        }
+        return context
+
+    def render(
+        self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
+        """Render with the project's template engine; the form renderer does not find the panel's templates."""
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
+
+    def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str | None]]:
+        """Return the rows that are not empty."""
+        return parse_rate_rows(data, name)
+
+    def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
+        """Return True if none of the row inputs was submitted."""
+        return not any(f"{name}-{part}" in data for part in PARTS)
+
+
+def parse_rate_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
+    """Return the rows of submitted form data in the stored format."""
+    lists = [data.getlist(f"{name}-{part}")[: MAX_CURRENCIES + EMPTY_ROWS] for part in PARTS]
+    rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
+    filled_rows = [row for row in rows if any(row.values())]
+    # Rates have many decimals, after a comma or a point.
+    return [
+        {**row, "currency": row["currency"].upper(), "rate": row["rate"].replace(",", ".") or None}
+        for row in filled_rows
+    ]
+
+
+class PresentmentField(forms.Field):
+    """Rows of currencies as typed; the form checks them, because it knows the shop currency."""
+
+    widget = RatesWidget
+
+    def has_changed(self, initial: object, data: object) -> bool:
+        """Return True if any row differs."""
+        return (initial or []) != (data or [])

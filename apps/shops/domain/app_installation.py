@@ -1,0 +1,154 @@
+"""Create, install and uninstall apps.
+
+``uninstall`` also runs the cleaners that apps registered with ``on_uninstall``, in the same transaction.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.ground.exceptions import DomainError
+from apps.ground.row_locks import refresh_for_update
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain.app_secrets import generate_secret
+from apps.shops.domain.event_recorder import record_shop_event
+from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop
+from apps.shops.models.scopes import UnknownScope, parse_scopes
+
+Cleaner = Callable[[Installation, datetime], None]
+GrantCallback = Callable[[Installation], None]
+
+_cleaners: dict[str, Cleaner] = {}
+_grantees: list[GrantCallback] = []
+
+
+class ScopeUnknown(DomainError):
+    """Raised when a scope name is unknown."""
+
+    code = "scope_unknown"
+    field = "scopes"
+
+
+class AppRetired(DomainError):
+    """Raised when the app's registration was deleted."""
+
+    code = "app_retired"
+
+
+class NotInstalled(DomainError):
+    """Raised when the app is not installed in the shop."""
+
+    code = "not_installed"
+
+
+def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
+    """Register a cleaner, called in the shop scope and in the transaction of the uninstallation."""
+    _cleaners[name] = clean
+
+
+def register_grant_callback(follow: GrantCallback) -> None:
+    """Register a callback for new installations and changed scopes, called like those of ``on_uninstall``."""
+    _grantees.append(follow)
+
+
+def generate_api_key() -> str:
+    """Return a new random API key."""
+    return secrets.token_hex(16)
+
+
+def create_app(
+    *,
+    name: str,
+    distribution: str = App.Distribution.CUSTOM,
+    application_url: str = "",
+    redirect_urls: Sequence[str] = (),
+    scopes: Sequence[str] = (),
+    owner: Shop | None = None,
+) -> App:
+    """Create an app with a new API key and secret; the app is not installed anywhere yet.
+
+    Args:
+        name: The name that staff see.
+        distribution: Custom, private or public.
+        application_url: The URL of the app.
+        redirect_urls: Allowed redirect URLs.
+        scopes: The scopes that the app requests.
+        owner: The shop that owns the app; None for apps of the operator.
+
+    Raises:
+        ValidationError: A value is invalid.
+    """
+    app = App(
+        name=name,
+        api_key=generate_api_key(),
+        api_secret=generate_secret(),
+        distribution=distribution,
+        application_url=application_url,
+        redirect_urls=list(redirect_urls),
+        scopes=list(scopes),
+        owner=owner,
+    )
+    app.full_clean()
+    app.save()
+    return app
+
+
+@transaction.atomic
+def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str, at: datetime) -> Installation:
+    """Install an app in a shop, or change the scopes of an installed app.
+
+    Raises:
+        AppRetired: The app's registration was deleted.
+        ScopeUnknown: A scope name is unknown.
+    """
+    try:
+        scope_names = parse_scopes(scopes)
+    except UnknownScope as error:
+        raise ScopeUnknown(str(error)) from error
+    with shop_scope(shop):
+        installation = Installation.objects.filter(app=app, uninstalled_at=None).first()
+        if installation is None:
+            installation = Installation.objects.create(shop=shop, app=app, scopes=scope_names, created_at=at)
+            # The new row locks the app's row: a concurrent deletion of the registration waits or has already committed.
+            if App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
+                raise AppRetired(_("The app was deleted in the meantime."))
+            record_shop_event("app/installed", installation, actor=actor, at=at)
+            _notify_grant_callbacks(installation)
+        elif installation.scopes != scope_names:
+            changes = {"scopes": [installation.scopes, scope_names]}
+            installation.previous_scopes, installation.scopes = installation.scopes, scope_names
+            installation.save()
+            record_shop_event("app/scopes_update", installation, actor=actor, at=at, changes=changes)
+            _notify_grant_callbacks(installation)
+    return installation
+
+
+def _notify_grant_callbacks(installation: Installation) -> None:
+    for follow in _grantees:
+        follow(installation)
+
+
+@transaction.atomic
+def uninstall_app(installation: Installation, *, actor: str, at: datetime) -> None:
+    """Uninstall an app: revoke its tokens and delete the rows that other apps store for it.
+
+    The event is recorded first, so that the app still receives the webhook.
+
+    Raises:
+        NotInstalled: The app is already uninstalled.
+    """
+    with shop_scope(installation.shop):
+        # An approved code that was not exchanged yet would reinstall the app.
+        AuthorizationCode.objects.filter(app_id=installation.app_id).delete()
+        refresh_for_update(installation, no_key=True)
+        if installation.uninstalled_at is not None:
+            raise NotInstalled(_("The app is not installed."))
+        record_shop_event("app/uninstalled", installation, actor=actor, at=at)
+        installation.uninstalled_at = at
+        installation.save(update_fields=["uninstalled_at"])
+        AccessToken.objects.filter(installation=installation, revoked_at=None).update(revoked_at=at)
+        for clean in _cleaners.values():
+            clean(installation, at)

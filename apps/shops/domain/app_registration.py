@@ -1,0 +1,141 @@
+"""Register apps: name, URLs, requested scopes and API secret.
+
+An app belongs to the shop that registered it, which has the events in its audit log, or to the operator.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import ngettext
+
+from apps.ground.exceptions import DomainError
+from apps.ground.row_locks import get_for_update
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, app_secrets
+from apps.shops.domain.app_installation import ScopeUnknown, generate_api_key
+from apps.shops.domain.event_recorder import record_shop_event
+from apps.shops.models import App, AuthorizationCode, Installation, RetiringSecret, Shop
+from apps.shops.models.scopes import UnknownScope, parse_scopes
+
+Changes = dict[str, list[Any]]
+
+
+class AppStillInstalled(DomainError):
+    """Raised when the app is still installed in a shop."""
+
+    code = "app_still_at_work"
+
+
+@transaction.atomic
+def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, at: datetime) -> App:
+    """Register an app with a new API key and secret.
+
+    Args:
+        values: ``name``, and optionally ``distribution``, ``application_url``, ``redirect_urls`` and ``scopes``.
+        owner: The shop that owns the app; None for apps of the operator.
+        actor: The actor for the event.
+        at: The current time.
+
+    Raises:
+        ScopeUnknown: A scope name is unknown.
+        ValidationError: A value is invalid.
+    """
+    app = app_installation.create_app(owner=owner, **_parse_values(values))
+    _record_for_owner("apps/create", app, actor=actor, at=at)
+    return app
+
+
+@transaction.atomic
+def update_registration(app: App, values: Mapping[str, Any], *, actor: str, at: datetime) -> Changes:
+    """Change the registration of an app; return the changes, ``{name: [before, after]}``.
+
+    New scopes are not granted: each shop must approve them. Removed scopes stay granted until the shop approves again.
+
+    Raises:
+        ScopeUnknown: A scope name is unknown.
+        ValidationError: A value is invalid.
+    """
+    locked_app = get_for_update(App, app.pk, no_key=True)
+    new_values = _parse_values(values)
+    old_values = {
+        name: locked_app.requested_scopes if name == "scopes" else getattr(locked_app, name) for name in new_values
+    }
+    changes = {name: [old_values[name], value] for name, value in new_values.items() if old_values[name] != value}
+    if not changes:
+        return {}
+    for name in changes:
+        setattr(app, name, new_values[name])
+        setattr(locked_app, name, new_values[name])
+    locked_app.full_clean()
+    locked_app.save(update_fields=list(changes))
+    _record_for_owner("apps/update", locked_app, actor=actor, at=at, changes=changes)
+    return changes
+
+
+@transaction.atomic
+def delete_registration(app: App, *, actor: str, at: datetime) -> None:
+    """Delete the registration of an app that is not installed anywhere; its key gets no more tokens.
+
+    Past events keep the app's name, and pending webhooks are still signed and delivered.
+
+    Raises:
+        StillAtWork: A shop has the app installed.
+    """
+    locked_app = get_for_update(App, app.pk)
+    with all_shops_scope():
+        # A concurrent exchange has deleted its code and commits the installation before this delete returns.
+        AuthorizationCode.objects.filter(app=locked_app).delete()
+        installation_count = Installation.objects.filter(app=locked_app, uninstalled_at=None).count()
+    if installation_count:
+        template = ngettext(
+            "The app is installed in {count} shop. Uninstall it there first.",
+            "The app is installed in {count} shops. Uninstall it there first.",
+            installation_count,
+        )
+        raise AppStillInstalled(template.format(count=installation_count))
+    if locked_app.retired_at is not None:
+        return
+    RetiringSecret.objects.filter(app=locked_app).delete()
+    locked_app.api_key, locked_app.redirect_urls, locked_app.scopes, locked_app.retired_at = (
+        generate_api_key(),
+        [],
+        [],
+        at,
+    )
+    locked_app.save(update_fields=["api_key", "redirect_urls", "scopes", "retired_at"])
+    _record_for_owner("apps/delete", locked_app, actor=actor, at=at)
+
+
+@transaction.atomic
+def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) -> str:
+    """Replace an app's secret and return the new one; the old secret stays valid for the overlap."""
+    secret = app_secrets.rotate_secret(app, grace=overlap, at=at)
+    _record_for_owner("apps/secret", app, actor=actor, at=at)
+    return secret
+
+
+@transaction.atomic
+def end_old_app_secrets(app: App, *, actor: str, at: datetime) -> int:
+    """Revoke the old secrets; return their number."""
+    revoked_count = app_secrets.revoke_old_secrets(app, at=at)
+    if revoked_count:
+        _record_for_owner("apps/old_secret_ended", app, actor=actor, at=at)
+    return revoked_count
+
+
+def _parse_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    if "scopes" not in values:
+        return dict(values)
+    try:
+        return {**values, "scopes": parse_scopes(values["scopes"])}
+    except UnknownScope as error:
+        raise ScopeUnknown(str(error)) from error
+
+
+def _record_for_owner(topic: str, app: App, *, actor: str, at: datetime, changes: Changes | None = None) -> None:
+    """Record the event in the audit log of the owning shop."""
+    if app.owner is not None:
+        with shop_scope(app.owner):
+            record_shop_event(topic, app, actor=actor, at=at, changes=changes)

@@ -1,0 +1,331 @@
+"""Issue access tokens to apps: authorization request, approval by staff, code exchange (OAuth 2.0, RFC 6749).
+
+Rule: decisions, Access. An approval only creates a code, bound to the app, shop, redirect URL, scopes and staff member.
+The app exchanges the code and authenticates with its secret. The exchange installs the app or updates its scopes, and
+issues the token, in one transaction.
+"""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation, oauth_callback
+from apps.shops.domain.app_secrets import is_valid_secret
+from apps.shops.domain.staff_access import Member, find_member
+from apps.shops.domain.tokens import issue_token
+from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, get_app_actor, hash_token
+from apps.shops.models.scopes import UnknownScope, expand_scopes, parse_scopes
+
+CODE_LIFETIME = timedelta(minutes=10)
+# Lifetime of tokens that act as a staff member, and of tokens from client credentials.
+SHORT_TOKEN_LIFETIME = timedelta(hours=24)
+# How long an app's earlier tokens stay valid after a new one.
+TOKEN_OVERLAP = timedelta(hours=24)
+MAX_STATE = 2048
+PER_USER = "per-user"
+
+
+class OAuthError(DomainError):
+    """Raised when an OAuth request fails; has an error code for programs and a description for people."""
+
+    def __init__(self, error: str, description: str, *, status: int = 400) -> None:
+        """Create the error.
+
+        Args:
+            error: An error code of RFC 6749, e.g. ``invalid_grant``.
+            description: The problem and how to fix it.
+            status: The HTTP status for the token endpoint.
+        """
+        super().__init__(description)
+        self.code, self.description, self.status = error, description, status
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A checked authorization request of an app.
+
+    Attributes:
+        state: Passed back unchanged; the app identifies its request by the state.
+        per_user: True if the app requests a token that acts as the approving staff member.
+    """
+
+    app: App
+    shop: Shop
+    redirect_uri: str
+    scopes: tuple[str, ...]
+    state: str
+    per_user: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A new access token, shown once.
+
+    Attributes:
+        member: The staff member that the token acts as; None for the app's own token.
+        member_scopes: The app's scopes that the staff member may use.
+    """
+
+    token: str
+    scopes: tuple[str, ...]
+    lifetime: timedelta | None = None
+    member: Member | None = None
+    member_scopes: tuple[str, ...] = ()
+
+
+# --- authorization request ---
+
+
+def check_authorization_request(
+    shop: Shop,
+    *,
+    client_id: str,
+    redirect_uri: str,
+    scope: str,
+    state: str,
+    grant_options: Iterable[str] = (),
+    response_type: str = "",
+) -> AuthorizationRequest:
+    """Check an authorization request; nothing is changed, and no redirect happens before this check.
+
+    Raises:
+        AuthorizationRefused: The request is invalid.
+    """
+    app = App.objects.filter(api_key=client_id).first() if client_id.isascii() and "\0" not in client_id else None
+    if app is None:
+        raise OAuthError("invalid_client", _("No app has this client_id. Contact the app's developer."))
+    _check_shop(app, shop)
+    if not redirect_uri and len(app.redirect_urls) == 1:
+        redirect_uri = app.redirect_urls[0]
+    if redirect_uri not in app.redirect_urls:
+        raise OAuthError(
+            "invalid_request",
+            _("The redirect_uri is not registered for this app. It must match exactly."),
+        )
+    if response_type not in {"", "code"}:
+        raise OAuthError("unsupported_response_type", _("The response_type must be code."))
+    if len(state) > MAX_STATE or not state.isprintable():
+        raise OAuthError(
+            "invalid_request",
+            _("The state must be printable text of at most {limit} characters.").format(limit=MAX_STATE),
+        )
+    options = set(grant_options) - {""}
+    if options - {PER_USER, "value"}:
+        raise OAuthError("invalid_request", _("The only grant option is {option}.").format(option=PER_USER))
+    return AuthorizationRequest(
+        app, shop, redirect_uri, _parse_requested_scopes(app, scope), state, PER_USER in options
+    )
+
+
+def _check_shop(app: App, shop: Shop) -> None:
+    """Raise if the app is private to another shop."""
+    if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or find_installation(app, shop):
+        return
+    raise OAuthError("access_denied", _("This app was made for another shop and can't be installed here."))
+
+
+def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:
+    """Return the requested scopes, or the registered scopes if none are requested."""
+    try:
+        scopes = parse_scopes(text.replace(" ", ",")) or parse_scopes(app.requested_scopes)
+    except UnknownScope as error:
+        raise OAuthError("invalid_scope", f"{error}.") from error
+    unregistered = sorted(expand_scopes(scopes) - expand_scopes(app.requested_scopes)) if app.requested_scopes else []
+    if unregistered:
+        raise OAuthError(
+            "invalid_scope", _("The app is not registered for {scopes}.").format(scopes=", ".join(unregistered))
+        )
+    return tuple(scopes)
+
+
+def find_installation(app: App, shop: Shop) -> Installation | None:
+    """Return the app's current installation in a shop, or None."""
+    with shop_scope(shop):
+        return Installation.objects.select_related("app", "shop").filter(app=app, uninstalled_at=None).first()
+
+
+# --- decision ---
+
+
+@transaction.atomic
+def approve_request(authorization_request: AuthorizationRequest, *, user_id: int, at: datetime) -> str:
+    """Create a code for the app, replacing the staff member's earlier code. Return the redirect URL."""
+    code = secrets.token_urlsafe(32)
+    with shop_scope(authorization_request.shop):
+        AuthorizationCode.objects.filter(app=authorization_request.app, user_id=user_id).delete()
+        AuthorizationCode.objects.create(
+            shop=authorization_request.shop,
+            app=authorization_request.app,
+            user_id=user_id,
+            digest=hash_token(code),
+            redirect_uri=authorization_request.redirect_uri,
+            scopes=list(authorization_request.scopes),
+            per_user=authorization_request.per_user,
+            expires_at=at + CODE_LIFETIME,
+            created_at=at,
+        )
+    return _build_callback(authorization_request, {"code": code}, at)
+
+
+def decline_request(authorization_request: AuthorizationRequest, *, at: datetime) -> str:
+    """Return the redirect URL for a declined request."""
+    values = {"error": "access_denied", "error_description": "The app was not approved."}
+    return _build_callback(authorization_request, values, at)
+
+
+def _build_callback(authorization_request: AuthorizationRequest, values: dict[str, str], at: datetime) -> str:
+    parameters = {**values, "state": authorization_request.state} if authorization_request.state else values
+    return oauth_callback.build_callback_url(
+        authorization_request.app,
+        authorization_request.redirect_uri,
+        parameters,
+        shop=authorization_request.shop,
+        at=at,
+    )
+
+
+# --- code exchange ---
+
+
+def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App:
+    """Return the app that authenticates with its secret.
+
+    Raises:
+        AuthorizationRefused: The app is unknown or the secret is wrong; the error does not tell which.
+    """
+    is_wellformed = client_id.isascii() and "\0" not in client_id
+    app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
+    if app is None or not is_valid_secret(app, client_secret, at):
+        description = "The client_id or the client_secret is wrong. Both are shown on the app's page in the panel."
+        raise OAuthError("invalid_client", description, status=401)
+    return app
+
+
+@transaction.atomic
+def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = "", at: datetime) -> IssuedToken:
+    """Exchange a code; each code works once.
+
+    Args:
+        app: The authenticated app.
+        code: The code from the callback.
+        redirect_uri: The redirect URL of the callback, if the app sends it.
+        domain: The shop domain of the request's host, if any.
+        at: The current time.
+
+    Raises:
+        AuthorizationRefused: The code is invalid, expired or belongs to another request; nothing is granted.
+    """
+    with all_shops_scope():
+        row = AuthorizationCode.objects.select_related("shop").filter(digest=hash_token(code)).first()
+    if row is None or row.app_id != app.pk or (domain and domain != row.shop.domain):
+        raise _invalid_code_error()
+    if redirect_uri and redirect_uri != row.redirect_uri:
+        raise OAuthError("invalid_grant", "The redirect_uri is not the one for which the code was made.")
+    with shop_scope(row.shop):
+        # Of two concurrent exchanges, only one deletes the code.
+        deleted, _ = AuthorizationCode.objects.filter(pk=row.pk, expires_at__gt=at).delete()
+        if not deleted:
+            raise _invalid_code_error()
+        return _grant(app, row, at)
+
+
+def _invalid_code_error() -> OAuthError:
+    return OAuthError(
+        "invalid_grant",
+        f"The code is unknown, was used before, or is older than {CODE_LIFETIME.seconds // 60} minutes."
+        " Request a new code.",
+    )
+
+
+def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
+    """Install the app or update its scopes as approved, and issue the token."""
+    member = find_member(row.user_id, row.shop)
+    if member is None or not member.may_install:
+        raise OAuthError(
+            "invalid_grant", "The staff member who approved the app may no longer install apps in this shop."
+        )
+    _check_shop(app, row.shop)
+    if row.redirect_uri not in app.redirect_urls:
+        raise OAuthError("invalid_grant", "The redirect URL is no longer registered for this app.")
+    current_installation = find_installation(app, row.shop)
+    # A per-user request never removes scopes from the app.
+    current_scopes = current_installation.scopes if current_installation is not None and row.per_user else []
+    scopes = (
+        _parse_requested_scopes(app, ",".join({*row.scopes, *current_scopes})) if row.scopes or current_scopes else ()
+    )
+    installation = app_installation.install_app(app, row.shop, scopes=scopes, actor=f"staff:{row.user_id}", at=at)
+    if not row.per_user:
+        return _issue_app_token(installation, at)
+    expires_at = at + SHORT_TOKEN_LIFETIME
+    actor = get_app_actor(installation)
+    token = issue_token(installation, actor=actor, at=at, user_id=row.user_id, expires_at=expires_at)
+    member_scopes = limit_scopes_to_member(installation.all_scopes, member)
+    return IssuedToken(
+        token, tuple(installation.scopes), SHORT_TOKEN_LIFETIME, member, tuple(drop_implied_scopes(member_scopes))
+    )
+
+
+def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
+    """Issue a token of the app without expiry; the app's earlier tokens expire after an overlap."""
+    actor = get_app_actor(installation)
+    AccessToken.objects.filter(
+        installation=installation, created_by=actor, user=None, expires_at=None, revoked_at=None
+    ).update(expires_at=at + TOKEN_OVERLAP)
+    return IssuedToken(issue_token(installation, actor=actor, at=at), tuple(installation.scopes))
+
+
+@transaction.atomic
+def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> IssuedToken:
+    """Issue a token to an installed app that authenticates with its secret alone.
+
+    Args:
+        app: The authenticated app.
+        domain: The shop domain; if empty, the app must be installed in exactly one shop.
+        at: The current time.
+
+    Raises:
+        AuthorizationRefused: The app is a public app, is not installed, or the shop is ambiguous.
+    """
+    if app.distribution == App.Distribution.PUBLIC:
+        raise OAuthError("unauthorized_client", "Marketplace apps must ask staff for approval.")
+    with all_shops_scope():
+        installations = Installation.objects.select_related("app", "shop").filter(app=app, uninstalled_at=None)
+        rows = list((installations.filter(shop__domain=domain) if domain else installations).order_by("pk")[:2])
+    if not rows:
+        raise OAuthError("invalid_request", "The app is not installed on this shop.")
+    if len(rows) > 1:
+        raise OAuthError("invalid_request", "Name the shop: ask at its own domain, or send shop=<domain>.")
+    with shop_scope(rows[0].shop):
+        actor = get_app_actor(rows[0])
+        token = issue_token(rows[0], actor=actor, at=at, expires_at=at + SHORT_TOKEN_LIFETIME)
+    return IssuedToken(token, tuple(rows[0].scopes), SHORT_TOKEN_LIFETIME)
+
+
+def get_ungranted_scopes(installation: Installation) -> list[str]:
+    """Return the registered scopes of the app that the shop has not granted."""
+    return sorted(expand_scopes(installation.app.requested_scopes) - installation.all_scopes)
+
+
+def limit_scopes_to_member(granted: Iterable[str], member: Member) -> frozenset[str]:
+    """Return the app's scopes that a staff member may use through the app."""
+    return frozenset(granted) & member.scopes
+
+
+def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
+    """Return scopes without those implied by other scopes."""
+    all_scopes = set(scopes)
+    return sorted(
+        scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)
+    )
+
+
+def delete_expired_codes_and_tokens(at: datetime) -> int:
+    """Delete expired codes, and tokens that expired a month ago."""
+    deleted_codes = AuthorizationCode.objects.filter(expires_at__lt=at).delete()[0]
+    return deleted_codes + AccessToken.objects.filter(expires_at__lt=at - timedelta(days=30)).delete()[0]

@@ -1,0 +1,92 @@
+"""Create shops; ``create_shop`` also runs the callbacks that apps registered with ``starter``."""
+
+import zoneinfo
+from collections.abc import Callable, Container, Iterable
+from datetime import datetime
+
+import pycountry
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+
+from apps.ground.error_messages import TAKEN
+from apps.ground.exceptions import DomainError
+from apps.ground.money import get_currencies
+from apps.ground.tenancy import shop_scope
+from apps.shops.domain.event_recorder import record_shop_event
+from apps.shops.models import Shop
+
+ShopInitializer = Callable[[Shop, datetime], None]
+
+_starters: dict[str, ShopInitializer] = {}
+
+
+class DomainTaken(DomainError):
+    """Raised when another shop has the domain."""
+
+    code = "domain_taken"
+    field = "domain"
+
+
+def register_shop_initializer(name: str, make: ShopInitializer) -> None:
+    """Register a callback that creates initial rows of a new shop, called in the shop scope in registration order."""
+    _starters[name] = make
+
+
+@transaction.atomic
+def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime, **settings: object) -> Shop:
+    """Create a shop with its initial rows.
+
+    Args:
+        domain: The unique domain, e.g. ``shop.example``.
+        name: The name of the shop.
+        email: The email address of the owner.
+        actor: The actor for the event.
+        at: The current time.
+        settings: Further fields of ``Shop``.
+
+    Raises:
+        DomainTaken: Another shop has the domain.
+        ValidationError: A value is invalid.
+    """
+    if Shop.objects.filter(domain=domain).exists():
+        raise DomainTaken(TAKEN)
+    shop = Shop(domain=domain, name=name, email=email, handle=_find_free_handle(domain), created_at=at, **settings)
+    shop.full_clean()
+    _check_codes(shop)
+    shop.save()
+    with shop_scope(shop):
+        for make in _starters.values():
+            make(shop, at)
+        record_shop_event("shop/create", shop, actor=actor, at=at)
+    shop.refresh_from_db()
+    return shop
+
+
+def _check_codes(shop: Shop) -> None:
+    """Check standard codes; a shop with an unknown time zone could not be displayed."""
+    standards: dict[str, tuple[str, Container[str]]] = {
+        "timezone": ("IANA time zone", zoneinfo.available_timezones()),
+        "currency": ("currency that prices can be kept in", get_currencies()),
+        "country_code": ("ISO 3166 country", {country.alpha_2 for country in pycountry.countries}),
+    }
+    values = {name: getattr(shop, name) for name in standards}
+    if errors := {
+        name: f"{values[name]} is no {kind}." for name, (kind, codes) in standards.items() if values[name] not in codes
+    }:
+        raise ValidationError(errors)
+
+
+def _find_free_handle(domain: str) -> str:
+    """Return the first label of the domain, with a number if another shop has that handle."""
+    base = slugify(domain.split(".", maxsplit=1)[0])[:50] or "shop"
+    existing_handles = set(Shop.objects.filter(handle__startswith=base).values_list("handle", flat=True))
+    return next(handle for handle in _generate_handles(base) if handle not in existing_handles)
+
+
+def _generate_handles(base: str) -> Iterable[str]:
+    yield base
+    number = 1
+    while True:
+        yield f"{base}-{number}"
+        number += 1

@@ -1,0 +1,49 @@
+"""Version of a shop's event subscribers; it changes whenever a subscriber is added or removed.
+
+Processes cache data about subscribers by this version. A shop without subscribers (0) costs no query, a shop with
+subscribers one query per process and version. A request reads the version together with its token. Long-running work,
+such as an import, rereads the version.
+"""
+
+import time
+
+from django.db.models import F
+
+from apps.ground.base_models import create_version
+from apps.ground.tenancy import all_shops_scope
+from apps.shops.models import App, Installation, Shop
+
+FRESH_SECONDS = 1.0
+
+
+def get_subscriber_version(shop: Shop) -> int:
+    """Return the version, at most one second old."""
+    now = time.monotonic()
+    if now - shop.listening_read_at > FRESH_SECONDS:
+        number = Shop.objects.values_list("listening_version", flat=True).filter(pk=shop.pk).first()
+        set_subscriber_version(shop, number or 0)
+    return shop.listening_version
+
+
+def bump_subscriber_version(shop: Shop) -> None:
+    """Change the version in the transaction of the change, without touching other fields of the shop."""
+    number = create_version()
+    Shop.objects.filter(pk=shop.pk).update(listening_version=number, version=F("version"), updated_at=F("updated_at"))
+    set_subscriber_version(shop, number)
+
+
+def bump_subscriber_versions_of_app(app: App) -> None:
+    """Change the version of every shop that has the app installed."""
+    with all_shops_scope():
+        shops = Shop.objects.filter(pk__in=Installation.objects.filter(app=app, uninstalled_at=None).values("shop_id"))
+    # Lock in ID order, as all code that locks several shops does.
+    locked_ids = list(shops.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    Shop.objects.filter(pk__in=locked_ids).update(
+        listening_version=create_version(), version=F("version"), updated_at=F("updated_at")
+    )
+
+
+def set_subscriber_version(shop: Shop, number: int) -> None:
+    """Set the version that was just read or written on the shop object."""
+    shop.listening_version = number
+    shop.listening_read_at = time.monotonic()

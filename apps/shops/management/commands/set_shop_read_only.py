@@ -1,0 +1,35 @@
+"""``manage.py set_shop_read_only DOMAIN [--off]``: make a shop read-only or writable."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from apps.ground.exceptions import DomainError
+from apps.shops.domain import read_only
+from apps.shops.models import Shop
+
+
+class Command(BaseCommand):
+    """Makes a shop read-only and waits for running writes."""
+
+    help = "Make a shop read-only, for example while it moves. Writes get a 503; jobs and webhooks wait."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("domain", help="the shop's domain")
+        parser.add_argument("--off", action="store_true", help="make the shop writable again")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        """Change the state and print the new one."""
+        shop = Shop.objects.filter(domain=options["domain"].lower()).first()
+        if shop is None:
+            raise CommandError(f"There is no shop {options['domain']}.")
+        try:
+            if options["off"]:
+                read_only.make_writable(shop)
+            else:
+                read_only.make_read_only(shop, at=timezone.now())
+        except DomainError as error:
+            raise CommandError(error.sentence) from None
+        self.stdout.write(f"{shop.domain} is writable again." if options["off"] else f"{shop.domain} is now read-only.")
