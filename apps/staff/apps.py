@@ -1,27 +1,25 @@
-"""The staff app."""
+"""App configuration of users and memberships."""
 
 from django.apps import AppConfig
 
 
 class StaffConfig(AppConfig):
-    """Users and memberships."""
-
     name = "apps.staff"
     label = "staff"
 
     def ready(self) -> None:
-        """Add topics, and let expired sessions go."""
-        from apps.ground.personal import impersonal
+        """Register topics and housekeeping tasks."""
+        from apps.ground.privacy_registry import declare_non_personal
         from apps.jobs.domain import housekeeping
-        from apps.shops.domain.members import use_members
+        from apps.shops.domain.staff_access import register_member_lookup
         from apps.staff import topics
-        from apps.staff.domain import sent_forms
-        from apps.staff.domain.acting import member_of
-        from apps.staff.domain.sessions import clear_expired
-        from apps.staff.impersonal import IMPERSONAL
+        from apps.staff.domain import submitted_forms
+        from apps.staff.domain.delegated_scopes import get_member
+        from apps.staff.domain.sessions import delete_expired_sessions
+        from apps.staff.non_personal_columns import NON_PERSONAL_COLUMNS
 
-        impersonal(IMPERSONAL)
-        topics.register_all()
-        use_members(member_of)
-        housekeeping.register("expired sessions", clear_expired)
-        housekeeping.register("sent forms", sent_forms.clear)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        topics.register_staff_topics()
+        register_member_lookup(get_member)
+        housekeeping.register_hourly_task("expired sessions", delete_expired_sessions)
+        housekeeping.register_hourly_task("sent forms", submitted_forms.delete_old_submissions)

@@ -1,4 +1,4 @@
-"""What happens to the staff of a shop."""
+"""Event topics of staff."""
 
 from typing import Any
 
@@ -15,8 +15,7 @@ def _payload(instance: Model, version: str) -> dict[str, Any]:
     return {"id": user.pk, "email": user.email, "account_owner": instance.account_owner}
 
 
-def register_all() -> None:
-    """Add the topics."""
+def register_staff_topics() -> None:
     for name, label in (
         ("staff/invite", gettext_noop("Staff member invited")),
         ("staff/update", gettext_noop("Permissions changed")),
@@ -27,4 +26,4 @@ def register_all() -> None:
         ("staff/login_locked", gettext_noop("Login locked after failed attempts")),
         ("staff/refused", gettext_noop("Access refused")),
     ):
-        topics.register(name, scope="read_users", render=_payload, label=label, offered=False)
+        topics.register_topic(name, scope="read_users", render=_payload, label=label, offered=False)

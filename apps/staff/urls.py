@@ -1,10 +1,10 @@
-"""The routes of the staff."""
+"""REST routes of staff."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.staff.api.users import UserViewSet
 
 urlpatterns = [
-    route("users.json", UserViewSet, get="list"),
-    route("users/current.json", UserViewSet, get="current"),
-    route("users/<id>.json", UserViewSet, get="retrieve"),
+    api_path("users.json", UserViewSet, get="list"),
+    api_path("users/current.json", UserViewSet, get="current"),
+    api_path("users/<id>.json", UserViewSet, get="retrieve"),
 ]

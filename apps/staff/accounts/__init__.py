@@ -1,1 +1,1 @@
-"""A person's own account: logging in, password, profile."""
+"""Account pages of staff: login, password, second factor and profile."""

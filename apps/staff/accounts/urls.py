@@ -1,8 +1,7 @@
-"""The account pages: of allauth's only those that staff need.
+"""Routes of account pages, with only those allauth pages that staff need.
 
-Who is not in yet may open the way in: login, logout, a forgotten password, the code at the login, a passkey. Every
-other page asks for what the panel asks for: the second factor where the person has one, and where the installation
-requires one only the pages that set it up open without it.
+Login pages are public: login, logout, forgotten password, second factor, passkey. All other pages have the access
+checks of the panel. Pages that set up a second factor stay open while a required second factor is missing.
 """
 
 from collections.abc import Callable
@@ -15,12 +14,12 @@ from allauth.mfa.webauthn import views as webauthn
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
-from apps.panel.doors import full_staff_only, staff_only
+from apps.panel.decorators import staff_required, staff_with_required_factor
 from apps.staff.accounts import views as own
 
 _View = Callable[..., HttpResponseBase]
 
-_way_in = [
+_login_routes = [
     path("login/", own.LoginView.as_view(), name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("inactive/", account.account_inactive, name="account_inactive"),
@@ -37,34 +36,34 @@ _way_in = [
 ]
 
 
-def _set_up(route: str, view: _View, name: str) -> URLPattern:
-    """A page on the way to a second factor, which is open while one is still missing."""
-    return path(route, staff_only(view), name=name)
+def _setup_route(route: str, view: _View, name: str) -> URLPattern:
+    """Build the route of a page that is open while a required second factor is missing."""
+    return path(route, staff_required(view), name=name)
 
 
-def _own(route: str, view: _View, name: str) -> URLPattern:
-    """A page of one's own account."""
-    return path(route, full_staff_only(view), name=name)
+def _account_route(route: str, view: _View, name: str) -> URLPattern:
+    """Build the route of an account page."""
+    return path(route, staff_with_required_factor(view), name=name)
 
 
 urlpatterns = [
-    *_way_in,
-    _set_up("reauthenticate/", account.reauthenticate, "account_reauthenticate"),
-    _set_up("2fa/", factor.index, "mfa_index"),
-    _set_up("2fa/reauthenticate/", factor.reauthenticate, "mfa_reauthenticate"),
-    _set_up("2fa/totp/activate/", own.ActivateTOTPView.as_view(), "mfa_activate_totp"),
-    _set_up("2fa/webauthn/add/", own.AddWebAuthnView.as_view(), "mfa_add_webauthn"),
-    _set_up("2fa/webauthn/reauthenticate/", webauthn.reauthenticate_webauthn, "mfa_reauthenticate_webauthn"),
-    _own("profile/", own.profile, "profile"),
-    _own("sessions/end-others/", own.end_others, "sessions_end_others"),
-    _own("sessions/<int:pk>/end/", own.end_session, "sessions_end"),
-    _own("password/change/", account.password_change, "account_change_password"),
-    _own("password/set/", account.password_set, "account_set_password"),
-    _own("2fa/totp/deactivate/", totp.deactivate_totp, "mfa_deactivate_totp"),
-    _own("2fa/webauthn/", webauthn.list_webauthn, "mfa_list_webauthn"),
-    _own("2fa/webauthn/keys/<int:pk>/edit/", webauthn.edit_webauthn, "mfa_edit_webauthn"),
-    _own("2fa/webauthn/keys/<int:pk>/remove/", webauthn.remove_webauthn, "mfa_remove_webauthn"),
-    _own("2fa/recovery-codes/", codes.view_recovery_codes, "mfa_view_recovery_codes"),
-    _own("2fa/recovery-codes/generate/", codes.generate_recovery_codes, "mfa_generate_recovery_codes"),
-    _own("2fa/recovery-codes/download/", codes.download_recovery_codes, "mfa_download_recovery_codes"),
+    *_login_routes,
+    _setup_route("reauthenticate/", account.reauthenticate, "account_reauthenticate"),
+    _setup_route("2fa/", factor.index, "mfa_index"),
+    _setup_route("2fa/reauthenticate/", factor.reauthenticate, "mfa_reauthenticate"),
+    _setup_route("2fa/totp/activate/", own.ActivateTOTPView.as_view(), "mfa_activate_totp"),
+    _setup_route("2fa/webauthn/add/", own.AddWebAuthnView.as_view(), "mfa_add_webauthn"),
+    _setup_route("2fa/webauthn/reauthenticate/", webauthn.reauthenticate_webauthn, "mfa_reauthenticate_webauthn"),
+    _account_route("profile/", own.edit_profile, "profile"),
+    _account_route("sessions/end-others/", own.end_other_sessions, "sessions_end_others"),
+    _account_route("sessions/<int:pk>/end/", own.end_session, "sessions_end"),
+    _account_route("password/change/", account.password_change, "account_change_password"),
+    _account_route("password/set/", account.password_set, "account_set_password"),
+    _account_route("2fa/totp/deactivate/", totp.deactivate_totp, "mfa_deactivate_totp"),
+    _account_route("2fa/webauthn/", webauthn.list_webauthn, "mfa_list_webauthn"),
+    _account_route("2fa/webauthn/keys/<int:pk>/edit/", webauthn.edit_webauthn, "mfa_edit_webauthn"),
+    _account_route("2fa/webauthn/keys/<int:pk>/remove/", webauthn.remove_webauthn, "mfa_remove_webauthn"),
+    _account_route("2fa/recovery-codes/", codes.view_recovery_codes, "mfa_view_recovery_codes"),
+    _account_route("2fa/recovery-codes/generate/", codes.generate_recovery_codes, "mfa_generate_recovery_codes"),
+    _account_route("2fa/recovery-codes/download/", codes.download_recovery_codes, "mfa_download_recovery_codes"),
 ]

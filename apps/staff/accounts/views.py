@@ -1,4 +1,4 @@
-"""The pages of a person's own account that differ from allauth's, and the profile."""
+"""Account pages that differ from allauth's, and the profile page."""
 
 import logging
 import time
@@ -22,25 +22,24 @@ from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
-from apps.panel.once import posted
+from apps.panel.form_idempotency import get_post_data
 from apps.staff.domain import sessions
-from apps.staff.domain.access import shops_of
+from apps.staff.domain.shop_access import get_accessible_shops
 from apps.staff.models import User
 
 logger = logging.getLogger(__name__)
 
 
 class LoginView(AllauthLoginView):
-    """The login, where one can type at once; too many failures are a 429."""
+    """The login page, with autofocus and status 429 after too many failures."""
 
     def get_form(self, form_class: Any = None) -> Any:
-        """The form, which begins at its first field."""
         form = super().get_form(form_class)
         form.fields["login"].widget.attrs["autofocus"] = True
         return form
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """The form again, with the status that says why."""
+        """Return status 429 after too many failures."""
         response: HttpResponse = super().form_invalid(form)
         if any(error.code == "too_many_login_attempts" for error in form.non_field_errors().as_data()):
             response.status_code = 429
@@ -49,34 +48,34 @@ class LoginView(AllauthLoginView):
 
 
 class PasswordResetView(AllauthPasswordResetView):
-    """Asking for a link by which to choose a password; the answer is the same whoever asks."""
+    """The page that requests a password reset link; the response does not reveal which accounts exist."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Send it; a mail server that is away shows in the log, and tells nobody which addresses are known."""
+        """Send the link; mail server errors are only logged, so that the response reveals no accounts."""
         try:
             response: HttpResponse = super().form_valid(form)
         except (OSError, SMTPException):
-            logger.exception("A link for choosing a password could not be sent.")
+            logger.exception("Could not send a password reset email.")
             response = redirect(self.get_success_url())
         return response
 
 
 class _FirstFactor:
-    """What setting up a second factor brings with it: what proves it also counts for this session, without a new login.
+    """Mixin for setting up a second factor, which then also counts as verified for this session.
 
-    All other sessions were opened without it, and end.
+    All other sessions of the user end, because they were opened without a second factor.
     """
 
     request: HttpRequest
     kind: str
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set it up; where it is the person's first, note the proof and sign out everywhere else."""
+        """Set up the factor; for the user's first one, mark the session as verified and end all other sessions."""
         is_first = not is_mfa_enabled(self.request.user)
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         if is_first:
-            for other in _other_sessions(self.request):
-                other.end()
+            for session_row in _other_sessions(self.request):
+                session_row.end()
             session = self.request.session
             proof = {"method": "mfa", "type": self.kind, "at": time.time()}
             session[AUTHENTICATION_METHODS_SESSION_KEY] = [*session.get(AUTHENTICATION_METHODS_SESSION_KEY, []), proof]
@@ -84,19 +83,19 @@ class _FirstFactor:
 
 
 class ActivateTOTPView(_FirstFactor, AllauthActivateTOTPView):
-    """Setting up an app that shows codes."""
+    """The page that sets up an authenticator app."""
 
     kind = "totp"
 
 
 class AddWebAuthnView(_FirstFactor, AllauthAddWebAuthnView):
-    """Adding a passkey or a security key."""
+    """The page that adds a passkey or security key."""
 
     kind = "webauthn"
 
 
 class ProfileForm(forms.ModelForm[User]):
-    """What a person says of themselves."""
+    """The form for the user's own profile."""
 
     class Meta:
         model = User
@@ -113,51 +112,51 @@ class ProfileForm(forms.ModelForm[User]):
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
         required=False,
-        choices=lambda: [("", _("As the browser asks")), *settings.LANGUAGES],
+        choices=lambda: [("", _("Browser default")), *settings.LANGUAGES],
     )
 
 
-def profile(request: HttpRequest) -> HttpResponse:
-    """One's own profile; it needs no permission and no shop."""
+def edit_profile(request: HttpRequest) -> HttpResponse:
+    """Show and edit the user's own profile, which needs neither permissions nor a shop."""
     user = cast("User", request.user)
-    form = ProfileForm(posted(request), instance=User.objects.get(pk=user.pk))
+    form = ProfileForm(get_post_data(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():
         form.save()
-        chosen = form.instance.language
-        with override(languages.nearest(chosen) if chosen else get_language()):
-            messages.success(request, _("Your profile is saved."))
+        preferred = form.instance.language
+        with override(languages.match_language(preferred) if preferred else get_language()):
+            messages.success(request, _("Profile saved."))
         return redirect("profile")
     context = {
         "form": form,
         "two_factor": is_mfa_enabled(user),
-        "sessions": sessions.sessions_of(user, present=request.session.session_key),
-        "shops": shops_of(user)[:20],
+        "sessions": sessions.get_sessions(user, present=request.session.session_key),
+        "shops": get_accessible_shops(user)[:20],
     }
-    return render(request, "outside/profile.html", context)
+    return render(request, "global/profile.html", context)
 
 
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
-    """Log one of the person's other sessions out."""
+    """End another session of the user."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     session = _other_sessions(request).filter(pk=pk).first()
     if session is None:
         raise Http404("You have no such other session.")
     session.end()
-    messages.success(request, _("{device} is signed out.").format(device=sessions.device_of(session.user_agent)))
+    messages.success(request, _("{device} is signed out.").format(device=sessions.describe_device(session.user_agent)))
     return redirect("profile")
 
 
-def end_others(request: HttpRequest) -> HttpResponse:
-    """Log the person out everywhere but here."""
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
+    """End all other sessions of the user."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    ended = list(_other_sessions(request))
-    for session in ended:
+    other_sessions = list(_other_sessions(request))
+    for session in other_sessions:
         session.end()
-    messages.success(request, _("You are signed out everywhere else ({count}).").format(count=len(ended)))
+    messages.success(request, _("You are signed out everywhere else ({count}).").format(count=len(other_sessions)))
     return redirect("profile")
 
 
 def _other_sessions(request: HttpRequest) -> QuerySet[UserSession]:
-    return sessions.others_of(cast("User", request.user), present=request.session.session_key)
+    return sessions.get_other_sessions(cast("User", request.user), present=request.session.session_key)

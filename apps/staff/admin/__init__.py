@@ -1,4 +1,4 @@
-"""The staff of a shop in the panel."""
+"""Staff pages of the panel."""
 
 from apps.staff.admin.members import MembershipAdmin
 

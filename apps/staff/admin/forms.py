@@ -1,4 +1,4 @@
-"""The forms of the staff pages: the permission matrix, and the invitation that begins with one."""
+"""Forms of the staff pages: the permission matrix and the invitation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,124 +8,126 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
-from apps.ground.errors import DomainError
-from apps.panel.screens.forms import Values
-from apps.staff.domain.permission_labels import GROUPS, LABELS, PRESETS, VIEWING
+from apps.ground.exceptions import DomainError
+from apps.panel.admin_base.forms import Values
+from apps.staff.domain.permission_labels import GROUPS, LABELS, PRESETS, VIEW_ONLY_SUFFIX
 from apps.staff.domain.permissions import NAMES, Level, Levels
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One level of a permission, as its option."""
+class LevelChoice:
+    """A level of a permission as a radio button."""
 
     value: str
     label: str
-    chosen: bool
-    locked: bool
+    is_selected: bool
+    is_locked: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One permission in the matrix."""
+class PermissionLine:
+    """A permission in the matrix."""
 
     name: str
     label: str
-    choices: list[Choice]
-    locked: bool
+    choices: list[LevelChoice]
+    is_locked: bool
 
 
 class PermissionsForm(forms.Form):
-    """How each permission name is held: not at all, for viewing only, or fully.
+    """The permission matrix: no access, view only or full access per permission name.
 
-    A name is sent as it is for fully, with ``:view`` behind it for viewing only. What the person at the form cannot
-    grant is locked and stays as it is.
+    Full access is submitted as the name, view-only access as ``name:view``. Permissions that the current user cannot
+    grant are locked and stay unchanged.
     """
 
     permissions = forms.MultipleChoiceField(
-        choices=[("", ""), *((f"{name}{end}", name) for name in NAMES for end in ("", VIEWING))],
+        choices=[("", ""), *((f"{name}{end}", name) for name in NAMES for end in ("", VIEW_ONLY_SUFFIX))],
         required=False,
         label=gettext_lazy("Permissions"),
     )
 
-    def __init__(self, data: QueryDict | None = None, *, held: Levels | None = None, grantable: Levels) -> None:
+    def __init__(
+        self, data: QueryDict | None = None, *, current_levels: Levels | None = None, grantable: Levels
+    ) -> None:
         super().__init__(data)
-        self.held, self.grantable = held or {}, grantable
+        self.held, self.grantable = current_levels or {}, grantable
 
     @property
     def levels(self) -> dict[str, Level]:
-        """How names are held after this form: as chosen, and the locked ones as they were.
+        """The resulting levels: chosen ones and locked ones unchanged.
 
-        A name that was locked on the page and is sent nevertheless counts as sent, for the service to refuse.
+        A locked name that was submitted anyway counts as submitted, so that the service refuses it.
         """
-        locked = {name: level for name, level in self.held.items() if self._is_locked(name)}
-        return locked | _levels(self.cleaned_data["permissions"])
+        locked = {name: level for name, level in self.held.items() if self._is_permission_locked(name)}
+        return locked | _parse_levels(self.cleaned_data["permissions"])
 
     @property
-    def chosen(self) -> dict[str, list[str]]:
-        """``levels`` as the services take them."""
+    def service_kwargs(self) -> dict[str, list[str]]:
+        """``levels`` as keyword arguments of the services."""
         return {
             "permissions": sorted(name for name, level in self.levels.items() if level == Level.FULL),
             "view_only": sorted(name for name, level in self.levels.items() if level == Level.VIEW),
         }
 
     @property
-    def groups(self) -> Iterator[tuple[str, list[Line]]]:
-        """The names by group; names that we do not know have a group of their own."""
-        shown = dict(self.held)
+    def groups(self) -> Iterator[tuple[str, list[PermissionLine]]]:
+        """The permissions by group; unknown names form their own group."""
+        displayed = dict(self.held)
         if self.is_bound:
-            shown = {name: level for name, level in shown.items() if self._is_locked(name)}
-            shown |= _levels(self.data.getlist("permissions"))  # type: ignore[attr-defined]
+            displayed = {name: level for name, level in displayed.items() if self._is_permission_locked(name)}
+            displayed |= _parse_levels(self.data.getlist("permissions"))  # type: ignore[attr-defined]
         for group, labels in GROUPS.items():
-            yield _(group), [self._line(name, _(text), shown) for name, text in labels.items()]
+            yield _(group), [self._line(name, _(text), displayed) for name, text in labels.items()]
         if unknown := sorted(self.held.keys() - LABELS.keys()):
             yield _("Other"), [self._line(name, name, self.held) for name in unknown]
 
     @property
     def presets(self) -> list[tuple[str, str]]:
-        """Presets with what they choose, space-separated, as the script on the page reads them."""
+        """Presets with their space-separated permission names, for the page's script."""
         return [(_(title), " ".join(names)) for title, names in PRESETS.items()]
 
-    def refuse(self, refusal: DomainError) -> None:
-        """Show what a service refused."""
-        for field, messages in refusal.errors.items():
+    def add_domain_errors(self, error: DomainError) -> None:
+        """Add the errors of a service to the form."""
+        for field, messages in error.errors.items():
             self.add_error(field if field in self.fields else None, messages)
 
-    def _is_locked(self, name: str) -> bool:
-        """Whether the person can neither take what is held nor grant anything."""
-        most = self.grantable.get(name, Level.NONE)
-        return most == Level.NONE or self.held.get(name, Level.NONE) > most
+    def _is_permission_locked(self, name: str) -> bool:
+        """Return True if the current user can neither revoke the current level nor grant any level."""
+        grantable = self.grantable.get(name, Level.NONE)
+        return grantable == Level.NONE or self.held.get(name, Level.NONE) > grantable
 
-    def _line(self, name: str, label: str, shown: Levels) -> Line:
-        now, most = shown.get(name, Level.NONE), self.grantable.get(name, Level.NONE)
+    def _line(self, name: str, label: str, displayed: Levels) -> PermissionLine:
+        current, grantable = displayed.get(name, Level.NONE), self.grantable.get(name, Level.NONE)
         options = (
             ("", pgettext("permission", "None"), Level.NONE),
-            (f"{name}{VIEWING}", pgettext("permission", "View"), Level.VIEW),
+            (f"{name}{VIEW_ONLY_SUFFIX}", pgettext("permission", "View"), Level.VIEW),
             (name, pgettext("permission", "Full"), Level.FULL),
         )
-        choices = [Choice(value, text, level == now, level > most) for value, text, level in options]
-        return Line(name, label, choices, self._is_locked(name))
+        choices = [LevelChoice(value, text, level == current, level > grantable) for value, text, level in options]
+        return PermissionLine(name, label, choices, self._is_permission_locked(name))
 
 
 class InviteForm(PermissionsForm):
-    """Somebody new."""
+    """The form for inviting a staff member."""
 
-    email = forms.EmailField(max_length=255, label=gettext_lazy("E-mail address"))
+    email = forms.EmailField(max_length=255, label=gettext_lazy("Email address"))
     first_name = forms.CharField(max_length=150, label=gettext_lazy("First name"))
     last_name = forms.CharField(max_length=150, required=False, label=gettext_lazy("Last name"))
 
     @property
     def values(self) -> Values:
-        """What ``services.invite`` takes."""
+        """The values for ``memberships.invite``."""
         data = self.cleaned_data
         return {
             "email": data["email"],
             "first_name": data["first_name"],
             "last_name": data["last_name"],
-            **self.chosen,
+            **self.service_kwargs,
         }
 
 
-def _levels(sent: list[str]) -> dict[str, Level]:
-    """What a form sent; of two levels of one name the higher one."""
-    viewing = {value.removesuffix(VIEWING): Level.VIEW for value in sent if value.endswith(VIEWING)}
-    return viewing | {value: Level.FULL for value in sent if value and not value.endswith(VIEWING)}
+def _parse_levels(values: list[str]) -> dict[str, Level]:
+    """Parse submitted values; full access wins over view only."""
+    viewing = {value.removesuffix(VIEW_ONLY_SUFFIX): Level.VIEW for value in values if value.endswith(VIEW_ONLY_SUFFIX)}
+    return viewing | {value: Level.FULL for value in values if value and not value.endswith(VIEW_ONLY_SUFFIX)}

@@ -1,1 +1,1 @@
-"""The staff as apps see them."""
+"""REST resources of staff."""

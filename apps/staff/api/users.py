@@ -1,4 +1,4 @@
-"""Who works in a shop, read only; for apps of a shop's own, on the premium plan.
+"""The read-only ``users`` resource, for private and custom apps on the premium plan.
 
 Rule: spec part A, User; decisions, Access.
 """
@@ -13,11 +13,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import ApiError
-from apps.api.requests.access import ScopeMissing, check_scope
+from apps.api.exceptions import ApiError
+from apps.api.requests.scopes import ScopeMissing, check_scope
 from apps.api.resources.filters import ResourceFilter
-from apps.api.rows import paging
-from apps.api.shapes import Schema, Shown
+from apps.api.rows import keyset_pagination
+from apps.api.types import Rendered, Schema
 from apps.api.viewsets import ShopViewSet
 from apps.shops.models import App, Shop
 from apps.staff.domain.permissions import NAMES
@@ -25,126 +25,135 @@ from apps.staff.models import Membership, User
 
 SCOPE = "read_users"
 _TEXT: Schema = {"type": "string"}
-_NOTHING: Schema = {"type": ["string", "null"]}
-_TRUTH: Schema = {"type": "boolean"}
+_NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
+_BOOLEAN: Schema = {"type": "boolean"}
 _USER: Schema = {
     "id": {"type": "integer"},
     "first_name": _TEXT,
     "email": _TEXT,
     "url": _TEXT,
-    "im": _NOTHING,
-    "screen_name": _NOTHING,
-    "phone": _NOTHING,
+    "im": _NULLABLE_TEXT,
+    "screen_name": _NULLABLE_TEXT,
+    "phone": _NULLABLE_TEXT,
     "last_name": _TEXT,
-    "account_owner": _TRUTH,
+    "account_owner": _BOOLEAN,
     "receive_announcements": {"type": "integer"},
-    "bio": _NOTHING,
+    "bio": _NULLABLE_TEXT,
     "permissions": {"type": "array", "items": _TEXT},
     "locale": _TEXT,
     "user_type": _TEXT,
     "admin_graphql_api_id": _TEXT,
-    "tfa_enabled?": _TRUTH,
+    "tfa_enabled?": _BOOLEAN,
 }
-_SHOWN: Schema = {"type": "object", "required": [*_USER], "properties": _USER}
-_ONE: Schema = {"type": "object", "required": ["user"], "properties": {"user": _SHOWN}}
+_USER_SCHEMA: Schema = {"type": "object", "required": [*_USER], "properties": _USER}
+_USER_RESPONSE: Schema = {"type": "object", "required": ["user"], "properties": {"user": _USER_SCHEMA}}
 
 
 class _NoFilter(ResourceFilter):
-    """The list of the staff is only paged."""
+    """Disables all filters: the list of users is only paginated."""
 
     ids = since_id = created_at_min = created_at_max = updated_at_min = updated_at_max = None  # type: ignore[assignment]
 
 
 class UserViewSet(ShopViewSet[Membership]):
-    """``/users``: a person is known by the id of the user, which is the same in every shop that they work in."""
+    """``/users``; the ID is that of the user, who has the same ID in all shops."""
 
     model = Membership
     filterset_class = _NoFilter
     singular = "user"
     plural = "users"
     order = ("user_id",)
-    answers = {
-        "list": {"type": "object", "required": ["users"], "properties": {"users": {"type": "array", "items": _SHOWN}}},
-        "retrieve": _ONE,
-        "current": _ONE,
+    responses = {
+        "list": {
+            "type": "object",
+            "required": ["users"],
+            "properties": {"users": {"type": "array", "items": _USER_SCHEMA}},
+        },
+        "retrieve": _USER_RESPONSE,
+        "current": _USER_RESPONSE,
     }
 
-    def scopes_for(self, method: str) -> tuple[str, ...]:
-        """The app's scope."""
+    def get_scopes(self, method: str) -> tuple[str, ...]:
+        """Return the scope for all methods."""
         return (SCOPE,)
 
     def check_permissions(self, request: Request) -> None:
-        """The app holds the scope, and is one that may know who works here."""
-        if SCOPE not in self.access.app_granted:
+        """Check that the app has the scope and may see users."""
+        if SCOPE not in self.access.app_scopes:
             raise ScopeMissing(SCOPE)
         if self.access.installation.app.distribution == App.Distribution.PUBLIC:
             raise ApiError("[API] Users are shown to private and custom apps only.", status=403)
         if self.shop.plan != Shop.Plan.PREMIUM:
             raise ApiError("[API] Users are shown on the premium plan only.", status=403)
-        # Who they are themselves may know also who does not manage the staff.
+        # Reading the current user needs no permission to manage staff.
         if self.action != "current":
             check_scope(self.access, (SCOPE,))
 
     @cached_property
-    def fields(self) -> frozenset[str] | None:
-        """The fields asked for, as far as there are such; None for all."""
-        asked = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
-        return frozenset(asked & _USER.keys()) if asked else None
+    def requested_fields(self) -> frozenset[str] | None:
+        """The requested fields that exist; None for all fields."""
+        requested = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
+        return frozenset(requested & _USER.keys()) if requested else None
 
     def get_queryset(self) -> QuerySet[Membership]:
-        """The places in this shop, with who has them and whether a second factor guards them."""
+        """Return the shop's memberships with users, annotated with ``is_guarded`` by a second factor."""
         factors = Authenticator.objects.filter(user_id=OuterRef("user_id"))
         guarded = Exists(factors.exclude(type=Authenticator.Type.RECOVERY_CODES))
         return Membership.objects.select_related("user").annotate(is_guarded=guarded)
 
     def list(self, request: Request, **_: int) -> HttpResponse:
-        """A page of those who work here."""
-        page = paging.read_page(self.query, shop_id=self.shop.pk, route=self.route)
-        rows = list(paging.beside(self.get_queryset(), self.order, page.cursor)[: page.limit + 1])
+        """Return a page of the shop's users."""
+        page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
+        rows = list(keyset_pagination.filter_by_cursor(self.get_queryset(), self.order, page.cursor)[: page.limit + 1])
         has_more = len(rows) > page.limit
         rows = rows[: page.limit]
         if page.cursor is not None and page.cursor.direction == "previous":
             rows.reverse()
-        response = self.json({"users": [self._shown(row) for row in rows]})
-        if links := self._links([(row.user_id,) for row in rows], page, self.order, has_more):
-            asked = self.query.get("fields")
-            response["Link"] = paging.link_header(self.request.path, links, limit=page.limit, fields=asked)
+        response = self.json_response({"users": [self._build_user(row) for row in rows]})
+        if links := self._build_page_tokens([(row.user_id,) for row in rows], page, self.order, has_more):
+            fields = self.query.get("fields")
+            response["Link"] = keyset_pagination.build_link_header(
+                self.request.path, links, limit=page.limit, fields=fields
+            )
         return response
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
-        """One of those who work here."""
+        """Return a user of the shop."""
         row = self.get_queryset().filter(user_id=kwargs["id"]).first()
         if row is None:
             raise Http404
-        return self.json({"user": self._shown(row)})
+        return self.json_response({"user": self._build_user(row)})
 
     def current(self, request: Request) -> HttpResponse:
-        """Read whom the token acts as; for an app's own token, the account owner."""
+        """Return the user that the token acts as; for an app's own token, the account owner."""
         user_id = self.access.user_id
-        wanted: Mapping[str, object] = {"account_owner": True} if user_id is None else {"user_id": user_id}
-        row = self.get_queryset().filter(**wanted).order_by("id").first()
+        conditions: Mapping[str, object] = {"account_owner": True} if user_id is None else {"user_id": user_id}
+        row = self.get_queryset().filter(**conditions).order_by("id").first()
         if row is not None:
-            return self.json({"user": self._shown(row)})
-        # The operator works in every shop without a place in it.
+            return self.json_response({"user": self._build_user(row)})
+        # Operators have access to every shop without a membership.
         operator = User.objects.filter(pk=user_id or 0, is_superuser=True).first()
         if operator is None:
             raise Http404
-        return self.json({"user": self._narrowed(shown(operator, None, is_guarded=is_mfa_enabled(operator)))})
+        return self.json_response(
+            {"user": self._select_fields(build_user(operator, None, is_guarded=is_mfa_enabled(operator)))}
+        )
 
-    def _shown(self, row: Membership) -> Shown:
-        return self._narrowed(shown(row.user, row, is_guarded=row.is_guarded))  # type: ignore[attr-defined]
+    def _build_user(self, row: Membership) -> Rendered:
+        return self._select_fields(build_user(row.user, row, is_guarded=row.is_guarded))  # type: ignore[attr-defined]
 
-    def _narrowed(self, user: Shown) -> Shown:
-        names = self.fields
+    def _select_fields(self, user: Rendered) -> Rendered:
+        names = self.requested_fields
         return user if names is None else {name: value for name, value in user.items() if name in names}
 
 
-def shown(user: User, place: Membership | None, *, is_guarded: bool) -> Shown:
-    """A staff member as the interface shows them; ``is_guarded`` by a second factor.
+def build_user(user: User, membership: Membership | None, *, is_guarded: bool) -> Rendered:
+    """Build the JSON of a staff member; ``is_guarded`` tells that a second factor is set up.
 
-    The wire knows no levels: ``permissions`` are the names held fully, for an app would take any other for full.
+    The interface has no levels: ``permissions`` lists only full permissions, because apps would treat any other as
+    full.
     """
-    owns = place is not None and place.account_owner
+    owns = membership is not None and membership.account_owner
     return {
         "id": user.pk,
         "first_name": user.first_name,
@@ -157,7 +166,7 @@ def shown(user: User, place: Membership | None, *, is_guarded: bool) -> Shown:
         "account_owner": owns,
         "receive_announcements": 0,
         "bio": user.bio or None,
-        "permissions": sorted(NAMES if place is None or owns else place.permissions),
+        "permissions": sorted(NAMES if membership is None or owns else membership.permissions),
         "locale": user.locale,
         "user_type": "regular",
         "admin_graphql_api_id": f"gid://{settings.BRAND}/User/{user.pk}",

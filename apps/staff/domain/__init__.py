@@ -1,1 +1,1 @@
-"""Who works in a shop, and what they may do."""
+"""Domain logic of staff: memberships, permissions and sessions."""

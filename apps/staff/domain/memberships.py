@@ -1,7 +1,8 @@
-"""Who works in a shop, and what they may do there.
+"""Manage the staff of a shop and their permissions.
 
-Rules: nobody grants or takes what they lack themselves; nobody changes their own place; an owner's place is changed by
-the operator alone, and a shop keeps its last owner. Owners and operators lack nothing. Call within the shop's scope.
+Rules: staff members cannot grant or revoke permissions that they lack, nor change their own membership. Only operators
+change the membership of an account owner, and a shop keeps at least one owner. Owners and operators have all
+permissions. Call these functions inside the shop scope.
 """
 
 from collections.abc import Iterable
@@ -11,75 +12,75 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from apps.events.domain.recording import record_event
-from apps.ground.errors import DomainError, Gone
+from apps.ground.exceptions import DomainError, RowDeleted
 from apps.shops.models import AccessToken, Shop
-from apps.staff.domain.actors import actor_of
+from apps.staff.domain.actor_names import get_staff_actor
 from apps.staff.domain.permissions import NAMES, Level, Levels
 from apps.staff.models import Membership, User
 
 
-class AlreadyHere(DomainError):
-    """The person works in this shop already."""
+class AlreadyMember(DomainError):
+    """Raised when the user is already a staff member of the shop."""
 
     code = "already_here"
     field = "email"
 
 
-class OwnPlace(DomainError):
-    """Nobody changes their own place."""
+class OwnMembership(DomainError):
+    """Raised when users try to change their own membership."""
 
     code = "own_place"
 
 
 class OwnerProtected(DomainError):
-    """An owner's place is changed by the operator alone."""
+    """Raised when a user who is no operator changes an account owner."""
 
     code = "owner_protected"
 
 
 class LastOwner(DomainError):
-    """A shop keeps its last owner."""
+    """Raised when the shop would lose its last account owner."""
 
     code = "last_owner"
 
 
-class BeyondYourOwn(DomainError):
-    """Nobody grants or takes what they lack themselves."""
+class PermissionsExceeded(DomainError):
+    """Raised when users grant or revoke permissions that they lack."""
 
     code = "beyond_your_own"
     field = "permissions"
 
 
 class WorksElsewhere(DomainError):
-    """The person works in other shops too, whose staff have a say."""
+    """Raised when the user also works in other shops, which must not be affected."""
 
     code = "works_elsewhere"
 
 
-def person_named(name: str) -> User | None:
-    """Who works in this shop under a full name; of two, the one who came first."""
-    members = Membership.objects.select_related("user").order_by("id")
-    return next((member.user for member in members if member.user.get_full_name() == name), None)
+def find_user_by_name(name: str) -> User | None:
+    """Return the staff member with this full name; of several, the earliest."""
+    memberships = Membership.objects.select_related("user").order_by("id")
+    return next((member.user for member in memberships if member.user.get_full_name() == name), None)
 
 
-def grantable(by: User) -> Levels:
-    """The names that somebody may grant and take in this shop, each up to a level."""
-    everything = dict.fromkeys(NAMES, Level.FULL)
+def get_grantable_levels(by: User) -> Levels:
+    """Return the permissions that a user may grant and revoke in the shop, with the highest level."""
+    all_names = dict.fromkeys(NAMES, Level.FULL)
     if by.is_superuser:
-        return everything
-    place = Membership.rows().filter(user=by).first()
-    if place is None:
+        return all_names
+    membership = Membership.rows().filter(user=by).first()
+    if membership is None:
         return {}
-    return everything if place.account_owner else levels_of(place)
+    return all_names if membership.account_owner else get_levels(membership)
 
 
-def levels_of(place: Membership) -> Levels:
-    """How somebody holds their permission names, apart from owning the shop."""
-    return _levels(place.permissions, place.view_only)
+def get_levels(membership: Membership) -> Levels:
+    """Return the levels of a membership's permissions, regardless of ownership."""
+    return _build_levels(membership.permissions, membership.view_only)
 
 
 @transaction.atomic
-def invite(
+def invite_member(
     shop: Shop,
     *,
     email: str,
@@ -90,170 +91,172 @@ def invite(
     by: User,
     at: datetime,
 ) -> Membership:
-    """Give a person a place in a shop; somebody new gets a user without a password.
+    """Create a membership; a new user is created without a password.
 
-    What is in both lists is held fully.
+    A name in both lists gets full access.
 
     Raises:
-        AlreadyHere: They have a place.
-        BeyondYourOwn: A permission is granted that ``by`` lacks, or fully where ``by`` may only view.
+        AlreadyHere: The user already is a staff member of the shop.
+        BeyondYourOwn: The new permissions exceed those of ``by``.
     """
-    levels = _levels(permissions, view_only)
+    levels = _build_levels(permissions, view_only)
     _check_grant({}, levels, by)
     user = User.objects.filter(email=email.lower()).first()
     if user is None:
         user = User.objects.create_user(email, first_name=first_name, last_name=last_name)
     if Membership.rows().filter(user=user).exists():
-        raise AlreadyHere(_("works in this shop already"))
-    place = Membership(shop=shop, user=user)
-    changes = {"permissions": [[], _held(levels, Level.FULL)], **_set(place, levels)}
-    place.save()
-    record_event("staff/invite", place, actor=actor_of(by), at=at, changes=changes)
-    return place
+        raise AlreadyMember(_("works in this shop already"))
+    membership = Membership(shop=shop, user=user)
+    changes = {"permissions": [[], _filter_by_level(levels, Level.FULL)], **_apply_levels(membership, levels)}
+    membership.save()
+    record_event("staff/invite", membership, actor=get_staff_actor(by), at=at, changes=changes)
+    return membership
 
 
 @transaction.atomic
 def change_permissions(
-    place: Membership, *, permissions: Iterable[str], view_only: Iterable[str] = (), by: User, at: datetime
+    membership: Membership, *, permissions: Iterable[str], view_only: Iterable[str] = (), by: User, at: datetime
 ) -> None:
-    """Set what somebody may do, and what they may only view; what is in both lists is held fully.
+    """Set full and view-only permissions; a name in both lists gets full access.
 
     Raises:
-        OwnPlace: It is their own.
-        OwnerProtected: They own the shop.
-        BeyondYourOwn: A name is added, removed or held otherwise at a level that ``by`` lacks.
+        OwnPlace: ``by`` changes their own membership.
+        OwnerProtected: The membership is that of an account owner.
+        BeyondYourOwn: A changed permission exceeds the level of ``by``.
     """
-    place = _locked(place)
-    _check_place(place, by)
-    before, after = levels_of(place), _levels(permissions, view_only)
-    _check_grant(before, after, by)
-    if before == after:
+    membership = _lock_membership(membership)
+    _check_changeable(membership, by)
+    old_levels, new_levels = get_levels(membership), _build_levels(permissions, view_only)
+    _check_grant(old_levels, new_levels, by)
+    if old_levels == new_levels:
         return
-    changes = _set(place, after)
-    place.save(update_fields=("permissions", "view_only"))
-    record_event("staff/update", place, actor=actor_of(by), at=at, changes=changes)
+    changes = _apply_levels(membership, new_levels)
+    membership.save(update_fields=("permissions", "view_only"))
+    record_event("staff/update", membership, actor=get_staff_actor(by), at=at, changes=changes)
 
 
 @transaction.atomic
-def set_owner(place: Membership, *, owner: bool, by: User, at: datetime) -> None:
-    """Make somebody an owner, or no longer; for the operator.
+def set_owner(membership: Membership, *, owner: bool, by: User, at: datetime) -> None:
+    """Grant or revoke account ownership; only operators may do this.
 
     Raises:
         OwnerProtected: ``by`` is no operator.
-        LastOwner: There would be none left.
+        LastOwner: The shop would have no owner.
     """
     if not by.is_superuser:
-        raise OwnerProtected(_("Only the operator says who owns a shop."))
-    place = _locked(place)
-    if place.account_owner == owner:
+        raise OwnerProtected(_("Only operators can change account owners."))
+    membership = _lock_membership(membership)
+    if membership.account_owner == owner:
         return
     if not owner:
-        _check_last_owner(place)
-    place.account_owner = owner
-    place.save(update_fields=("account_owner",))
-    record_event("staff/update", place, actor=actor_of(by), at=at, changes={"account_owner": [not owner, owner]})
+        _check_last_owner(membership)
+    membership.account_owner = owner
+    membership.save(update_fields=("account_owner",))
+    record_event(
+        "staff/update", membership, actor=get_staff_actor(by), at=at, changes={"account_owner": [not owner, owner]}
+    )
 
 
 @transaction.atomic
-def remove(place: Membership, *, by: User, at: datetime) -> None:
-    """Take somebody's place in the shop away; their tokens here are useless at once.
+def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
+    """Delete a membership and revoke the user's tokens in the shop.
 
     Raises:
-        OwnPlace: It is their own.
-        OwnerProtected: They own the shop and ``by`` is no operator.
-        LastOwner: They are its only owner.
+        OwnPlace: ``by`` removes themselves.
+        OwnerProtected: The user is an account owner and ``by`` is no operator.
+        LastOwner: The user is the only account owner.
     """
-    place = _locked(place)
-    _check_place(place, by)
-    _check_last_owner(place)
-    _revoke_tokens(place, at)
-    record_event("staff/remove", place, actor=actor_of(by), at=at)
-    place.delete()
+    membership = _lock_membership(membership)
+    _check_changeable(membership, by)
+    _check_last_owner(membership)
+    _revoke_tokens(membership, at)
+    record_event("staff/remove", membership, actor=get_staff_actor(by), at=at)
+    membership.delete()
 
 
 @transaction.atomic
-def set_active(place: Membership, *, active: bool, by: User, at: datetime) -> None:
-    """Let somebody log in, or no longer: their sessions and tokens end with the next request.
+def set_active(membership: Membership, *, active: bool, by: User, at: datetime) -> None:
+    """Activate or deactivate a user; sessions and tokens end with the next request.
 
     Raises:
-        OwnPlace: It is their own.
-        OwnerProtected: They own the shop and ``by`` is no operator.
-        WorksElsewhere: They have a place in another shop and ``by`` is no operator.
+        OwnPlace: ``by`` changes themselves.
+        OwnerProtected: The user is an account owner and ``by`` is no operator.
+        WorksElsewhere: The user works in other shops and ``by`` is no operator.
     """
-    place = _locked(place)
-    _check_place(place, by)
-    if not by.is_superuser and _works_elsewhere(place):
-        raise WorksElsewhere(_("They work in other shops too. Remove them from this shop instead."))
-    if place.user.is_active == active:
+    membership = _lock_membership(membership)
+    _check_changeable(membership, by)
+    if not by.is_superuser and _works_elsewhere(membership):
+        raise WorksElsewhere(_("They also work in other shops. Remove them from this shop instead."))
+    if membership.user.is_active == active:
         return
-    User.objects.filter(pk=place.user_id).update(is_active=active)
-    place.user.is_active = active
+    User.objects.filter(pk=membership.user_id).update(is_active=active)
+    membership.user.is_active = active
     if not active:
-        _revoke_tokens(place, at)
+        _revoke_tokens(membership, at)
     topic = "staff/activate" if active else "staff/deactivate"
-    record_event(topic, place, actor=actor_of(by), at=at, changes={"active": [not active, active]})
+    record_event(topic, membership, actor=get_staff_actor(by), at=at, changes={"active": [not active, active]})
 
 
-def _locked(place: Membership) -> Membership:
-    """The place as it is now, held until the transaction ends; all of them, for they decide who is the last owner.
+def _lock_membership(membership: Membership) -> Membership:
+    """Lock all memberships of the shop and return this one; all rows matter for the check of the last owner.
 
     Raises:
-        Gone: It was taken away meanwhile.
+        Gone: The membership was deleted.
     """
     rows = {row.pk: row for row in Membership.rows().select_for_update().order_by("pk").select_related("user")}
-    if place.pk not in rows:
-        raise Gone
-    return rows[place.pk]
+    if membership.pk not in rows:
+        raise RowDeleted
+    return rows[membership.pk]
 
 
-def _check_place(place: Membership, by: User) -> None:
+def _check_changeable(membership: Membership, by: User) -> None:
     if by.is_superuser:
         return
-    if place.user_id == by.pk:
-        raise OwnPlace(_("Nobody changes their own permissions or place. Ask somebody else."))
-    if place.account_owner:
-        raise OwnerProtected(_("The account owner's place is changed by the operator only."))
+    if membership.user_id == by.pk:
+        raise OwnMembership(_("You cannot change your own permissions or membership. Ask another staff member."))
+    if membership.account_owner:
+        raise OwnerProtected(_("Only operators can change an account owner."))
 
 
-def _check_last_owner(place: Membership) -> None:
-    if place.account_owner and not Membership.rows().filter(account_owner=True).exclude(pk=place.pk).exists():
-        raise LastOwner(_("A shop keeps its last owner. Make somebody else an owner first."))
+def _check_last_owner(membership: Membership) -> None:
+    if membership.account_owner and not Membership.rows().filter(account_owner=True).exclude(pk=membership.pk).exists():
+        raise LastOwner(_("A shop needs at least one account owner. Add another owner first."))
 
 
 def _check_grant(before: Levels, after: Levels, by: User) -> None:
-    """Both what is given and what is taken must be within what ``by`` holds."""
-    own = grantable(by)
+    """Check that granted and revoked permissions are within those of ``by``."""
+    grantable_levels = get_grantable_levels(by)
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
-    if beyond := sorted(name for name, level in higher.items() if level > own.get(name, Level.NONE)):
-        said = _("cannot be granted by somebody who lacks them: {names}")
-        raise BeyondYourOwn(said.format(names=", ".join(beyond)))
+    if exceeding := sorted(name for name, level in higher.items() if level > grantable_levels.get(name, Level.NONE)):
+        template = _("cannot be granted because you do not have them: {names}")
+        raise PermissionsExceeded(template.format(names=", ".join(exceeding)))
 
 
-def _levels(permissions: Iterable[str], view_only: Iterable[str]) -> Levels:
+def _build_levels(permissions: Iterable[str], view_only: Iterable[str]) -> Levels:
     return dict.fromkeys(view_only, Level.VIEW) | dict.fromkeys(permissions, Level.FULL)
 
 
-def _held(levels: Levels, level: Level) -> list[str]:
-    return sorted(name for name, held in levels.items() if held == level)
+def _filter_by_level(levels: Levels, level: Level) -> list[str]:
+    return sorted(name for name, current_level in levels.items() if current_level == level)
 
 
-def _set(place: Membership, levels: Levels) -> dict[str, list[list[str]]]:
-    """Put levels into a place; answers what changed, as the audit trail keeps it."""
+def _apply_levels(membership: Membership, levels: Levels) -> dict[str, list[list[str]]]:
+    """Set the levels on a membership; return the changes for the audit log."""
     changes = {}
     for field, level in (("permissions", Level.FULL), ("view_only", Level.VIEW)):
-        before, after = sorted(getattr(place, field)), _held(levels, level)
-        if before != after:
-            changes[field] = [before, after]
-        setattr(place, field, after)
+        old_names, new_names = sorted(getattr(membership, field)), _filter_by_level(levels, level)
+        if old_names != new_names:
+            changes[field] = [old_names, new_names]
+        setattr(membership, field, new_names)
     return changes
 
 
-def _works_elsewhere(place: Membership) -> bool:
-    # The base manager, as the question is about the person and not about the shop we are in.
-    others = Membership._base_manager.filter(user_id=place.user_id).exclude(shop_id=place.shop_id)
-    return bool(place.user.is_superuser or others.exists())
+def _works_elsewhere(membership: Membership) -> bool:
+    # The base manager also returns memberships in other shops.
+    other_memberships = Membership._base_manager.filter(user_id=membership.user_id).exclude(shop_id=membership.shop_id)
+    return bool(membership.user.is_superuser or other_memberships.exists())
 
 
-def _revoke_tokens(place: Membership, at: datetime) -> None:
-    AccessToken.rows().filter(user_id=place.user_id, revoked_at=None).update(revoked_at=at)
+def _revoke_tokens(membership: Membership, at: datetime) -> None:
+    AccessToken.rows().filter(user_id=membership.user_id, revoked_at=None).update(revoked_at=at)

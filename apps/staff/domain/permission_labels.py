@@ -1,13 +1,13 @@
-"""The permission names in words, grouped as the panel shows them; translated where they are shown."""
+"""Labels of permission names, grouped as in the panel; translated when shown."""
 
 from collections.abc import Container, Iterable
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.staff.domain.permissions import NAMES, names_granting
+from apps.staff.domain.permissions import NAMES, get_granting_names
 
-# group -> name -> what staff read
+# Group -> permission name -> label.
 GROUPS: dict[str, dict[str, str]] = {
     gettext_noop("Home"): {
         "dashboard": gettext_noop("See sales on the home page"),
@@ -16,14 +16,14 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     gettext_noop("Orders"): {
         "orders": gettext_noop("See orders and comment on them"),
-        "edit_orders": gettext_noop("Fulfil, change and cancel orders"),
+        "edit_orders": gettext_noop("Fulfill, edit and cancel orders"),
         "refund_orders": gettext_noop("Refund orders"),
         "export_orders": gettext_noop("Export orders"),
         "draft_orders": gettext_noop("Draft orders"),
         "export_draft_orders": gettext_noop("Export draft orders"),
     },
     gettext_noop("Products"): {
-        "products": gettext_noop("Manage products, collections and stock"),
+        "products": gettext_noop("Manage products, collections and inventory"),
         "export_products": gettext_noop("Export products"),
         "gift_cards": gettext_noop("Gift cards"),
         "locations": gettext_noop("Manage locations"),
@@ -44,8 +44,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     gettext_noop("Apps"): {
         "applications": gettext_noop("Install and uninstall apps"),
-        "view_private_apps": gettext_noop("See apps and the beginnings of their tokens"),
-        "edit_private_apps": gettext_noop("Make and revoke tokens, change what apps may do"),
+        "view_private_apps": gettext_noop("See apps and token prefixes"),
+        "edit_private_apps": gettext_noop("Create and revoke tokens, change the access of apps"),
     },
     gettext_noop("Settings"): {
         "preferences": gettext_noop("Change the shop's settings, see background jobs"),
@@ -58,7 +58,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     gettext_noop("Staff"): {
         "staff_management_create": gettext_noop("Invite staff"),
-        "staff_management_update": gettext_noop("Change what staff may do"),
+        "staff_management_update": gettext_noop("Change staff permissions"),
         "staff_management_delete": gettext_noop("Remove staff"),
         "staff_management_activation": gettext_noop("Activate and deactivate staff"),
         "staff_audit_log_view": gettext_noop("See the audit log"),
@@ -66,31 +66,33 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 
 LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
-VIEWING = ":view"
+VIEW_ONLY_SUFFIX = ":view"
 
-# A start for common jobs, as the form sends names; it fills the form in, nothing is stored of the preset itself.
+# Presets for common jobs. A preset only fills in the form and is not stored.
 PRESETS: dict[str, tuple[str, ...]] = {
     gettext_noop("Support"): ("orders", "customers"),
     gettext_noop("Shipping"): ("orders", "edit_orders", "locations"),
     gettext_noop("Editor"): ("pages", "themes", "products"),
     gettext_noop("Developer"): ("applications", "view_private_apps", "edit_private_apps", "themes"),
     gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
-    gettext_noop("View everything"): tuple(f"{name}{VIEWING}" for name in NAMES),
+    gettext_noop("View everything"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),
 }
 
 
-def in_words(names: Iterable[str]) -> list[str]:
-    """The labels of permission names; unknown names as they are."""
+def get_permission_labels(names: Iterable[str]) -> list[str]:
+    """Return the labels of permission names; unknown names are returned unchanged."""
     return [_(LABELS[name]) if name in LABELS else name for name in names]
 
 
-def granting_in_words(permissions: Iterable[str], *, view_only: Container[str] = ()) -> list[str]:
-    """What to ask the owner for, to be allowed one of these Django permissions.
+def get_granting_labels(permissions: Iterable[str], *, view_only: Container[str] = ()) -> list[str]:
+    """Return the labels of permissions that would grant one of these Django permissions.
 
-    A name that the person holds ``view_only`` would have to be held fully.
+    A view-only permission is listed as needing full access.
     """
-    names = list(dict.fromkeys(name for permission in permissions for name in names_granting(permission)))
+    names = list(dict.fromkeys(name for permission in permissions for name in get_granting_names(permission)))
     return [
-        _("{permission} (fully; you may only view)").format(permission=words) if name in view_only else words
-        for name, words in zip(names, in_words(names), strict=True)
+        _("{permission} (full access; you have view-only access)").format(permission=label)
+        if name in view_only
+        else label
+        for name, label in zip(names, get_permission_labels(names), strict=True)
     ]

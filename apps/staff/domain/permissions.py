@@ -1,7 +1,7 @@
-"""The permission names of staff, and the Django permissions that each grants in the panel.
+"""Permission names of staff and the Django permissions that they grant in the panel.
 
-The names come from the interface (spec part A, User), but for ``refund_orders``, which is ours; what each grants,
-domains say with ``grant``. A name is held fully or for viewing only; the latter allows what reads and nothing else.
+The names come from the interface (spec part A, User), except for ``refund_orders``. Apps define with ``grant`` what a
+name grants. Full access grants all of its permissions, view-only access only the reading ones.
 """
 
 from collections import defaultdict
@@ -50,7 +50,7 @@ NAMES = (
 
 
 class Level(IntEnum):
-    """How a permission name is held."""
+    """The level of a permission name."""
 
     NONE = 0
     VIEW = 1
@@ -60,12 +60,12 @@ class Level(IntEnum):
 Levels: TypeAlias = Mapping[str, Level]
 _ACTIONS = {"v": "view", "a": "add", "c": "change", "d": "delete"}
 _grants: dict[str, set[str]] = defaultdict(set)
-# What of them only reads, and is left to whoever holds the name for viewing only.
+# The permissions that view-only access grants.
 _readings: dict[str, set[str]] = defaultdict(set)
 
 
-def grant(name: str, actions: str, *models: str) -> None:
-    """Let a permission name allow actions on models.
+def grant_permissions(name: str, actions: str, *models: str) -> None:
+    """Make a permission name grant actions on models.
 
     Args:
         name: One of ``NAMES``.
@@ -84,15 +84,15 @@ def grant(name: str, actions: str, *models: str) -> None:
             _readings[name].add(f"{app_label}.view_{model}")
 
 
-def grant_custom(name: str, *permissions: str, reads: bool) -> None:
-    """Let a permission name allow further permissions, such as ``customers.export_customer``.
+def grant_custom_permissions(name: str, *permissions: str, reads: bool) -> None:
+    """Make a permission name grant custom permissions, such as ``customers.export_customer``.
 
     Args:
         name: One of ``NAMES``.
         permissions: Django permissions.
-        reads: Whether they also belong to whoever holds the name for viewing only: reports and charts do. An export
-            does not, though it only reads: it leaves a file with everybody's data that nobody sees any more, and
-            staff who know other shop software expect exporting to be a right apart from looking.
+        reads: True if view-only access also grants them, as for reports and charts. Exports only read, but need full
+            access: a file with all data leaves the shop's control, and other shop software treats exports as a separate
+            permission.
 
     Raises:
         ValueError: The name is unknown.
@@ -104,12 +104,12 @@ def grant_custom(name: str, *permissions: str, reads: bool) -> None:
         _readings[name] |= set(permissions)
 
 
-def granted_by(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
-    """The Django permissions that names allow, held fully and for viewing only; unknown names allow nothing."""
-    fully = (_grants.get(name, ()) for name in names)
-    return frozenset().union(*fully, *(_readings.get(name, ()) for name in view_only))
+def get_granted_permissions(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
+    """Return the Django permissions of full and view-only names; unknown names grant nothing."""
+    full_permissions = (_grants.get(name, ()) for name in names)
+    return frozenset().union(*full_permissions, *(_readings.get(name, ()) for name in view_only))
 
 
-def names_granting(permission: str) -> list[str]:
-    """The names that allow a Django permission, for the page that tells staff what they lack."""
+def get_granting_names(permission: str) -> list[str]:
+    """Return the names that grant a Django permission."""
     return [name for name in NAMES if permission in _grants.get(name, ())]

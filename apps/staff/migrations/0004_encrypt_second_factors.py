@@ -1,6 +1,6 @@
-"""Encrypts what the codes of second factors are worked out from, which lay in the database as it was.
+"""Encrypt the secrets of second factors, which were stored as plain text.
 
-There are two rows per person at the most. Backwards it decrypts them.
+There are at most two rows per user. The reverse migration decrypts them.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import migrations
 
-from apps.shops.models.secrets import decrypt, encrypt, is_encrypted
+from apps.shops.models.encrypted_fields import decrypt, encrypt, is_encrypted
 
 
 def encrypt_all(apps: Any, schema_editor: Any) -> None:

@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 def grant(apps, schema_editor):
-    """Whoever might refund by ``edit_orders`` until now still may."""
+    """Grant ``refund_orders`` to staff who could refund by ``edit_orders`` before."""
     memberships = apps.get_model("staff", "Membership")._base_manager
     for row in memberships.order_by("pk").iterator(chunk_size=1000):
         if "edit_orders" in row.permissions and "refund_orders" not in row.permissions:
@@ -10,12 +10,12 @@ def grant(apps, schema_editor):
 
 
 def withdraw(apps, schema_editor):
-    """The name is unknown to the release before."""
+    """Remove the name, which the previous release does not know."""
     memberships = apps.get_model("staff", "Membership")._base_manager
     for row in memberships.order_by("pk").iterator(chunk_size=1000):
         if "refund_orders" in row.permissions:
-            left = [name for name in row.permissions if name != "refund_orders"]
-            memberships.filter(pk=row.pk).update(permissions=left)
+            remaining = [name for name in row.permissions if name != "refund_orders"]
+            memberships.filter(pk=row.pk).update(permissions=remaining)
 
 
 class Migration(migrations.Migration):

@@ -3,7 +3,7 @@ from django.db.models.functions import Now
 
 
 def end(apps, schema_editor):
-    """Whoever has logged in before knows the panel and is not offered its tour."""
+    """Do not offer the tour to users who have logged in before."""
     apps.get_model("staff", "User").objects.filter(last_login__isnull=False).update(tour_ended_at=Now())
 
 

@@ -1,4 +1,4 @@
-"""The tables of staff."""
+"""Models of staff."""
 
 from apps.staff.models.list_columns import ListColumns
 from apps.staff.models.memberships import Membership

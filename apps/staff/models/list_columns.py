@@ -1,16 +1,16 @@
-"""Which columns people want the panel's lists to show."""
+"""The columns that users choose for lists of the panel."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.staff.models.users import User
 
 
 class ListColumns(ShopOwned):
-    """The columns of a list that a person chose in a shop, in their order; who chose none has no row.
+    """The columns of a list that a user chose in a shop, in order.
 
-    ``columns`` are their names, joined by dots, as the address of a list says them too.
+    ``columns`` holds the names separated by dots, as in the list's URL.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

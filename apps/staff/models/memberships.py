@@ -1,17 +1,17 @@
-"""Who works in which shop, and what they may do there."""
+"""Memberships of users in shops, with permissions."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
+from apps.ground.error_messages import TAKEN
 from apps.staff.models.users import User
 
 
 class Membership(ShopOwned):
-    """A staff member's place in one shop: the names of what they may do there.
+    """A user's membership in a shop with permission names.
 
-    ``permissions`` are the names that are held fully, ``view_only`` those held for viewing only; none is in both.
+    ``permissions`` lists full permissions, ``view_only`` view-only ones; no name is in both.
     """
 
     user = models.ForeignKey(

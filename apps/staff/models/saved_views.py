@@ -1,17 +1,17 @@
-"""The views of lists that people keep."""
+"""Saved views of lists."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.rows import ShopOwned
+from apps.ground.base_models import ShopOwned
 from apps.staff.models.users import User
 
 
 class SavedView(ShopOwned):
-    """A list as somebody wants to see it again: its search, filters and order under a name.
+    """A saved view of a list: search, filters and sort order under a name.
 
-    ``query`` is the query string of the list's address without what belongs to the moment (page, page size), its
-    parameters sorted, so that equal views are equal texts.
+    ``query`` is the query string of the list's URL without transient parameters (page, page size). Its parameters are
+    sorted, so that equal views have equal texts.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("user"))

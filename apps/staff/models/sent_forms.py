@@ -1,4 +1,4 @@
-"""Which forms people have sent, so that none works twice."""
+"""Submitted forms, for idempotency."""
 
 from django.conf import settings
 from django.db import models
@@ -6,11 +6,11 @@ from django.utils.translation import gettext_lazy
 
 
 class SentForm(models.Model):
-    """A page's form that was sent, and where that led.
+    """A submitted form and its result.
 
-    ``key`` is a digest of the person and the page's own key; the row is inserted by the transaction that does the work,
-    so that others see it only once it is ``done``. ``fingerprint`` is a digest of what was sent. ``result`` is the
-    address that the answer led to, and ``shown`` whether the answer showed something that is not shown again.
+    ``key`` is a digest of the user and the page's form key. The transaction of the work inserts the row, so other
+    transactions see the row only when it is ``done``. ``fingerprint`` is a digest of the submitted values. ``result``
+    is the URL of the result. ``shown`` marks responses with content that is shown only once.
     """
 
     key = models.CharField(max_length=64, primary_key=True)

@@ -1,4 +1,4 @@
-"""The people who use the panel."""
+"""The user model of staff."""
 
 from typing import Any, ClassVar
 
@@ -8,16 +8,16 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
+from apps.ground.error_messages import TAKEN
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes users, who are known by their e-mail address."""
+    """Manager for users, who are identified by email address."""
 
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create a staff member; without a password nobody can log in as them."""
+        """Create a user; without a password the user cannot log in."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
         user = self.model(email=self.normalize_email(email).lower(), **extra)
@@ -26,16 +26,16 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create an operator, who sees every shop."""
+        """Create an operator, who may open every shop."""
         return self.create_user(email, password, is_superuser=True, **extra)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Find a user by e-mail address, ignoring case."""
+        """Return a user by email address, ignoring case."""
         return self.get(email=(username or "").lower())
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person of the staff of one or more shops; an operator (superuser) sees all of them."""
+    """A staff member of one or more shops, or an operator (superuser) with access to all shops."""
 
     email = models.EmailField(gettext_lazy("email"), max_length=255, unique=True, error_messages={"unique": TAKEN})
     first_name = models.CharField(gettext_lazy("first name"), max_length=150, blank=True)
@@ -44,9 +44,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     url = models.URLField(max_length=2048, blank=True)
     bio = models.TextField(blank=True)
     locale = models.CharField(max_length=10, default="en")
-    # In which the person reads the panel and its mails; empty: as the browser asks.
+    # The language of the panel and emails; empty for the browser's language.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
-    # Since when the panel offers its tour no more.
+    # When the user ended the tour.
     tour_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
     is_active = models.BooleanField(gettext_lazy("active"), default=True)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
@@ -64,14 +64,12 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.get_full_name() or self.email
 
     def get_full_name(self) -> str:
-        """First and last name, as far as known."""
         return f"{self.first_name} {self.last_name}".strip()
 
     def get_short_name(self) -> str:
-        """The first name, else the address."""
         return self.first_name or self.email
 
     @property
     def is_staff(self) -> bool:
-        """Everyone here works in the panel; what they see there, their memberships say."""
+        """True for all active users: they may open the panel, and memberships define their permissions."""
         return self.is_active

@@ -1,4 +1,4 @@
-"""``manage.py demo``: the demo store, made once, and a fresh token to reach it."""
+"""``manage.py demo``: create the demo shop once and issue an access token."""
 
 import json
 import secrets
@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 from django.utils import timezone
 
-from apps.ground import statistics
+from apps.ground import planner_statistics
 from apps.ground.tenancy import shop_scope
-from apps.shops.domain import demo_store, installing, opening, purchases, tokens
+from apps.shops.domain import app_installation, demo_store, purchases, shop_creation, tokens
 from apps.shops.models import App, AppPurchase, Installation, Shop
 from apps.shops.models.scopes import SCOPES
 from apps.staff.domain import memberships
@@ -28,31 +28,32 @@ APP_NAME = "Demo app"
 
 
 class Command(BaseCommand):
-    """Makes the demo store where it is missing; says how to get in."""
+    """Creates the demo shop if it does not exist and prints how to log in."""
 
-    help = "Make the demo store if it is absent, and print how to reach it."
+    help = "Create the demo shop if it does not exist and print its credentials."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whether to print for people as well."""
         parser.add_argument("--json", action="store_true", help="print nothing but the JSON line")
         parser.add_argument(
             "--first", action="store_true", help="issue a token only where the store is new, and print no JSON line"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make, then print; the last line is one JSON object."""
+        """Create the shop and print the credentials; the last line is a JSON object."""
         now = timezone.now()
         with transaction.atomic():
-            known = Shop.objects.filter(domain=DOMAIN).first()
-            if known is None and not options["json"]:
-                self.stdout.write("Making the demo store …")
-            shop = known or _make_shop(now)
-            installation = _installation(shop, now)
-            password = _login(shop)
-            _viewer(shop, password, now)
-            token = "" if options["first"] and known else tokens.issue_token(installation, actor="system", at=now)
-        if known is None:
-            statistics.renew()
+            existing_shop = Shop.objects.filter(domain=DOMAIN).first()
+            if existing_shop is None and not options["json"]:
+                self.stdout.write("Creating the demo shop …")
+            shop = existing_shop or _make_shop(now)
+            installation = _ensure_installation(shop, now)
+            password = _ensure_owner(shop)
+            _ensure_viewer(shop, password, now)
+            token = (
+                "" if options["first"] and existing_shop else tokens.issue_token(installation, actor="system", at=now)
+            )
+        if existing_shop is None:
+            planner_statistics.refresh_statistics()
         result = {
             "base_url": settings.BASE_URL,
             "shop_domain": shop.domain,
@@ -61,13 +62,13 @@ class Command(BaseCommand):
             "staff": {"email": EMAIL, "password": password},
         }
         if not options["json"]:
-            self.stdout.write(_in_words(shop, password, token))
+            self.stdout.write(_format_credentials(shop, password, token))
         if not options["first"]:
             self.stdout.write(json.dumps(result))
 
 
-def _in_words(shop: Shop, password: str, token: str) -> str:
-    """How to get in; a token can only be shown when it is issued."""
+def _format_credentials(shop: Shop, password: str, token: str) -> str:
+    """Format the login data; a token can only be shown when it is issued."""
     lines = [
         "",
         f"  Panel         {settings.BASE_URL}/admin/",
@@ -83,7 +84,7 @@ def _in_words(shop: Shop, password: str, token: str) -> str:
 
 
 def _make_shop(at: datetime) -> Shop:
-    shop = opening.create_shop(
+    shop = shop_creation.create_shop(
         domain=DOMAIN,
         name="Demo Store",
         email="hello@demo-store.localhost",
@@ -104,25 +105,31 @@ def _make_shop(at: datetime) -> Shop:
         at=at,
     )
     with shop_scope(shop):
-        demo_store.fill(shop, at)
+        demo_store.create_demo_data(shop, at)
     return shop
 
 
-def _installation(shop: Shop, at: datetime) -> Installation:
-    """The demo app on the shop, with every scope that exists by now."""
+def _ensure_installation(shop: Shop, at: datetime) -> Installation:
+    """Return the demo app's installation with all current scopes."""
     with shop_scope(shop):
-        installed = Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
-    app = installed.app if installed else installing.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
-    installation = installing.install(app, shop, scopes=SCOPES, actor="system", at=at)
+        existing_installation = (
+            Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
+        )
+    app = (
+        existing_installation.app
+        if existing_installation
+        else app_installation.create_app(name=APP_NAME, distribution=App.Distribution.PRIVATE)
+    )
+    installation = app_installation.install_app(app, shop, scopes=SCOPES, actor="system", at=at)
     with shop_scope(shop):
         if not AppPurchase.objects.filter(installation=installation).exists():
             name, price = "Setting up the connection", Decimal("49.00")
-            purchases.offer(installation, name=name, price=price, test=True, actor="system", at=at)
+            purchases.create_purchase(installation, name=name, price=price, test=True, actor="system", at=at)
     return installation
 
 
-def _login(shop: Shop) -> str:
-    """The demo owner's password: made once, and kept beside the data so that it can be shown again."""
+def _ensure_owner(shop: Shop) -> str:
+    """Return the demo owner's password, created once and stored next to the data."""
     path = Path(settings.DATA_DIR) / "demo-password"
     user = User.objects.filter(email=EMAIL).first()
     if user is None:
@@ -139,12 +146,12 @@ def _login(shop: Shop) -> str:
     return password
 
 
-def _viewer(shop: Shop, password: str, at: datetime) -> None:
-    """Somebody who may look at everything and change nothing, with the owner's password."""
+def _ensure_viewer(shop: Shop, password: str, at: datetime) -> None:
+    """Create a user with view-only permissions and the owner's password."""
     if User.objects.filter(email=VIEWER).exists():
         return
     with shop_scope(shop):
-        place = memberships.invite(
+        membership = memberships.invite_member(
             shop,
             email=VIEWER,
             first_name="Noor",
@@ -154,5 +161,5 @@ def _viewer(shop: Shop, password: str, at: datetime) -> None:
             by=User.objects.get(email=EMAIL),
             at=at,
         )
-    place.user.set_password(password)
-    place.user.save()
+    membership.user.set_password(password)
+    membership.user.save()

@@ -1,8 +1,8 @@
-"""What allauth says in German as to a friend: our catalogues say it as the rest of the panel does."""
+"""Texts that allauth's German catalog translates informally; our catalog translates them formally."""
 
 from django.utils.translation import gettext_noop
 
-SAID_BY_ALLAUTH = (
+ALLAUTH_MESSAGES = (
     gettext_noop("Are you sure you want to sign out?"),
     gettext_noop("Be patient, you are sending too many requests."),
     gettext_noop(

@@ -1,11 +1,11 @@
-"""Columns that hold no words of customers: staff, and the packages by which they log in.
+"""Columns of staff and login packages that contain no personal data of customers.
 
-See ``apps.ground.personal``.
+See ``apps.ground.privacy_registry``.
 """
 
-from apps.ground.personal import Places
+from apps.ground.privacy_registry import ColumnsByModel
 
-IMPERSONAL: Places = {
+NON_PERSONAL_COLUMNS: ColumnsByModel = {
     "staff.User": ("password", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language"),
     "staff.Membership": ("permissions", "view_only"),
     "staff.SavedView": ("screen",),

@@ -1,0 +1,16 @@
+"""Delete old form submissions."""
+
+from datetime import datetime, timedelta
+
+from apps.staff.models import SentForm
+
+RETENTION, BATCH_SIZE = timedelta(days=30), 1000
+
+
+def delete_old_submissions(at: datetime) -> int:
+    """Delete submissions older than 30 days, in batches."""
+    cleared = 0
+    expired = SentForm.objects.filter(created_at__lt=at - RETENTION).order_by("created_at")
+    while keys := list(expired.values_list("pk", flat=True)[:BATCH_SIZE]):
+        cleared += SentForm.objects.filter(pk__in=keys).delete()[0]
+    return cleared
