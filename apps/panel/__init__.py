@@ -1,1 +1,1 @@
-"""The panel kit: what every screen of staff is made of."""
+"""Building blocks of the staff panel: site, menu, palette, dashboard and admin base classes."""

@@ -1,9 +1,9 @@
-"""The panel: Django's admin with a site of our own."""
+"""App configuration of the panel."""
 
 from django.contrib.admin.apps import AdminConfig
 
 
 class PanelConfig(AdminConfig):
-    """Django's admin with our own site as the default one."""
+    """Django's admin with ``StaffSite`` as the default site."""
 
     default_site = "apps.panel.site.StaffSite"

@@ -1,4 +1,4 @@
-"""Bars that show amounts one after the other; the template ``panel/bars.html`` draws them."""
+"""Bar charts; the template ``panel/bars.html`` draws the bars."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from decimal import Decimal
 
 from apps.ground.money import ZERO
 
-WIDTH = 10  # of a bar with the gap beside it
+BAR_WIDTH = 10  # Width of a bar, including the gap next to the bar.
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: ``height`` is its share of the highest one, in percent; ``label`` says what it stands for."""
+    """A bar of a chart; ``height`` is a percentage of the highest bar."""
 
     left: int
     height: int
@@ -19,22 +19,22 @@ class Bar:
 
     @property
     def top(self) -> int:
-        """Where it begins, from above."""
+        """The distance between the top of the chart and the bar."""
         return 100 - self.height
 
 
-def bars_of(values: Sequence[tuple[Decimal, str]]) -> list[Bar]:
-    """Bars for amounts, each with its label; that of nothing is a line."""
-    best = max((amount for amount, _ in values), default=ZERO)
+def build_bars(values: Sequence[tuple[Decimal, str]]) -> list[Bar]:
+    """Return a bar for each amount and label; an amount of zero becomes a thin line."""
+    highest = max((amount for amount, _ in values), default=ZERO)
     return [
-        Bar(place * WIDTH, max(round(100 * amount / best), 1) if best else 1, label)
-        for place, (amount, label) in enumerate(values)
+        Bar(index * BAR_WIDTH, max(round(100 * amount / highest), 1) if highest else 1, label)
+        for index, (amount, label) in enumerate(values)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two bars at one place, the front one narrower; heights are shares of the highest of all, in percent."""
+class BarPair:
+    """Two overlapping bars, the front one narrower; heights are percentages of the highest bar of the chart."""
 
     left: int
     back: int
@@ -43,27 +43,28 @@ class Pair:
 
     @property
     def back_top(self) -> int:
-        """Where the back one begins, from above."""
+        """The distance between the top of the chart and the back bar."""
         return 100 - self.back
 
     @property
     def front_left(self) -> int:
-        """Where the front one begins, from the left."""
+        """The distance between the left of the chart and the front bar."""
         return self.left + 2
 
     @property
     def front_top(self) -> int:
-        """Where the front one begins, from above."""
+        """The distance between the top of the chart and the front bar."""
         return 100 - self.front
 
 
-def pairs_of(values: Sequence[tuple[Decimal, Decimal, str]]) -> list[Pair]:
-    """Pairs for two amounts each, the back one first, with their label; ``panel/pairs.html`` draws them."""
-    best = max((max(back, front) for back, front, _ in values), default=ZERO)
+def build_bar_pairs(values: Sequence[tuple[Decimal, Decimal, str]]) -> list[BarPair]:
+    """Return a pair of bars for each (back amount, front amount, label); ``panel/bar_pairs.html`` draws them."""
+    highest = max((max(back, front) for back, front, _ in values), default=ZERO)
 
     def height(amount: Decimal) -> int:
-        return max(round(100 * amount / best), 1) if amount > 0 else 0
+        return max(round(100 * amount / highest), 1) if amount > 0 else 0
 
     return [
-        Pair(place * WIDTH, height(back), height(front), label) for place, (back, front, label) in enumerate(values)
+        BarPair(index * BAR_WIDTH, height(back), height(front), label)
+        for index, (back, front, label) in enumerate(values)
     ]

@@ -1,7 +1,8 @@
-"""The home page: what waits for the person, figures, and what happened lately.
+"""The home page: open tasks, figures and recent events.
 
-Domains add to it from their ``admin``: work with ``add_task``, figures with ``add_card``, sections with
-``add_section``. What a person may not see is not computed, and nothing leads to a list that they may not open.
+Apps add to the page from their ``admin``: tasks with ``add_task``, figures with ``add_card``, sections with
+``add_section``. Content that the user may not see is not computed, and no link leads to a list that the user may not
+open.
 """
 
 from collections.abc import Callable
@@ -13,31 +14,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 
-from apps.events.domain.wording import sentence
+from apps.events.domain.descriptions import describe_event
 from apps.events.models import Event
 from apps.ground import languages
 from apps.panel import menu, tour
-from apps.panel.access import may
-from apps.panel.requests import Context
-from apps.panel.screens.paging import COUNTED
-from apps.staff.domain.actors import names_of
+from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
+from apps.panel.permissions import has_permission
+from apps.panel.staff_request import Context
+from apps.staff.domain.actor_names import get_actor_names
 
-RECENT = 8
+RECENT_EVENTS = 8
 _PARTS = ("tasks", "cards", "sections", "recent")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Work that waits: a row of the to-do list, as long as there is some.
+    """A row of the to-do list, shown while there is such work.
 
     Attributes:
-        title: What is to be done, read behind its number.
-        note: Which rows are meant, in a few words.
-        model: Whose list it leads to; only who may open that list sees the row.
-        query: What narrows the list to exactly this work.
-        rows: The work itself, asked for in the shop's scope.
-        order: Its place, from above.
-        is_urgent: Whether somebody waits for it.
+        title: The work to do; the page shows the number of rows before the title.
+        note: A short description of the rows.
+        model: The model of the linked list. Only users who may open that list see the task.
+        query: The query string that filters the list to exactly these rows.
+        rows: Returns the rows, called inside the shop scope.
+        order: The sort order in the to-do list.
+        is_urgent: True if a person is waiting for this work.
     """
 
     title: StrOrPromise
@@ -50,8 +51,8 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A task, how much of it there is, and where."""
+class TaskCount:
+    """A task with the number of its rows and the link to them."""
 
     task: Task
     number: str
@@ -60,7 +61,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What a card shows: a number, and a sentence below it."""
+    """The content of a card: a number with an optional sentence below."""
 
     number: int | str
     note: str = ""
@@ -68,7 +69,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card of the home page; it leads to the list of ``model`` for those who may open that."""
+    """A card of the home page, linked to the list of ``model`` for users who may open that list."""
 
     title: StrOrPromise
     icon: str
@@ -81,7 +82,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the home page below the cards: a template, which finds its values as ``section``."""
+    """A part of the home page below the cards: a template that receives its values as ``section``."""
 
     template: str
     permission: str
@@ -94,76 +95,85 @@ _sections: list[Section] = []
 
 
 def add_task(task: Task) -> None:
-    """Add work to the to-do list; it is counted for those only who may open its list."""
+    """Add a task to the to-do list. Its rows are only counted for users who may open the list."""
     _tasks.append(task)
 
 
 def add_card(card: Card) -> None:
-    """Add a card; ``figure`` is asked in the shop's scope, only for those who hold the permission."""
+    """Add a card. ``figure`` is called inside the shop scope, only for users with the permission."""
     _cards.append(card)
 
 
 def add_section(section: Section) -> None:
-    """Add a section; like a card it is made only for those who hold the permission."""
+    """Add a section. Its values are only computed for users with the permission."""
     _sections.append(section)
 
 
-def page(request: HttpRequest) -> Context:
-    """What the page shows this person."""
-    shown: Context = {
+def get_home_context(request: HttpRequest) -> Context:
+    """Return the template context of the home page for this user."""
+    context: Context = {
         "greeting": _greeting(),
-        "today": languages.dated(timezone.localtime(), "l, j F"),
-        "tasks": tasks(request),
-        "cards": cards(request),
-        "sections": sections(request),
-        "recent": recent(request),
-        "offered_tour": tour.offered(request),
+        "today": languages.format_date(timezone.localtime(), "l, j F"),
+        "tasks": get_tasks(request),
+        "cards": get_cards(request),
+        "sections": get_sections(request),
+        "recent": get_recent_events(request),
+        "offered_tour": tour.get_offered_stops(request),
     }
-    return {**shown, "is_anything_open": any(shown[part] for part in _PARTS) or bool(menu.entries(request))}
+    return {
+        **context,
+        "is_anything_open": any(context[part] for part in _PARTS) or bool(menu.get_page_entries(request)),
+    }
 
 
-def tasks(request: HttpRequest) -> list[Waiting]:
-    """What waits for this person: each task by one bounded count."""
-    found = []
+def get_tasks(request: HttpRequest) -> list[TaskCount]:
+    """Return the user's open tasks; each task takes one bounded count."""
+    open_tasks = []
     for task in sorted(_tasks, key=lambda task: (task.order, str(task.title))):
-        if link := menu.list_address(request, task.model, task.query):
-            number = counted(task.rows(request))
+        if link := menu.get_list_url(request, task.model, task.query):
+            number = format_capped_count(task.rows(request))
             if number != "0":
-                found.append(Waiting(task, number, link))
-    return found
+                open_tasks.append(TaskCount(task, number, link))
+    return open_tasks
 
 
-def cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
-    """The cards of this person, with their figures and, where they may open it, the address of the list."""
-    shown = (
-        card for card in sorted(_cards, key=lambda card: (card.order, str(card.title))) if may(request, card.permission)
+def get_cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
+    """Return the user's cards with figures and list URLs; the URL is empty if the user may not open the list."""
+    visible_cards = (
+        card
+        for card in sorted(_cards, key=lambda card: (card.order, str(card.title)))
+        if has_permission(request, card.permission)
     )
-    return [(card, card.figure(request), menu.list_address(request, card.model, card.query)) for card in shown]
+    return [(card, card.figure(request), menu.get_list_url(request, card.model, card.query)) for card in visible_cards]
 
 
-def sections(request: HttpRequest) -> list[tuple[str, Context]]:
-    """The templates of this person's sections, with their values."""
-    return [(section.template, section.values(request)) for section in _sections if may(request, section.permission)]
+def get_sections(request: HttpRequest) -> list[tuple[str, Context]]:
+    """Return the templates and values of the user's sections."""
+    return [
+        (section.template, section.values(request))
+        for section in _sections
+        if has_permission(request, section.permission)
+    ]
 
 
-def counted(rows: QuerySet[Model]) -> str:
-    """How many there are, for people: no more than a list counts are, and "10,000+" stands for more."""
-    number = rows.order_by().values("pk")[:COUNTED].count()
-    return f"{languages.count(number)}{'+' if number == COUNTED else ''}"
+def format_capped_count(rows: QuerySet[Model]) -> str:
+    """Return the formatted number of rows, capped like list counts, e.g. ``10,000+``."""
+    number = rows.order_by().values("pk")[:MAX_COUNTED_ROWS].count()
+    return f"{languages.format_integer(number)}{'+' if number == MAX_COUNTED_ROWS else ''}"
 
 
 def _greeting() -> str:
-    """A greeting for the time of day in the shop."""
+    """Return a greeting for the time of day in the shop."""
     hour = timezone.localtime().hour
     if 5 <= hour < 12:
         return _("Good morning")
     return _("Good afternoon") if 12 <= hour < 18 else _("Good evening")
 
 
-def recent(request: HttpRequest) -> list[tuple[Event, str, str]]:
-    """The newest events with their actors and what happened, for those who may see the audit log."""
-    if not may(request, "events.view_event"):
+def get_recent_events(request: HttpRequest) -> list[tuple[Event, str, str]]:
+    """Return the newest events with actor names and sentences, for users who may see the audit log."""
+    if not has_permission(request, "events.view_event"):
         return []
-    events = list(Event.rows().order_by("-id").defer("payload")[:RECENT])
-    names = names_of([event.actor for event in events])
-    return [(event, names[event.actor], sentence(event)) for event in events]
+    events = list(Event.rows().order_by("-id").defer("payload")[:RECENT_EVENTS])
+    names = get_actor_names([event.actor for event in events])
+    return [(event, names[event.actor], describe_event(event)) for event in events]

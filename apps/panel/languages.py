@@ -1,6 +1,6 @@
-"""In which language a page answers: as the person chose, else as the browser asks, else in English.
+"""Select the language of a response: the user's choice, else the browser's, else English.
 
-Only pages for people are asked: those of the panel, of accounts and of customers. All else speaks English.
+Only pages for people are translated: the panel, account pages and customer pages. Everything else is in English.
 """
 
 import re
@@ -14,38 +14,41 @@ from django.utils.cache import patch_vary_headers
 from apps.ground import languages
 from apps.staff.models import User
 
-_OF_STAFF = re.compile(r"\A/(s/|accounts/|admin/(?!api/|oauth/access_|api_permissions/))")
-_OF_CUSTOMERS = re.compile(r"\A/(account|orders)/")
+_STAFF_PATHS = re.compile(r"\A/(s/|accounts/|admin/(?!api/|oauth/access_|api_permissions/))")
+_CUSTOMER_PATHS = re.compile(r"\A/(account|orders)/")
 
 
 class LanguageMiddleware:
-    """Serves pages for people in their language."""
+    """Activate the reader's language for pages that people read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Choose the language by the path, the person and the browser."""
-        is_of_staff = bool(_OF_STAFF.match(request.path_info))
-        if not is_of_staff and not _OF_CUSTOMERS.match(request.path_info):
+        """Activate a language by path, user and browser."""
+        is_of_staff = bool(_STAFF_PATHS.match(request.path_info))
+        if not is_of_staff and not _CUSTOMER_PATHS.match(request.path_info):
             return self.get_response(request)
-        chosen = request.user.language if is_of_staff and isinstance(request.user, User) else ""
-        asked = languages.of_browser(_accepted(request))
-        language = languages.nearest(chosen) if chosen else asked
+        preferred = request.user.language if is_of_staff and isinstance(request.user, User) else ""
+        browser_language = languages.match_browser_language(_get_accept_language(request))
+        language = languages.match_language(preferred) if preferred else browser_language
         with translation.override(language):
             response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"])
         if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
-            response.streaming_content = _speaking(language, response.streaming_content)
+            response.streaming_content = _stream_in_language(language, response.streaming_content)
         return response
 
 
-def _accepted(request: HttpRequest) -> str:
+def _get_accept_language(request: HttpRequest) -> str:
     return str(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
 
 
-def _speaking(language: str, parts: Any) -> Iterator[bytes]:
-    """The parts of a body, each made in the language; between two of them the thread is somebody else's."""
+def _stream_in_language(language: str, parts: Any) -> Iterator[bytes]:
+    """Yield the parts of a streamed body, each produced in the language.
+
+    Between two parts the thread may serve another request, so the language must not stay active.
+    """
     parts = iter(parts)
     while True:
         with translation.override(language):

@@ -1,7 +1,7 @@
-"""The panel's menu: what each domain puts there, and what one person sees of it.
+"""The panel's menu: entries registered by the apps, filtered by the user's permissions.
 
-A ``PanelAdmin`` with ``menu = Menu("Catalog", "sell", 10)`` has an entry where its list may be viewed. Pages that
-belong to no model are added with ``add_page``. The search and the home page ask the same permissions.
+A ``PanelAdmin`` with ``menu = Menu("Catalog", "sell", 10)`` gets an entry for users who may view its list. Pages
+without a model are added with ``add_page``. The command palette and the home page check the same permissions.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 from django_stubs_ext import StrOrPromise
 
-from apps.panel.addresses import outside_url, panel_url
-from apps.panel.requests import Context, shop_of
-from apps.panel.wishes import Wish
-from apps.staff.domain.access import shops_of
+from apps.panel.palette_matching import PaletteQuery
+from apps.panel.reverse import get_global_url, get_panel_url
+from apps.panel.staff_request import Context, get_request_shop
+from apps.staff.domain.shop_access import get_accessible_shops
 from apps.staff.models import User
 
 SECTIONS = {
@@ -36,54 +36,54 @@ SWITCHER_SHOPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Menu:
-    """Where an entry stands: its section, its icon (a Material Symbols name), its place and, if needed, its title.
+class MenuItem:
+    """The menu settings of a page: section, icon (a Material Symbols name), order and optional title.
 
-    ``words`` are further ones, between commas, by which people look for the page in the search from anywhere.
+    ``words`` are further search terms for the command palette, separated by commas.
     """
 
     section: str
     icon: str
     order: int = 50
     title: StrOrPromise = ""
-    words: StrOrPromise = ""
+    search_terms: StrOrPromise = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry that somebody may see."""
+class PageEntry:
+    """A menu entry that the user may open."""
 
     section: str
     title: str
     icon: str
     order: int
     link: str
-    words: str = ""
+    search_terms: str = ""
 
     @property
     def section_name(self) -> str:
-        """The section, as it is read."""
+        """The translated name of the section."""
         return str(SECTIONS.get(self.section, self.section))
 
-    def nearness(self, wish: Wish) -> int | None:
-        """How near it comes to what somebody types; ``None`` where it is not meant."""
-        return wish.nearness(self.title, self.words, self.section_name)
+    def get_rank(self, query: PaletteQuery) -> int | None:
+        """Return the rank of this page for a palette query, or None if the page does not match."""
+        return query.rank_page(self.title, self.search_terms, self.section_name)
 
 
 @dataclass(frozen=True, slots=True)
-class Addition(Entry):
-    """The form that adds a row, for somebody who may; ``noun`` is what the row is called."""
+class AddFormEntry(PageEntry):
+    """An entry for the add form of a model; ``noun`` is the model's name."""
 
     noun: str = ""
 
-    def nearness(self, wish: Wish) -> int | None:
-        """How near it comes to what somebody types, who names such a row or wants to make something."""
-        return wish.addition(self.noun, self.words)
+    def get_rank(self, query: PaletteQuery) -> int | None:
+        """Return the rank of this form for a query that names the model or a verb such as "add"."""
+        return query.rank_add_form(self.noun, self.search_terms)
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    menu: Menu
+    menu: MenuItem
     url_name: str
     allowed: Callable[[HttpRequest], bool]
 
@@ -91,94 +91,101 @@ class _Page:
 _pages: list[_Page] = []
 
 
-def add_page(menu: Menu, url_name: str, allowed: Callable[[HttpRequest], bool]) -> None:
-    """Put a page that is no model's list into the menu, for those whom ``allowed`` lets in."""
+def add_page(menu: MenuItem, url_name: str, allowed: Callable[[HttpRequest], bool]) -> None:
+    """Add a page without a model to the menu, for users accepted by ``allowed``."""
     _pages.append(_Page(menu, url_name, allowed))
 
 
-def entries(request: HttpRequest) -> list[Entry]:
-    """What this person may open here, in the order of the menu."""
-    found = [
-        Entry(each.section, str(each.title), each.icon, each.order, reverse(f"admin:{page.url_name}"), str(each.words))
+def get_page_entries(request: HttpRequest) -> list[PageEntry]:
+    """Return the entries that the user may open, in menu order."""
+    menu_entries = [
+        PageEntry(
+            page_menu.section,
+            str(page_menu.title),
+            page_menu.icon,
+            page_menu.order,
+            reverse(f"admin:{page.url_name}"),
+            str(page_menu.search_terms),
+        )
         for page in _pages
-        if page.allowed(request) and (each := page.menu)
+        if page.allowed(request) and (page_menu := page.menu)
     ]
     for model, model_admin in admin.site._registry.items():
-        menu: Menu | None = getattr(model_admin, "menu", None)
+        menu: MenuItem | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_view_or_change_permission(request):
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            found.append(Entry(menu.section, title, menu.icon, menu.order, link, str(menu.words)))
-    return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+            menu_entries.append(PageEntry(menu.section, title, menu.icon, menu.order, link, str(menu.search_terms)))
+    return sorted(menu_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
-def additions(request: HttpRequest) -> list[Addition]:
-    """What this person may add here, in the order of the menu."""
-    found = []
+def get_add_form_entries(request: HttpRequest) -> list[AddFormEntry]:
+    """Return the add forms that the user may open, in menu order."""
+    add_entries = []
     for model, model_admin in admin.site._registry.items():
-        menu: Menu | None = getattr(model_admin, "menu", None)
+        menu: MenuItem | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_add_permission(request):
             noun = str(model._meta.verbose_name)
             title = _("Add %(verbose_name)s") % {"verbose_name": noun}
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
-            found.append(Addition(menu.section, title, "add", menu.order, link, str(menu.words), noun))
-    return sorted(found, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+            add_entries.append(AddFormEntry(menu.section, title, "add", menu.order, link, str(menu.search_terms), noun))
+    return sorted(add_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
-def list_address(request: HttpRequest, model: type[Model], query: str = "") -> str:
-    """The address of a model's list; empty for those who may not open it."""
+def get_list_url(request: HttpRequest, model: type[Model], query: str = "") -> str:
+    """Return the URL of a model's list, or an empty string if the user may not open the list."""
     if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
         return ""
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{address}?{query}" if query else address
 
 
-def navigation(request: HttpRequest) -> list[Context]:
-    """The sidebar, as the theme wants it."""
+def build_navigation(request: HttpRequest) -> list[Context]:
+    """Return the sidebar in the format of django-unfold."""
     home = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "order": 0}
     groups: list[Context] = [{"title": None, "items": [home]}]
-    for entry in entries(request):
+    for entry in get_page_entries(request):
         if groups[-1]["title"] != entry.section_name:
             groups.append({"title": entry.section_name, "items": []})
         groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
     groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
-    # A page may stand below another's address: the nearest is where the person is.
+    # Page URLs can be nested: the longest matching URL is the active page.
     items = [item for group in groups for item in group["items"]]
-    here = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
+    active_link = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
     for item in items:
-        item["active"] = item["link"] == here
+        item["active"] = item["link"] == active_link
     return groups
 
 
-def shop_name(request: HttpRequest) -> str:
-    """The header of the menu."""
-    return str(shop_of(request) or "Backoffice")
+def get_shop_name(request: HttpRequest) -> str:
+    """Return the title above the menu."""
+    return str(get_request_shop(request) or "Backoffice")
 
 
-def shop_domain(request: HttpRequest) -> str:
-    """The line below it."""
-    shop = shop_of(request)
+def get_shop_domain(request: HttpRequest) -> str:
+    """Return the subtitle above the menu."""
+    shop = get_request_shop(request)
     return shop.domain if shop else ""
 
 
-def shop_switcher(request: HttpRequest) -> list[Context]:
-    """The other shops of this person; empty where there is none."""
-    shop = shop_of(request)
+def build_shop_switcher(request: HttpRequest) -> list[Context]:
+    """Return links to the user's other shops, or an empty list if there are none."""
+    shop = get_request_shop(request)
     if shop is None or not isinstance(request.user, User):
         return []
-    others = list(shops_of(request.user).exclude(pk=shop.pk)[:SWITCHER_SHOPS])
-    if not others and not request.user.is_superuser:
+    other_shops = list(get_accessible_shops(request.user).exclude(pk=shop.pk)[:SWITCHER_SHOPS])
+    if not other_shops and not request.user.is_superuser:
         return []
-    links = [{"title": other.name, "link": panel_url(other), "icon": "storefront"} for other in others]
-    return [*links, {"title": _("All shops"), "link": outside_url("shops"), "icon": "apps"}]
+    links = [{"title": other.name, "link": get_panel_url(other), "icon": "storefront"} for other in other_shops]
+    return [*links, {"title": _("All shops"), "link": get_global_url("shops"), "icon": "apps"}]
 
 
-def account_pages() -> list[Entry]:
-    """The person's own pages, which belong to no shop."""
-    profile, factors = outside_url("profile"), outside_url("mfa_index")
+def get_account_page_entries() -> list[PageEntry]:
+    """Return the user's account pages, which belong to no shop."""
+    profile, factors = get_global_url("profile"), get_global_url("mfa_index")
     pages = (
         (_("My profile"), profile, pgettext("search", "account, name, e-mail, phone, about me")),
-        (_("Password"), outside_url("account_change_password"), pgettext("search", "login, passphrase")),
+        (_("Password"), get_global_url("account_change_password"), pgettext("search", "login, passphrase")),
         (
             _("Two-factor authentication"),
             factors,
@@ -189,9 +196,9 @@ def account_pages() -> list[Entry]:
             ),
         ),
     )
-    return [Entry(_("Your account"), title, "person", 0, link, words) for title, link, words in pages]
+    return [PageEntry(_("Your account"), title, "person", 0, link, words) for title, link, words in pages]
 
 
-def account_links(request: HttpRequest) -> list[Context]:
-    """What the person's own menu holds."""
-    return [{"title": page.title, "link": page.link} for page in account_pages()]
+def get_account_links(request: HttpRequest) -> list[Context]:
+    """Return the links of the user menu."""
+    return [{"title": page.title, "link": page.link} for page in get_account_page_entries()]

@@ -1,4 +1,4 @@
-"""Which shop a panel request is in, and whether its user may be there at all."""
+"""Middleware that resolves the shop of a panel request and checks the user's access."""
 
 import re
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedi
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.events.domain.context import cause
-from apps.ground.errors import Gone
-from apps.ground.locks import unless_busy
-from apps.ground.tenancy import SHOP_IN_ENVIRON, shop_scope
-from apps.panel.access import lacks_second_factor, note_visit
-from apps.panel.addresses import PANEL_URLS, inside
-from apps.panel.error_pages import second_factor_required
-from apps.panel.requests import in_shop
+from apps.events.domain.context import event_context
+from apps.ground.exceptions import RowDeleted
+from apps.ground.row_locks import run_unless_locked
+from apps.ground.tenancy import SHOP_ENVIRON_KEY, shop_scope
+from apps.panel.error_pages import render_second_factor_required
+from apps.panel.permissions import is_second_factor_missing, record_session_use
+from apps.panel.reverse import PANEL_URLS, use_panel_urls
+from apps.panel.staff_request import as_staff_request
 from apps.shops.models import Shop
-from apps.staff.domain.access import shops_of, two_factor_still_due
+from apps.staff.domain.shop_access import get_accessible_shops, get_two_factor_deadline
 from apps.staff.models import User
 
 _PANEL = re.compile(r"\A/s/(?P<handle>[-\w]+)/admin(?P<rest>/.*)\Z")
@@ -27,59 +27,60 @@ _INCOMPLETE = re.compile(r"\A/s/(?P<handle>[-\w]+)(/|/admin)?\Z")
 
 
 class ShopMiddleware:
-    """Serves ``/s/<handle>/admin/…`` inside the shop: its rows, its time zone, its addresses.
+    """Serve ``/s/<handle>/admin/…`` inside the shop scope, with the shop's time zone and URLs.
 
-    The path that the panel's routes see begins behind the prefix. A shop that does not exist and a shop that the user
-    has no place in are the same 404. An answer that is streamed leaves the shop before its body is made.
+    Panel routes see the path without the prefix. An unknown shop and a shop without a membership of the user both
+    return
+    404. Streamed responses produce their body after the shop scope has ended.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Enter the shop that the path names, if it names one."""
-        if found := _PANEL.match(request.path_info):
-            return self._enter(request, found["handle"], found["rest"])
-        if found := _INCOMPLETE.match(request.path_info):
-            return HttpResponseRedirect(f"/s/{found['handle']}/admin/")
+        """Enter the shop in the path, if the path contains a shop."""
+        if path_match := _PANEL.match(request.path_info):
+            return self._enter(request, path_match["handle"], path_match["rest"])
+        if path_match := _INCOMPLETE.match(request.path_info):
+            return HttpResponseRedirect(f"/s/{path_match['handle']}/admin/")
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """A row that went while a page worked with it is not found, like one that never was."""
-        if isinstance(exception, Gone):
+        """Turn the error about a row deleted during the request into a 404."""
+        if isinstance(exception, RowDeleted):
             raise Http404 from exception
 
     def _enter(self, request: HttpRequest, handle: str, rest: str) -> HttpResponseBase:
         if not isinstance(request.user, User):
             return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
-        if lacks_second_factor(request):
+        if is_second_factor_missing(request):
             logout(request)
             return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
-        shop = shops_of(request.user).filter(handle=handle).first()
+        shop = get_accessible_shops(request.user).filter(handle=handle).first()
         if shop is None:
-            raise Http404(_("You work in no shop of this name."))
-        _remember(request.user, shop)
-        note_visit(request)
-        request = in_shop(request)
-        request.shop, request.panel_refusal = shop, None
-        request.META[SHOP_IN_ENVIRON] = shop.pk
+            raise Http404(_("You don't have access to a shop with this name."))
+        _remember_last_shop(request.user, shop)
+        record_session_use(request)
+        request = as_staff_request(request)
+        request.shop, request.domain_error = shop, None
+        request.META[SHOP_ENVIRON_KEY] = shop.pk
         request.urlconf, request.path_info = PANEL_URLS, rest
         request_id = getattr(request, "request_id", "")
         address = request.META.get("REMOTE_ADDR") or None
         with (
-            inside(shop),
+            use_panel_urls(shop),
             shop_scope(shop),
             timezone.override(shop.tzinfo),
-            cause(request_id=request_id, address=address),
+            event_context(request_id=request_id, address=address),
         ):
-            day = two_factor_still_due(request.user, shop)
+            day = get_two_factor_deadline(request.user, shop)
             if day and day <= timezone.localdate():
-                return second_factor_required(request, day)
+                return render_second_factor_required(request, day)
             request.two_factor_due = day
             return self.get_response(request)
 
 
-def _remember(user: User, shop: Shop) -> None:
-    """Note where the person is, so that the next login leads here; reading a page waits for no writer."""
+def _remember_last_shop(user: User, shop: Shop) -> None:
+    """Remember the user's last shop for the next login, without waiting for another writer."""
     if user.last_shop_id != shop.pk:
-        unless_busy(lambda: User.objects.filter(pk=user.pk).update(last_shop=shop))
+        run_unless_locked(lambda: User.objects.filter(pk=user.pk).update(last_shop=shop))

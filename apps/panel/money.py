@@ -1,4 +1,4 @@
-"""Amounts as staff type and read them: in the shop's currency, with its decimals, after a comma or a point."""
+"""Form fields for amounts of money: shop currency, its decimals, decimal comma or point."""
 
 from decimal import Decimal
 from typing import Any
@@ -11,21 +11,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
-from apps.ground.money import MAX_AMOUNT, places_of, rounded, text_of
-from apps.ground.tenancy import current_shop
-from apps.panel.amounts import Unclear, plain_amount
+from apps.ground.money import MAX_AMOUNT, format_decimal, get_decimal_places, round_money
+from apps.ground.tenancy import get_current_shop
+from apps.panel.number_parsing import InvalidNumber, normalize_number
 from apps.panel.theme import ThemedTextInput
 
 
-def written(value: Decimal, currency: str) -> str:
-    """An amount as the reader would type it; three decimals behind a comma could be read as a group."""
-    text = text_of(value, currency)
-    comma = get_format("DECIMAL_SEPARATOR") == "," and places_of(currency) < 3
+def format_amount_input(value: Decimal, currency: str) -> str:
+    """Return an amount as the reader would type it.
+
+    Amounts with three decimals keep the point, because ``1,234`` could be read as a digit group.
+    """
+    text = format_decimal(value, currency)
+    comma = get_format("DECIMAL_SEPARATOR") == "," and get_decimal_places(currency) < 3
     return text.replace(".", ",") if comma else text
 
 
 class MoneyField(forms.DecimalField):
-    """An amount in the shop's currency, or in another one that is named."""
+    """A form field for an amount in the shop currency or in another given currency."""
 
     def __init__(self, *, currency: str = "", **options: Any) -> None:
         super().__init__(**{"min_value": 0, "decimal_places": 3, "widget": _Amount(), **options})
@@ -33,40 +36,42 @@ class MoneyField(forms.DecimalField):
 
     @property
     def currency(self) -> str:
-        """Whose decimals the amount has."""
-        return self._currency or current_shop().currency
+        """The currency that determines the number of decimals."""
+        return self._currency or get_current_shop().currency
 
     @property
-    def written_in(self) -> str:
-        """In which currency people write it; empty where that is not known yet."""
+    def input_currency(self) -> str:
+        """The currency that users type the amount in; empty if unknown."""
         return self.currency
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """The number, as people write it; one that can be read in two ways is refused."""
+        """Parse a typed number; ambiguous numbers raise a validation error."""
         if isinstance(value, str) and value.strip():
             try:
-                value = plain_amount(value, self.written_in)
-            except Unclear as refusal:
-                raise ValidationError(str(refusal), code="invalid") from refusal
+                value = normalize_number(value, self.input_currency)
+            except InvalidNumber as error:
+                raise ValidationError(str(error), code="invalid") from error
         return super().to_python(value)
 
     def clean(self, value: object) -> Decimal | None:
-        """The amount; it has no more decimals than the currency."""
+        """Check that the amount has no more decimals than the currency allows."""
         amount = super().clean(value)
         if amount is not None and amount >= MAX_AMOUNT:
-            raise ValidationError(_("Must be less than {limit}.").format(limit=languages.count(int(MAX_AMOUNT))))
-        if amount is not None and amount != rounded(amount, self.currency):
-            raise ValidationError(_("{currency} has no such small amounts.").format(currency=self.currency))
-        # With the currency's decimals, however many zeros were typed.
-        return amount if amount is None else rounded(amount, self.currency)
+            raise ValidationError(
+                _("Must be less than {limit}.").format(limit=languages.format_integer(int(MAX_AMOUNT)))
+            )
+        if amount is not None and amount != round_money(amount, self.currency):
+            raise ValidationError(_("Too many decimals for {currency}.").format(currency=self.currency))
+        # Normalize the decimals, however many zeros were typed.
+        return amount if amount is None else round_money(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:
-        """With the currency's decimals, as the reader writes them."""
-        return written(value, self.currency) if isinstance(value, Decimal) else value
+        """Format the amount with the currency's decimals, as the reader types numbers."""
+        return format_amount_input(value, self.currency) if isinstance(value, Decimal) else value
 
-    def shown(self, value: Decimal) -> SafeString:
-        """The amount for those who may only look."""
-        return conditional_escape(languages.amount(value, self.currency))
+    def render_read_only(self, value: Decimal) -> SafeString:
+        """Format the amount for read-only pages."""
+        return conditional_escape(languages.format_amount(value, self.currency))
 
 
 class _Amount(ThemedTextInput):

@@ -1,4 +1,4 @@
-"""The panel's site: Django's admin in the theme, once per shop."""
+"""The admin site of the panel: Django's admin in the unfold theme, once per shop."""
 
 import time
 
@@ -15,20 +15,20 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.panel import home, search, tour
-from apps.panel.addresses import outside_url
-from apps.panel.help import help_page, help_picture
-from apps.panel.once import FIELD, form_key
-from apps.panel.requests import Context, shop_of
-from apps.panel.screens import saved_views
+from apps.panel import home, palette_search, tour
+from apps.panel.admin_base import saved_views
+from apps.panel.docs_page import render_help_page, serve_help_image
+from apps.panel.form_idempotency import FORM_KEY_FIELD, create_form_key
+from apps.panel.reverse import get_global_url
+from apps.panel.staff_request import Context, get_request_shop
 from apps.panel.theme import ThemedSite
 from apps.staff.models import Membership
 
 
 class StaffSite(ThemedSite):
-    """The panel of the shop that the request is in; ``ShopMiddleware`` lets nobody else through.
+    """The panel of the shop in the request; ``ShopMiddleware`` has checked access.
 
-    Login, logout and passwords belong to allauth, so that no way in leads around the second factor.
+    allauth handles login, logout and passwords, so that no login path bypasses the second factor.
     """
 
     site_title = "Backoffice"
@@ -38,68 +38,72 @@ class StaffSite(ThemedSite):
     def register(
         self, model_or_iterable: object, admin_class: type[ModelAdmin[Model]] | None = None, **options: object
     ) -> None:
-        """Take in screens of our own only.
+        """Register only subclasses of ``PanelAdmin``.
 
-        Packages bring theirs (groups, second factors, e-mail addresses), which know nothing of shops and would show
-        everybody's rows.
+        Third-party packages register their own models (groups, second factors, email addresses). Those admins know
+        nothing of shops and would show rows of all users.
         """
-        from apps.panel.screens.bases import PanelAdmin
+        from apps.panel.admin_base.model_admin import PanelAdmin
 
         if admin_class is not None and issubclass(admin_class, PanelAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> Context:
-        """What every page shows, with the key of its forms, and where on the tour it is."""
-        return {**super().each_context(request), FIELD: form_key(request), "tour": tour.stay(request)}
+        """Add the form key and the position on the tour to the context of every page."""
+        return {
+            **super().each_context(request),
+            FORM_KEY_FIELD: create_form_key(request),
+            "tour": tour.get_tour_position(request),
+        }
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Whether the request is in a shop; what it may do there, each page asks itself."""
-        return bool(request.user.is_active and shop_of(request) is not None)
+        """Return True if the request is in a shop; each page checks its own permissions."""
+        return bool(request.user.is_active and get_request_shop(request) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Django's, without the redirect to "view on site", which would look beyond the shop; and those of lists."""
+        """Replace the "view on site" redirect, which would reach beyond the shop, and add the panel's own routes."""
         return [
             path("links/", self.admin_view(self.links), name="links"),
             path("session/", self.admin_view(self.session), name="session"),
-            path("views/", self.admin_view(saved_views.save), name="save_view"),
+            path("views/", self.admin_view(saved_views.save_view), name="save_view"),
             path("columns/", self.admin_view(saved_views.choose_columns), name="choose_columns"),
-            path("tour/", self.admin_view(tour.end), name="end_tour"),
+            path("tour/", self.admin_view(tour.end_tour), name="end_tour"),
             path("help/", self.admin_view(self.help), name="help"),
             path("help/<slug:name>/", self.admin_view(self.help), name="help_page"),
-            re_path(r"\Ahelp/images/(?P<name>[\w-]+\.png)\Z", self.admin_view(help_picture), name="help_picture"),
-            path("views/<int:pk>/", self.admin_view(saved_views.change), name="change_view"),
+            re_path(r"\Ahelp/images/(?P<name>[\w-]+\.png)\Z", self.admin_view(serve_help_image), name="help_picture"),
+            path("views/<int:pk>/", self.admin_view(saved_views.change_view), name="change_view"),
             *(url for url in super().get_urls() if getattr(url, "name", "") != "view_on_site"),
         ]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[object]:
-        """Nothing: the menu is the list, and this one costs four questions per model on every page."""
+        """Return an empty list: the menu replaces it, and the default costs four queries per model on every page."""
         return []
 
     def index(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """The home page, also for somebody without any permission."""
+        """Render the home page, also for users without any permission."""
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         context = {
             **self.each_context(request),
             "title": _("Home"),
-            **home.page(request),
+            **home.get_home_context(request),
             "owner": owner.user if owner else None,
             **(extra_context or {}),
         }
         return TemplateResponse(request, "panel/home.html", context)
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Context | None = None) -> HttpResponse:
-        """There is no page per app; the home page has the menu."""
+        """Redirect to the home page; there are no pages per app."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def links(self, request: HttpRequest) -> HttpResponse:
-        """What a text can point at, by its name (``q``)."""
-        found = search.find_linked(request, request.GET.get("q", ""))
-        return JsonResponse({"links": [linked._asdict() for linked in found]})
+        """Return link targets for the rich text editor that match ``q``, as JSON."""
+        targets = palette_search.search_link_targets(request, request.GET.get("q", ""))
+        return JsonResponse({"links": [target._asdict() for target in targets]})
 
     def search(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """What the search field shows while somebody types."""
-        began = time.monotonic()
-        results = search.find(request, request.GET.get("s", ""))
+        """Render the results of the command palette."""
+        started_at = time.monotonic()
+        results = palette_search.search_panel(request, request.GET.get("s", ""))
         paginator = Paginator(results, per_page=100)
         extended = "extended" in request.GET
         return TemplateResponse(
@@ -109,39 +113,40 @@ class StaffSite(ThemedSite):
                 "page_obj": paginator,
                 "results": paginator.page(1),
                 "page_counter": 0,
-                "execution_time": time.monotonic() - began,
+                "execution_time": time.monotonic() - started_at,
             },
             headers={"HX-Trigger": "search"},
         )
 
     def help(self, request: HttpRequest, name: str = "staff") -> HttpResponse:
-        """The guide for staff."""
-        return help_page(request, self.each_context(request), name)
+        return render_help_page(request, self.each_context(request), name)
 
     def session(self, request: HttpRequest) -> HttpResponse:
-        """Whose session this is, for pages about to send what somebody typed; a page for who just logged in."""
+        """Return the current user and CSRF token as JSON, or a page for a user who has just logged in again.
+
+        Pages ask for the JSON before submitting, so that an expired session does not lose the input.
+        """
         if request.accepts("text/html"):
             context = {**self.each_context(request), "title": _("You are logged in again")}
-            return TemplateResponse(request, "panel/session/back.html", context)
+            return TemplateResponse(request, "panel/session/returned.html", context)
         response = JsonResponse({"person": request.user.pk, "token": get_token(request)})
         add_never_cache_headers(response)
         return response
 
     def login(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Nobody logs in here: whoever comes this far is logged in."""
+        """Redirect to the home page; every user who reaches this view is logged in."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def logout(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Log out; by POST only, so that no link or picture can."""
+        """Log out; only POST is accepted, so that links and images cannot log a user out."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         get_adapter(request).logout(request)
         return HttpResponseRedirect(str(settings.LOGOUT_REDIRECT_URL))
 
     def password_change(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Passwords are changed among the account's own pages."""
-        return HttpResponseRedirect(outside_url("account_change_password"))
+        """Redirect to the password page of the account."""
+        return HttpResponseRedirect(get_global_url("account_change_password"))
 
     def password_change_done(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """See ``password_change``."""
-        return HttpResponseRedirect(outside_url("profile"))
+        return HttpResponseRedirect(get_global_url("profile"))

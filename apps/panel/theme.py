@@ -1,6 +1,6 @@
-"""What we take of django-unfold: the only module that imports it, so that one place changes with it.
+"""The only module that imports django-unfold, so that theme upgrades change one place.
 
-The theme has no types of its own. To the type checker its classes are Django's, with the attributes that we set.
+The theme has no type hints. For the type checker its classes are Django's classes, plus the attributes used here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ from unfold.sites import UnfoldAdminSite as ThemedSite
 from unfold.templatetags import unfold as unfold_tags
 from unfold.templatetags import unfold_list
 
-from apps.ground.money import plain
+from apps.ground.money import format_plain
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, StackedInline, TabularInline
@@ -43,21 +43,17 @@ if TYPE_CHECKING:
     Column = TypeVar("Column", bound=Callable[..., object])
 
     class ThemedAdmin(ModelAdmin[M]):
-        """A screen in the theme."""
+        """A model admin in the theme."""
 
         list_filter_sheet: bool
         list_filter_submit: bool
         warn_unsaved_form: bool
 
     class ThemedTabularInline(TabularInline[Child, Parent]):
-        """Inline rows as a table."""
-
         per_page: int
         tab: bool
 
     class ThemedStackedInline(StackedInline[Child, Parent]):
-        """Inline rows one below the other."""
-
         tab: bool
 
     def display(
@@ -69,7 +65,7 @@ if TYPE_CHECKING:
         label: Mapping[str, str] = ...,
         empty_value: str = ...,
     ) -> Callable[[Column], Column]:
-        """A column of a list."""
+        """Declare a column of a list."""
 
 else:
     from unfold.admin import ModelAdmin as ThemedAdmin
@@ -84,56 +80,58 @@ else:
     from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
     from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
 
-# Each cell of a list would repeat 26 classes, most of the page's weight; panel.css says the same of all, and lays the
-# cells of a row out as a few lines on a phone.
+# Each list cell would repeat 26 classes, most of the page's weight. panel.css styles the cells instead and stacks them
+# on phones.
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
-# So does the choice of a bulk action.
+# The same applies to the choice of a bulk action.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
-class ShownField(UnfoldAdminReadonlyField):
-    """A field for those who may only look: a form's field with a ``shown`` says what they see of the value.
+class ReadOnlyField(UnfoldAdminReadonlyField):
+    """A read-only field: the value is formatted by the form field's ``shown`` method, if there is one.
 
-    Other numbers go without the zeros at the end of their decimals.
+    Other decimals are shown without trailing zeros.
     """
 
     @cached_property
     def contents(self) -> SafeString:
-        """The value, as the form would show it; the theme's templates ask several times."""
-        shown = getattr(self.form.fields.get(self.field["field"]), "shown", None)
+        """Return the formatted value, cached because the theme's templates read it several times."""
+        format_value = getattr(self.form.fields.get(self.field["field"]), "shown", None)
         value = self.resolved_field[2] if self.resolved_field else None
-        if shown is not None and value not in {None, ""}:
-            return shown(value)
-        return conditional_escape(number_format(plain(value))) if isinstance(value, Decimal) else super().contents()
+        if format_value is not None and value not in {None, ""}:
+            return format_value(value)
+        return (
+            conditional_escape(number_format(format_plain(value))) if isinstance(value, Decimal) else super().contents()
+        )
 
     def get_admin_url(self, remote_field: "ForeignObjectRel", remote_obj: Model) -> str:
-        """Another row, with a link for those who may open it."""
+        """Return another row, as a link if the user may open it."""
         request = getattr(self.form, "request", None)
-        screen = self.model_admin.admin_site._registry.get(remote_field.model)
-        if request and screen and not screen.has_view_or_change_permission(request, remote_obj):
+        model_admin = self.model_admin.admin_site._registry.get(remote_field.model)
+        if request and model_admin and not model_admin.has_view_or_change_permission(request, remote_obj):
             return str(remote_obj)
         return str(super().get_admin_url(remote_field, remote_obj))
 
 
-themed_forms.UnfoldAdminReadonlyField = ShownField
+themed_forms.UnfoldAdminReadonlyField = ReadOnlyField
 
 
-def _wrong_in_rows(inline: "InlineAdminFormSet") -> int:
-    """How many fields of inline rows are wrong; the theme counts the rows."""
+def _count_inline_errors(inline: "InlineAdminFormSet") -> int:
+    """Count the invalid fields of inline rows; the theme counts invalid rows."""
     return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
 
 
-def _wrong_in_general(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
-    """How many fields are wrong in the tab of the form itself."""
+def _count_general_errors(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
+    """Count the invalid fields in the tab of the form itself."""
     rows = (inline for inline in inlines if not getattr(inline.opts, "tab", False))
-    return len(form.errors) + sum(map(_wrong_in_rows, rows))
+    return len(form.errors) + sum(map(_count_inline_errors, rows))
 
 
-unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _wrong_in_general, _wrong_in_rows
+unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _count_general_errors, _count_inline_errors
 
-# A group of fields of a form, under its heading.
+# A group of form fields below a heading.
 Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"
 
 __all__ = [
@@ -153,8 +151,8 @@ __all__ = [
     "display",
 ]
 
-# What the theme's templates say and neither Django nor the theme translates.
-SAID_BY_THE_THEME = (
+# Texts in the theme's templates that neither Django nor the theme translates.
+THEME_MESSAGES = (
     gettext_noop("Add row"),
     gettext_noop("Apply Filters"),
     gettext_noop("Choose file to upload"),

@@ -1,8 +1,8 @@
-"""The tour: a few pages in turn, each with a word about what is done there, for whoever is new to the panel.
+"""The tour: a few pages with a short explanation each, for users who are new to the panel.
 
-A ``PanelAdmin`` with ``tour = Step(10, …)`` is a stop at its list for those who may open that. The address of a page
-says the stop (``tour``), so that nothing is kept while somebody walks. The home page offers the tour until the person
-ends it, which holds for good and in every shop (``User.tour_ended_at``).
+A ``PanelAdmin`` with ``tour = Step(10, …)`` adds its list to the tour for users who may open the list. The query
+parameter ``tour`` holds the position, so nothing is stored during the tour. The home page offers the tour until the
+user ends it for good in all shops (``User.tour_ended_at``).
 """
 
 from dataclasses import dataclass
@@ -22,80 +22,80 @@ TOUR_VAR = "tour"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A page of the tour: its place, what it is about, and what is done there in a sentence or two."""
+class TourStep:
+    """A page of the tour: sort order, title and explanation."""
 
     order: int
     title: StrOrPromise
     text: StrOrPromise
 
 
-HOME = Step(
+HOME = TourStep(
     90,
     gettext_lazy("Find anything"),
     gettext_lazy(
-        "Ctrl+K (on a Mac ⌘K) opens the search on every page: part of a name, the number of an order, a SKU, or what a "
-        "setting is called. This page says each morning what waits for you."
+        "Press Ctrl+K (⌘K on a Mac) on any page to search by name, order number, SKU or setting. The home page "
+        "shows your open tasks."
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """A step as one person meets it: its number, from 1, and where it is."""
+class TourStop:
+    """A step in the tour of one user: its number, from 1, and URL."""
 
-    step: Step
+    step: TourStep
     number: int
     link: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
-    """Where somebody is on the tour: the stop, its neighbours and how many there are."""
+class TourPosition:
+    """The user's position in the tour: the current, previous and next stop and the number of stops."""
 
-    stop: Stop
-    before: Stop | None
-    after: Stop | None
+    stop: TourStop
+    before: TourStop | None
+    after: TourStop | None
     count: int
 
 
-def stops(request: HttpRequest) -> list[Stop]:
-    """The tour of this person; it ends at the home page."""
+def get_stops(request: HttpRequest) -> list[TourStop]:
+    """Return the tour of this user; the home page is the last stop."""
     steps = {
         address: step
-        for model, screen in admin.site._registry.items()
-        if (step := getattr(screen, "tour", None)) and (address := menu.list_address(request, model))
+        for model, model_admin in admin.site._registry.items()
+        if (step := getattr(model_admin, "tour", None)) and (address := menu.get_list_url(request, model))
     } | {reverse("admin:index"): HOME}
     return [
-        Stop(step, number, f"{address}?{TOUR_VAR}={number}")
+        TourStop(step, number, f"{address}?{TOUR_VAR}={number}")
         for number, (address, step) in enumerate(sorted(steps.items(), key=lambda item: item[1].order), 1)
     ]
 
 
-def offered(request: HttpRequest) -> list[Stop]:
-    """The tour for whoever has not ended it and is not on it; with a single stop there is nothing to see."""
+def get_offered_stops(request: HttpRequest) -> list[TourStop]:
+    """Return the tour if the user has neither ended nor started it and it has more than one stop."""
     if TOUR_VAR in request.GET or not isinstance(request.user, User) or request.user.tour_ended_at:
         return []
-    found = stops(request)
-    return found if len(found) > 1 else []
+    tour_stops = get_stops(request)
+    return tour_stops if len(tour_stops) > 1 else []
 
 
-def stay(request: HttpRequest) -> Stay | None:
-    """Where the address of the request is on the tour; None for pages beside it."""
+def get_tour_position(request: HttpRequest) -> TourPosition | None:
+    """Return the position of the request in the tour, or None outside of the tour."""
     if TOUR_VAR not in request.GET:
         return None
-    asked, found = request.GET[TOUR_VAR], stops(request)
-    here = next((stop for stop in found if str(stop.number) == asked), None)
-    if here is None or here.link.partition("?")[0] != request.path:
+    requested_number, tour_stops = request.GET[TOUR_VAR], get_stops(request)
+    current = next((stop for stop in tour_stops if str(stop.number) == requested_number), None)
+    if current is None or current.link.partition("?")[0] != request.path:
         return None
-    before, after = found[: here.number - 1], found[here.number :]
-    return Stay(here, before[-1] if before else None, after[0] if after else None, len(found))
+    before, after = tour_stops[: current.number - 1], tour_stops[current.number :]
+    return TourPosition(current, before[-1] if before else None, after[0] if after else None, len(tour_stops))
 
 
-def end(request: HttpRequest) -> HttpResponse:
-    """End the tour for good; the person's own, so that nothing has to be allowed to them."""
+def end_tour(request: HttpRequest) -> HttpResponse:
+    """End the tour for good. No permission is needed, because only the user's own row changes."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    person = cast("User", request.user)
-    User.objects.filter(pk=person.pk, tour_ended_at=None).update(tour_ended_at=timezone.now())
+    user = cast("User", request.user)
+    User.objects.filter(pk=user.pk, tour_ended_at=None).update(tour_ended_at=timezone.now())
     return HttpResponseRedirect(reverse("admin:index"))

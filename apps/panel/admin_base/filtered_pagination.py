@@ -1,0 +1,93 @@
+"""Pagination of filtered lists that never scans a whole table for one page.
+
+A database that is asked for the first fifty matches in some order expects matches to be spread evenly, and walks the
+table in that order until it has fifty. If all matches are at the far end (the orders of one old day in a list that
+begins with the newest), it walks the whole table. The number of matches is known beforehand: the list has counted them
+up to ``COUNTED``.
+
+*Few* matches: read their keys by the filter's own index and sort them. *Many* matches: look through the first rows of
+the order, in growing steps; if these contain too few matches, sort only ``COUNTED`` matches in the filter's own order.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from apps.ground import sort_tables
+from apps.ground.lookups import in_materialized, sort_without_index
+from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
+
+Rows = QuerySet[Any, Any]
+# The numbers of leading rows to look through; with many matches a page is soon full.
+SCAN_SIZES = 1_000, 5_000
+
+
+class FilteredList(NamedTuple):
+    """A filtered list.
+
+    Attributes:
+        rows: The matching rows in the order of the list.
+        unranked: The matching rows without joined sort tables.
+        all_rows: All rows of the shop.
+        own: The order of the filter's own index.
+        number: The number of matches, counted up to a limit.
+        size: The number of rows of a full page.
+    """
+
+    rows: Rows
+    unranked: Rows
+    all_rows: Rows
+    index_order: Sequence[str]
+    number: int
+    size: int
+
+
+class Page(NamedTuple):
+    """A page of rows; ``of_all`` is False if only ``COUNTED`` of the matches were sorted."""
+
+    rows: Rows
+    of_all: bool
+
+
+def load_page(filtered: FilteredList, first: int, end: int) -> Page:
+    """Return the rows between two positions, excluding ``end``."""
+    rows = filtered.rows
+    order = [name for name in rows.query.order_by if isinstance(name, str)]
+    if len(order) < len(rows.query.order_by):
+        return Page(rows[first:end], True)
+    if filtered.number < MAX_COUNTED_ROWS:
+        ranked = bool(sort_tables.get_used_sort_tables(rows.model, order))
+        sorted_rows = _sort_rows(filtered, filtered.unranked.order_by(), order) if ranked else rows
+        return Page(_select_page(rows, sort_without_index(sorted_rows, sorted_rows.query.order_by), first, end), True)
+    if order in (list(filtered.index_order), [name.lstrip("-") for name in filtered.index_order]):
+        return Page(rows[first:end], True)
+    for limit in SCAN_SIZES:
+        keys = list(
+            _slice_keys(
+                rows.filter(in_materialized(sort_tables.get_first_keys(filtered.all_rows, order, limit))), 0, end
+            )
+        )
+        if len(keys) == end:
+            return Page(rows.filter(pk__in=keys[first:]), True)
+    if len(keys) >= filtered.size:
+        return Page(rows[first:end], True)
+    candidates = filtered.unranked.order_by(*filtered.index_order)[:MAX_COUNTED_ROWS]
+    return Page(_select_page(rows, _sort_rows(filtered, candidates, order), first, end), False)
+
+
+def _sort_rows(filtered: FilteredList, rows: Rows, order: Sequence[str]) -> Rows:
+    """Sort rows by their sort table alone if it has the order, so that no other table is read for sorting.
+
+    In a join with the rows, SQLite would look up the keys one by one.
+    """
+    return sort_tables.order_in_sort_table(filtered.all_rows, order).filter(in_materialized(rows.values("pk")))
+
+
+def _select_page(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
+    """Return the rows of a page; the keys are selected before other columns are read."""
+    return rows.filter(in_materialized(_slice_keys(sorted_rows, first, end)))
+
+
+def _slice_keys(rows: Rows, first: int, end: int) -> Rows:
+    return rows.select_related(None).values_list("pk", flat=True)[first:end]

@@ -1,0 +1,166 @@
+"""Base classes of the forms on the panel's edit pages."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django_stubs_ext import StrOrPromise
+from rest_framework.serializers import ValidationError as Refused
+
+from apps.api.resources.fields import ApiField
+from apps.events.models import Event
+from apps.ground.base_models import ShopOwned
+from apps.ground.exceptions import DomainError
+from apps.ground.tenancy import get_current_shop
+from apps.panel.admin_base.html_fields import MarkupField, restore_line_endings
+from apps.panel.error_display import SentenceErrorList, as_sentence, format_field_error
+from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, ThemedTextarea, ThemedTextInput
+from apps.staff.domain.actor_names import get_actor_name
+
+M = TypeVar("M", bound=models.Model)
+# Form values by field name.
+Values: TypeAlias = dict[str, Any]
+
+NOTE_ROWS = 3
+
+# django-unfold styles only model fields; this map gives declared fields the same widgets.
+_THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
+    forms.TextInput: ThemedTextInput,
+    forms.EmailInput: ThemedEmailInput,
+    forms.Textarea: ThemedTextarea,
+    forms.CheckboxInput: ThemedSwitch,
+    forms.Select: ThemedSelect,
+}
+
+
+def _apply_theme(field: forms.Field) -> None:
+    """Replace a plain widget with the theme's widget."""
+    plain = field.widget
+    themed = _THEMED_WIDGETS.get(type(plain))
+    if themed is None:
+        return
+    field.widget = themed(attrs=plain.attrs)
+    field.widget.is_required = plain.is_required
+    if isinstance(plain, forms.Select):
+        field.widget.choices = plain.choices
+
+
+class ShopOwnedForm(forms.ModelForm[M]):
+    """A model form that also checks constraints on the shop; the shop itself is no form field."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.error_class = SentenceErrorList
+        if isinstance(self.instance, ShopOwned) and self.instance._state.adding:
+            self.instance.shop = get_current_shop()
+        for field in self.fields.values():
+            _apply_theme(field)
+        tags, note = (self.fields.get(name) for name in ("tags", "note"))
+        if tags and isinstance(tags.widget, forms.Textarea):
+            tags.widget, tags.help_text = ThemedTextInput(), _("Separated by commas.")
+        if note:
+            note.widget = ThemedTextarea(attrs={"rows": NOTE_ROWS})
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Set up the fields that depend on the row: choices, initial values and widgets."""
+
+    def set_choices(self, name: str, choices: Iterable[tuple[str, StrOrPromise]]) -> None:
+        """Set the choices of a field if the form has it."""
+        field = self.fields.get(name)
+        if isinstance(field, forms.ChoiceField):
+            field.choices = list(choices)
+
+    @property
+    def values_to_store(self) -> Values:
+        """The values to store: all fields of a new row, changed fields of an existing row.
+
+        The defaults of a new row do not count as changed data, but must be stored too.
+        """
+        names = self.fields if self.instance._state.adding else self.changed_data
+        return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def _get_validation_exclusions(self) -> set[str]:
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
+        return excluded - {"shop"}
+
+
+class EditConflict:
+    """A concurrent change to the row while this form was open."""
+
+    def __init__(self, instance: models.Model, version: int) -> None:
+        self.version = version
+        event = (
+            Event.rows()
+            .filter(subject_type=(instance._meta.concrete_model or instance)._meta.label_lower, subject_id=instance.pk)
+            .order_by("-id")
+            .defer("payload")
+            .first()
+        )
+        self.who = get_actor_name(event.actor) if event else _("Someone")
+        self.when = event.created_at if event else None
+        self.fields = sorted(event.changes) if event else []
+
+
+class PanelForm(ShopOwnedForm[M]):
+    """A model form that detects edit conflicts by the version of the row.
+
+    ``refusal`` is the domain error that the service raised for the same input; the form shows it on the fields.
+    ``request`` is the current request.
+    """
+
+    seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    request: HttpRequest | None = None
+    domain_error: DomainError | None = None
+    conflict: EditConflict | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        version = getattr(self.instance, "version", None)
+        if version is None or self.instance._state.adding:
+            del self.fields["seen_version"]
+        else:
+            self.initial["seen_version"] = version
+
+    def clean(self) -> Values | None:
+        """Check the version and add the errors of the service."""
+        cleaned = super().clean()
+        for markup_name in (name for name, field in self.fields.items() if isinstance(field, MarkupField)):
+            if submitted := self.cleaned_data.get(markup_name):
+                self.cleaned_data[markup_name] = restore_line_endings(
+                    getattr(self.instance, markup_name) or "", submitted
+                )
+        if "seen_version" in self.fields:
+            self._check_version()
+        if self.domain_error is not None:
+            for field, messages in self.domain_error.errors.items():
+                form_field = field if field in self.fields else None
+                self.add_error(form_field, [m if form_field else format_field_error(field, m) for m in messages])
+        return cleaned
+
+    def _check_version(self) -> None:
+        current = self.initial["seen_version"]
+        accepted_versions = {self.data.get("seen_version"), self.data.get("_overwrite")}
+        if str(current) not in accepted_versions:
+            self.conflict = EditConflict(self.instance, current)
+            self.add_error(
+                None,
+                _("{who} changed this in the meantime. Your changes are not saved yet.").format(who=self.conflict.who),
+            )
+
+
+def validate_with_api_field(field: ApiField, value: object) -> Any:
+    """Validate a typed value with a field of the interface.
+
+    Raises:
+        ValidationError: The value is invalid.
+    """
+    try:
+        return field.run_validation(value)
+    except Refused as error:
+        raise ValidationError([as_sentence(str(detail)) for detail in error.detail]) from None

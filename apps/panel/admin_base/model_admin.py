@@ -1,0 +1,344 @@
+"""Base classes of all model admins in the panel.
+
+An app adds a model admin in its ``admin`` package::
+
+    grant("locations", "vac", "inventory.location")
+
+    @admin.register(Location) class LocationAdmin(ShopOwnedAdmin[Location]):
+        menu = Menu("Catalog", "pin_drop", 40) topics = "locations"                      # records locations/create,
+        …/update, …/delete list_display = ("name", "city", "active") search_fields = ("name__istartswith",)    # also
+        adds the model to the command palette
+
+The base classes provide the rest: querysets limited to the shop (rows of other shops give 404), the shop on new rows
+and inline rows, events with the actor, domain errors as form errors, the edit conflict check for models with a
+``version``, pages of 25, 50 or 100 rows, counts up to ten thousand, and saved views. If saving does more than write the
+row, override ``save_model``, call the service with ``**self.by(request)`` and set ``topics = ""``, because services
+record their own events. Inlines derive from the base classes in ``.inlines``. Never use ``date_hierarchy``: it reads
+the whole table.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+from urllib.parse import parse_qsl, urlencode
+
+from django.contrib import messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IS_POPUP_VAR
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError, models, transaction
+from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, ModelForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from apps.ground.base_models import ShopOwned
+from apps.ground.constraint_errors import find_violated_constraint
+from apps.ground.exceptions import DomainError
+from apps.panel.admin_base import delete_preview, saved_views, search
+from apps.panel.admin_base.audit import AuditedAdmin
+from apps.panel.admin_base.changelist import PanelChangeList, strip_markup
+from apps.panel.admin_base.forms import PanelForm
+from apps.panel.admin_base.paginator import BoundedPaginator
+from apps.panel.admin_base.registry import Inline, get_extensions
+from apps.panel.error_display import format_errors, format_unchanged_error
+from apps.panel.form_idempotency import submit_once
+from apps.panel.permissions import has_permission
+from apps.panel.staff_request import Context, as_staff_request
+from apps.panel.theme import display
+
+M = TypeVar("M", bound=models.Model)
+Row = TypeVar("Row", bound=ShopOwned)
+
+
+_PREPOPULATE_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregexp.min.js")
+
+
+class PanelAdmin(AuditedAdmin[M]):
+    """The model admin for a model; see the module docstring.
+
+    Attributes:
+        empty_text: Text of an empty list, instead of "nothing found".
+        intro: A sentence above the list.
+        place_in_search: Sort order of the model's rows in the command palette: 10 to 40 for rows that staff work with,
+            90 for dependent records.
+        storefront_path: Returns the storefront path of a row, e.g. ``/products/hat``; set if rich texts may link to it.
+    """
+
+    storefront_path: Callable[[Any], str] | None = None
+    empty_text: StrOrPromise = ""
+    intro: StrOrPromise = ""
+    palette_order = 50
+    form: type[ModelForm[M]] = PanelForm[M]
+    paginator = BoundedPaginator
+    list_per_page = 50
+    list_max_show_all = 0
+    show_full_result_count = False
+    view_on_site = False
+    warn_unsaved_form = True
+    list_filter_sheet = True
+    show_facets = ShowFacets.NEVER  # Facets count the table once per filter choice.
+
+    @property
+    def media(self) -> Media:
+        """Return the scripts and styles of the page, without Django's scripts for prepopulated fields.
+
+        No model admin prepopulates fields in the browser, and the largest of these scripts weighs as much as all others
+        together.
+        """
+        inherited: Any = super().media  # Django has no public access to the contents of a Media object.
+        return Media(
+            css=inherited._css, js=[path for path in inherited._js if not str(path).endswith(_PREPOPULATE_SCRIPTS)]
+        )
+
+    # --- list ---
+
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PanelChangeList]:
+        return PanelChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
+        """Render the list with the menu title, or redirect to the user's default view."""
+        if query := saved_views.get_default_query(request, self):
+            return HttpResponseRedirect(f"{request.path}?{query}")
+        response = super().changelist_view(request, {"title": self.heading, **(extra_context or {})})
+        return strip_markup(response, self.mobile_hide_labels)
+
+    @display(description=gettext_lazy("Select record"))
+    def action_checkbox(self, instance: M) -> SafeString:
+        """Render the checkbox that selects a row, without the forty classes of the theme."""
+        return format_html(
+            '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{}">',
+            ACTION_CHECKBOX_NAME,
+            instance.pk,
+            _("Select record"),
+        )
+
+    def get_preserved_filters(self, request: HttpRequest) -> str:
+        """Return the filters for links back to the list, without the page size, which the session remembers."""
+        preserved = super().get_preserved_filters(request)
+        ((name, query),) = parse_qsl(preserved) or [("", "")]
+        filters = urlencode(
+            [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != saved_views.SIZE_VAR]
+        )
+        return urlencode({name: filters}) if filters else ""
+
+    def response_action(  # type: ignore[override]
+        self, request: HttpRequest, queryset: models.QuerySet[M]
+    ) -> HttpResponse | None:
+        """Run a bulk action in a transaction, so that it applies to all rows or none."""
+        try:
+            with transaction.atomic():
+                return super().response_action(request, queryset)
+        except DomainError as error:
+            self.message_user(request, format_unchanged_error(error), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: models.QuerySet[M], search_term: str
+    ) -> tuple[models.QuerySet[M], bool]:
+        """Return the rows that match a search text; each column contributes its newest ten thousand matches."""
+        lookups = self.get_search_fields(request)
+        if not search_term.strip() or not lookups:
+            return queryset, False
+        most, newest = search.get_result_limit(request), not search.is_palette_search(request)
+        extra_querysets = self.get_extra_search_querysets(request, queryset, search_term.strip(), most)
+        return search.search_rows(
+            queryset, lookups, search_term, limit=most, newest=newest, extra_querysets=extra_querysets
+        ), False
+
+    def get_extra_search_querysets(
+        self, request: HttpRequest, queryset: models.QuerySet[M], term: str, most: int
+    ) -> Sequence[models.QuerySet[M]]:
+        """Return additional querysets of matches that ``search_fields`` cannot express, such as rows of other tables.
+
+        Each queryset must use its own index and follow at most ``most`` rows of another table.
+        """
+        return ()
+
+    def palette_titles(self, rows: Sequence[M]) -> Mapping[int, str]:
+        """Return the palette titles of rows by ID."""
+        return {row.pk: str(row) for row in rows}
+
+    def palette_details(self, instance: M) -> Sequence[str]:
+        """Return details that the palette shows after the title and kind of a row."""
+        return ()
+
+    def palette_image(self, instance: M) -> str:
+        """Return the URL of the row's thumbnail in the palette; empty to show the icon."""
+        return ""
+
+    # --- extensions by other apps ---
+
+    @property
+    def list_before_template(self) -> str:
+        """The template above the list."""
+        return "panel/list_headers.html" if self.list_headers else ""
+
+    @property
+    def list_headers(self) -> Sequence[str]:
+        """Templates that other apps add above the list."""
+        return get_extensions(self.model).list_headers
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the list's own bulk actions followed by permitted actions of other apps."""
+        actions = super().get_actions(request)
+        if IS_POPUP_VAR in request.GET:
+            return actions
+        extra_actions = get_extensions(self.model).actions
+        allowed = (
+            self.get_action(action) for action, permission in extra_actions if has_permission(request, permission)
+        )
+        return actions | {action[1]: action for action in allowed if action}
+
+    def get_inlines(self, request: HttpRequest, obj: M | None) -> list[Inline]:
+        """Return the form's own inlines, followed by inlines of other apps if the row exists."""
+        extra_inlines = get_extensions(self.model).inlines if obj is not None else []
+        return [*super().get_inlines(request, obj), *extra_inlines]
+
+    # --- rows of this shop ---
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        """Return the row, locked during a POST so that concurrent saves run one after the other."""
+        instance = super().get_object(request, object_id, from_field)
+        if instance is not None and request.method == "POST" and transaction.get_connection().in_atomic_block:
+            self.lock_row(instance)
+            instance = super().get_object(request, object_id, from_field)
+        return instance
+
+    def lock_row(self, instance: M) -> None:
+        """Lock the row for a write. Override this if the service locks other rows first."""
+        self.model._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk").first()
+
+    def _get_obj_does_not_exist_redirect(
+        self, request: HttpRequest, opts: models.options.Options[M], object_id: str
+    ) -> HttpResponse:
+        raise Http404(_("No {model} {id}").format(model=opts.verbose_name, id=object_id))
+
+    def formfield_for_dbfield(
+        self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> Field | None:
+        """Build the form field; date and time fields mention the shop's time zone."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field and isinstance(db_field, models.DateTimeField):
+            zone = _("In the shop's time zone, {zone}.").format(zone=self.shop(request).timezone.replace("_", " "))
+            field.help_text = f"{field.help_text} {zone}".strip()
+        return field
+
+    def formfield_for_foreignkey(
+        self, db_field: models.ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> ModelChoiceField[Any] | None:
+        """Limit choices to rows of the shop; relations to models without a shop need an explicit queryset."""
+        target = db_field.remote_field.model
+        if "queryset" not in kwargs and not issubclass(target, ShopOwned):
+            raise ImproperlyConfigured(
+                f"{type(self).__name__}: say with a queryset which {db_field.name} may be chosen."
+            )
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    # --- forms ---
+
+    def get_fields(self, request: HttpRequest, obj: M | None = None) -> list[Any]:
+        """Return the fields without the hidden version field."""
+        return [name for name in super().get_fields(request, obj) if name != "seen_version"]
+
+    def get_form(
+        self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ModelForm[M]]:
+        """Return the form class with the request and the domain error of the last submission."""
+        form = super().get_form(request, obj, change, **kwargs)
+        assert issubclass(form, PanelForm)
+        form.request, form.domain_error = request, as_staff_request(request).domain_error
+        return form
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Context | None = None,
+    ) -> HttpResponse:
+        """Render or save the form once; domain errors are shown on the form together with the input."""
+        extra_context = {**self._get_header_context(request), **(extra_context or {})}
+        render_form = super().changeform_view
+        try:
+            return cast(
+                "HttpResponse", submit_once(request, lambda: render_form(request, object_id, form_url, extra_context))
+            )
+        except DomainError as error:
+            domain_error = error
+        except IntegrityError as error:
+            # Another transaction committed after the form's own check.
+            violation = find_violated_constraint(error)
+            if violation is None:
+                raise
+            domain_error = DomainError(violation.message, field=violation.field)
+        for _name, files in request.FILES.lists():
+            files[-1].seek(0)
+        as_staff_request(request).domain_error = domain_error
+        return render_form(request, object_id, form_url, extra_context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
+        """Render the confirmation page or delete the row; a domain error redirects back with its message."""
+        try:
+            return super().delete_view(
+                request, object_id, {**self._get_header_context(request), **(extra_context or {})}
+            )
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+        except (models.ProtectedError, models.RestrictedError):
+            # A protected reference was created after the confirmation page was rendered.
+            self.message_user(request, _("This is in use and can't be deleted."), messages.ERROR)
+        return HttpResponseRedirect(self.url("change", object_id))
+
+    def get_deleted_objects(
+        self, objs: "models.QuerySet[M] | Sequence[M]", request: HttpRequest
+    ) -> tuple[list[Any], dict[Any, Any], set[str], list[str]]:
+        """Return the content of the confirmation page: row names, counts of related rows and obstacles."""
+        keys = [row.pk for row in objs[: delete_preview.MAX_DELETED_ROWS + 1]]
+        rows = self.model._base_manager.filter(pk__in=keys)
+        related = delete_preview.count_related_rows(rows, request, dict(self.admin_site._registry))
+        return (
+            delete_preview.describe_deleted_rows(list(objs[: delete_preview.MAX_NAMED_ROWS]), self.model),
+            related.format_counts(),
+            related.forbidden,
+            related.obstacles,
+        )
+
+    def save_formset(
+        self, request: HttpRequest, form: ModelForm[M], formset: BaseModelFormSet[Any, Any], change: bool
+    ) -> None:
+        """Save inline rows and set the shop on new ones."""
+        for row in formset.save(commit=False):
+            if isinstance(row, ShopOwned) and row._state.adding:
+                row.shop = self.shop(request)
+            row.save()
+        for row in formset.deleted_objects:
+            row.delete()
+        formset.save_m2m()
+
+
+class ShopOwnedAdmin(PanelAdmin[Row]):
+    """A model admin for rows that belong to a shop."""
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Row]:
+        """Return the rows of this shop."""
+        queryset = self.model.rows()
+        if ordering := self.get_ordering(request):
+            queryset = queryset.order_by(*ordering)
+        return queryset
+
+
+class ReadOnlyAdminMixin:
+    """Mixin for read-only model admins: no user may add, change or delete rows."""
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False

@@ -1,0 +1,137 @@
+"""Word search for lists and the command palette: every column uses its own index, and results are limited."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.text import smart_split, unescape_string_literal
+from django.utils.translation import gettext as _
+
+from apps.ground.base_models import ShopOwned
+from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.ground.tenancy import get_current_shop
+from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
+
+MAX_WORDS = 10
+# The palette sorts this many matches to show the first few.
+PALETTE_CANDIDATES = 100
+_PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
+
+_LOOKUPS = {*_PREFIX_LOOKUPS, *_PREFIX_LOOKUPS.values(), "exact", "iexact"}
+
+M = TypeVar("M", bound=Model)
+
+
+def is_palette_search(request: HttpRequest) -> bool:
+    """Return True if the request comes from the palette or the link search, not from a list."""
+    return request.resolver_match is not None and request.resolver_match.url_name in {"search", "links"}
+
+
+def search_rows(
+    rows: QuerySet[M],
+    lookups: Sequence[str],
+    text: str,
+    *,
+    limit: int,
+    newest: bool = True,
+    extra_querysets: Sequence[QuerySet[M]] = (),
+) -> QuerySet[M]:
+    """Return the rows with every word of a text in some column, limited per column.
+
+    A condition on several columns at once would scan the shop's whole table, so each column is queried separately.
+
+    Args:
+        rows: The rows to search, already filtered by the list's filters.
+        lookups: Columns with lookups, e.g. ``title__icontains``; none may span a to-many relation.
+        text: The typed text; quotation marks keep words together.
+        limit: The maximum number of rows per column.
+        newest: Prefer the newest rows; otherwise any rows.
+        extra_querysets: Additional querysets of matches.
+    """
+    words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]
+    if not words or not lookups:
+        return rows
+    # The longest word is probably the rarest.
+    first_word, *other_words = sorted(words, key=len, reverse=True)
+    other_conditions = reduce(
+        and_,
+        (reduce(or_, (_build_condition(rows.model, lookup, word) for lookup in lookups)) for word in other_words),
+        Q(),
+    )
+    querysets = [rows.filter(_build_condition(rows.model, lookup, first_word) & other_conditions) for lookup in lookups]
+    return union_first_rows(rows, [*querysets, *extra_querysets], limit=limit, newest=newest)
+
+
+def union_first_rows(
+    rows: QuerySet[M], querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True
+) -> QuerySet[M]:
+    """Return the rows that are among the first of any of the querysets."""
+    return rows.filter(in_materialized(select_first_keys(querysets, limit=limit, newest=newest)))
+
+
+def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True) -> QuerySet[M, Any]:
+    """Return the keys of the first rows of each queryset; all rows belong to the shop."""
+    order = ("-pk",) if newest else ()
+    first_part, *other_parts = (part.order_by(*order).values("pk")[:limit] for part in querysets)
+    if not connection.features.supports_slicing_ordering_in_compound:
+        # SQLite accepts a limit in a subquery, but not in a part of a union.
+        keys = querysets[0].model._base_manager.all()
+        first_part, *other_parts = (
+            keys.filter(in_materialized(part_keys)).order_by().values("pk") for part_keys in (first_part, *other_parts)
+        )
+    return first_part.union(*other_parts, all=True) if other_parts else first_part
+
+
+def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
+    """Return a sentence on how a search limits this text; empty if it does not."""
+    words = [_unquote(word) for word in smart_split(text)]
+    if len(words) > MAX_WORDS:
+        return _("Only the first {limit} words were searched.").format(limit=MAX_WORDS)
+    short_words = [word for word in words if len(word) < MIN_TRIGRAM_LENGTH]
+    if short_words and any(lookup.rpartition("__")[2] in _PREFIX_LOOKUPS for lookup in lookups):
+        text = _(
+            "“{word}” only matches the beginning of a field. Enter at least three letters to match parts of words."
+        )
+        return text.format(word=short_words[0])
+    return ""
+
+
+def set_truncation_note(request: HttpRequest, note: str) -> None:
+    """Store a note that this request's search result is truncated, for the list and bulk edits."""
+    request.search_cut = note  # type: ignore[attr-defined]
+
+
+def get_truncation_note(request: HttpRequest) -> str:
+    """Return the note on a truncated search result; empty if the result is complete."""
+    return str(getattr(request, "search_cut", ""))
+
+
+def get_result_limit(request: HttpRequest) -> int:
+    """Return the maximum number of matches per column."""
+    return PALETTE_CANDIDATES if is_palette_search(request) else MAX_COUNTED_ROWS
+
+
+def _build_condition(model: type[Model], lookup: str, word: str) -> Q:
+    column, _, operator = lookup.rpartition("__")
+    if operator not in _LOOKUPS:
+        column, operator = lookup, "icontains"
+    if len(word) < MIN_TRIGRAM_LENGTH:
+        operator = _PREFIX_LOOKUPS.get(operator, operator)
+    relation = column.partition("__")[0]
+    related_model = model._meta.get_field(relation).related_model if relation != column else None
+    # Indexes of related tables also begin with the shop.
+    shop_filter = (
+        {f"{relation}__shop": get_current_shop()}
+        if isinstance(related_model, type) and issubclass(related_model, ShopOwned)
+        else {}
+    )
+    return Q(**{f"{column}__{operator}": word}, **shop_filter)
+
+
+def _unquote(word: str) -> str:
+    is_quoted = word[:1] in {'"', "'"} and word[:1] == word[-1:] and len(word) > 1
+    return unescape_string_literal(word) if is_quoted else word

@@ -1,0 +1,25 @@
+"""Optimistic locking for objects without a version column, so that saving never overwrites newer changes.
+
+The page carries a fingerprint of the displayed values in the field ``seen``. For rows with a version,
+``apps.panel.admin_base.forms`` does the same.
+"""
+
+import hashlib
+
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+
+EDIT_CONFLICT = gettext_lazy(
+    "Someone else changed this in the meantime. Your changes are not saved yet. Review them and save again."
+)
+
+
+def compute_fingerprint(*values: object) -> str:
+    """Return a fingerprint of the displayed values; equal values have equal fingerprints."""
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:20]
+
+
+def has_changed_since_render(request: HttpRequest, *values: object) -> bool:
+    """Return True if the stored values differ from the values on the submitted page."""
+    submitted_mark = request.POST.get("seen", "")
+    return bool(submitted_mark) and submitted_mark != compute_fingerprint(*values)

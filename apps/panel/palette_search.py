@@ -1,0 +1,113 @@
+"""Search behind the command palette.
+
+Pages come first, the best match on top, followed by rows: products, customers and orders before their dependent rows.
+Users only find rows of this shop that they may view. Results are never cached, each model returns at most five rows,
+and very short terms are ignored.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import get_language, override
+
+from apps.ground.languages import ENGLISH
+from apps.panel.menu import PageEntry
+from apps.panel.palette_entries import get_palette_entries
+from apps.panel.palette_matching import PaletteQuery
+from apps.panel.theme import SearchResult
+
+MIN_TERM_LENGTH, MAX_TERM_LENGTH, ROWS_PER_MODEL = 2, 200, 5
+
+
+class LinkTarget(NamedTuple):
+    """A row that a rich text can link to: title, kind and storefront path."""
+
+    title: str
+    kind: str
+    address: str
+
+
+@dataclass
+class RowSearchResult(SearchResult):
+    """A search result for a row, with an optional image."""
+
+    image: str = ""
+
+
+SearchFunction = Callable[[HttpRequest, str], Iterable[SearchResult]]
+_finders: list[SearchFunction] = []
+
+
+def register_search(finder: SearchFunction) -> SearchFunction:
+    """Register another search function; the function checks permissions and limits its results itself."""
+    _finders.append(finder)
+    return finder
+
+
+def search_panel(request: HttpRequest, term: str) -> list[SearchResult]:
+    """Return menu pages, add forms and rows that match a term."""
+    term = term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")
+    if len(term) < MIN_TERM_LENGTH:
+        return []
+    extra_results = (result for finder in _finders for result in finder(request, term))
+    return [*_find_pages(request, term), *_find_rows(request, term), *extra_results]
+
+
+def search_link_targets(request: HttpRequest, term: str) -> Iterator[LinkTarget]:
+    """Yield rows that match a term and have a page on the storefront (``storefront_path``)."""
+    term = term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")
+    if len(term) >= MIN_TERM_LENGTH:
+        for row, name, model_admin in _search_models(
+            request, term, lambda model_admin: model_admin.storefront_path is not None
+        ):
+            yield LinkTarget(name, capfirst(str(row._meta.verbose_name)), model_admin.storefront_path(row))
+
+
+def _find_pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
+    """Yield pages that match the term in the active language or in English, best match first."""
+    pages = get_palette_entries(request)
+    ranks = _rank_pages(pages, term)
+    if not (get_language() or ENGLISH).startswith(ENGLISH):
+        with override(ENGLISH):
+            english = _rank_pages(get_palette_entries(request), term)
+        ranks = {link: min(ranks.get(link, rank), english.get(link, rank)) for link, rank in (ranks | english).items()}
+    for page in sorted((page for page in pages if page.link in ranks), key=lambda page: ranks[page.link]):
+        yield SearchResult(title=page.title, description=page.section_name, link=page.link, icon=page.icon)
+
+
+def _rank_pages(pages: Iterable[PageEntry], term: str) -> dict[str, int]:
+    query = PaletteQuery(term)
+    return {page.link: rank for page in pages if (rank := page.get_rank(query)) is not None}
+
+
+def _find_rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
+    for row, name, model_admin in _search_models(request, term):
+        model = model_admin.model
+        page = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+        icon = getattr(getattr(model_admin, "menu", None), "icon", "search")
+        kind = capfirst(str(model._meta.verbose_name))
+        description = " · ".join([kind, *model_admin.told_in_search(row)])
+        link = reverse(page, args=(row.pk,))
+        yield RowSearchResult(
+            title=name, description=description, link=link, icon=icon, image=model_admin.picture_in_search(row)
+        )
+
+
+def _search_models(
+    request: HttpRequest, term: str, accepts: Callable[[Any], bool] = lambda screen: True
+) -> Iterator[tuple[Model, str, Any]]:
+    """Yield the first matching rows of each model admin, with their titles."""
+    model_admins: Iterable[Any] = filter(accepts, admin.site._registry.values())
+    for screen in sorted(model_admins, key=lambda screen: screen.place_in_search):
+        if screen.get_search_fields(request) and screen.has_view_permission(request):
+            rows, _ = screen.get_search_results(request, screen.get_queryset(request), term)
+            related = screen.list_select_related
+            first_rows = list((rows.select_related(*related) if isinstance(related, tuple) else rows)[:ROWS_PER_MODEL])
+            names = screen.names_in_search(first_rows) if first_rows else {}
+            yield from ((row, names[row.pk], screen) for row in first_rows)

@@ -1,0 +1,63 @@
+"""Permission checks, second-factor checks and session activity for panel requests."""
+
+from allauth.account.authentication import get_authentication_records
+from allauth.mfa.utils import is_mfa_enabled
+from allauth.usersessions.models import UserSession
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.ground.row_locks import run_unless_locked
+from apps.staff.domain import sessions
+
+
+class MissingPermission(PermissionDenied):
+    """The user lacks a Django permission that this page needs."""
+
+    def __init__(self, *permissions: str) -> None:
+        """Accept several permissions when any one of them is sufficient."""
+        super().__init__(_("Required permission: {permissions}.").format(permissions=_(" or ").join(permissions)))
+        self.permissions = permissions
+
+
+def require_permission(request: HttpRequest, *permissions: str) -> None:
+    """Raise unless the user holds at least one of the permissions in this shop.
+
+    Raises:
+        MissingPermission: The user holds none of the permissions.
+    """
+    if not has_permission(request, *permissions):
+        raise MissingPermission(*permissions)
+
+
+def has_permission(request: HttpRequest, *permissions: str) -> bool:
+    """Return True if the user holds at least one of the permissions in this shop."""
+    return any(request.user.has_perm(permission) for permission in permissions)
+
+
+def is_second_factor_missing(request: HttpRequest) -> bool:
+    """Return True if the user has a second factor but this session was opened without it.
+
+    The login form already asks for the second factor. This check also stops sessions that were opened in another way or
+    before the user set up a second factor.
+    """
+    records = get_authentication_records(request, request.user)
+    if any(record.get("method") == "mfa" for record in records):
+        return False
+    return bool(is_mfa_enabled(request.user))
+
+
+def record_session_use(request: HttpRequest) -> None:
+    """Record the address and user agent of this session without waiting for another writer."""
+    key, address = request.session.session_key, request.META.get("REMOTE_ADDR")
+    if not key or not address or not sessions.is_recording_due(key):
+        return
+    agent = request.META.get("HTTP_USER_AGENT", "")
+
+    def note() -> None:
+        if not sessions.record_use(key, address=address, agent=agent, at=timezone.now()):
+            # Sessions that are older than the session list have no row yet.
+            UserSession.objects.create_from_request(request)
+
+    run_unless_locked(note)

@@ -1,0 +1,56 @@
+"""Reverse URLs inside and outside the panel.
+
+Each shop's panel is served at ``/s/<handle>/admin/…``. During a panel request, the script prefix and the URL
+configuration belong to that shop, so ``reverse("admin:…")`` returns URLs of the current shop. Pages outside of all
+shops (login, shop chooser) need ``outside_url``.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from django.conf import settings
+from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
+
+from apps.shops.models import Shop
+
+PANEL_URLS = "apps.panel.urls"
+
+
+def get_panel_prefix(shop: Shop) -> str:
+    """Return the URL prefix of a shop's panel."""
+    return f"/s/{shop.handle}/admin/"
+
+
+@contextmanager
+def override_urlconf(urlconf: str, prefix: str) -> Iterator[None]:
+    """Make ``reverse`` use this URL configuration and prefix inside the context."""
+    urlconf_before, prefix_before = get_urlconf(), get_script_prefix()
+    set_urlconf(urlconf)
+    set_script_prefix(prefix)
+    try:
+        yield
+    finally:
+        set_urlconf(urlconf_before)
+        set_script_prefix(prefix_before)
+
+
+def use_panel_urls(shop: Shop) -> AbstractContextManager[None]:
+    """Make ``reverse`` return URLs of this shop's panel inside the context."""
+    return override_urlconf(PANEL_URLS, get_panel_prefix(shop))
+
+
+def use_global_urls() -> AbstractContextManager[None]:
+    """Make ``reverse`` return URLs outside of all panels inside the context."""
+    return override_urlconf(settings.ROOT_URLCONF, "/")
+
+
+def get_panel_url(shop: Shop, name: str = "admin:index", *args: object) -> str:
+    """Return the URL of a page in a shop's panel."""
+    with use_panel_urls(shop):
+        return reverse(name, args=args)
+
+
+def get_global_url(name: str, *args: object) -> str:
+    """Return the URL of a page that belongs to no shop."""
+    with use_global_urls():
+        return reverse(name, args=args)

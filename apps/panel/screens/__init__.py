@@ -1,1 +1,0 @@
-"""The bases of lists and forms."""

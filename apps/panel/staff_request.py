@@ -1,0 +1,44 @@
+"""The request type of the panel and shared type aliases."""
+
+from datetime import date, datetime
+from typing import Any, TypeAlias, TypedDict, cast
+
+from django.http import HttpRequest
+
+from apps.ground.exceptions import DomainError
+from apps.shops.models import Shop
+from apps.staff.models import User
+
+# Template context: values by name.
+Context: TypeAlias = dict[str, Any]
+
+
+class StaffRequest(HttpRequest):
+    """A request inside a shop, as prepared by ``ShopMiddleware``.
+
+    Attributes:
+        two_factor_due: The day from which the user needs a second factor; None if there is no such deadline.
+        panel_refusal: The domain error raised by the last submission of this form.
+    """
+
+    user: User
+    shop: Shop
+    two_factor_due: date | None
+    domain_error: DomainError | None
+
+
+class EventKwargs(TypedDict):
+    """Keyword arguments of domain functions that record events: actor and time."""
+
+    actor: str
+    at: datetime
+
+
+def as_staff_request(request: HttpRequest) -> StaffRequest:
+    """Cast a request to ``StaffRequest``; Django's own signatures only know ``HttpRequest``."""
+    return cast("StaffRequest", request)
+
+
+def get_request_shop(request: HttpRequest) -> Shop | None:
+    """Return the shop of the request, or None outside of all shops."""
+    return getattr(request, "shop", None)

@@ -1,0 +1,15 @@
+"""A ``date`` filter with localized formats; a built-in of all templates, replacing Django's filter."""
+
+from datetime import date, datetime
+
+from django import template
+from django.template.defaultfilters import date as formatted
+from django.utils.translation import pgettext
+
+register = template.Library()
+
+
+@register.filter(name="date", expects_localtime=True, is_safe=False)
+def format_local_date(value: date | datetime | str | None, arg: str | None = None) -> str:
+    """Format a date with the active language's variant of the format."""
+    return str(formatted(value, pgettext("date format", arg) if arg else arg))
