@@ -1,22 +1,24 @@
-"""Webhooks: who wants to be told what, and telling it without losing anything.
+"""Webhooks: subscriptions of apps to events, and the engine that delivers each event at least once.
 
-**Data.** A ``Subscription`` says which topic goes to which URI, in which API version, under which filter and with
-which fields. An app makes it for one shop (origin ``api``), or its configuration file makes it for every shop that has
-the app (origin ``config``, no shop). ``Pending`` marks an event that somebody wants; it is written in the transaction
-of the event. Fan-out turns it into one ``Delivery`` for each subscription that it fits, with the ``Payload`` whose
-bytes are frozen there, bound for an ``Endpoint``: the URI in one shop. Each HTTP call that concluded is an
-``Attempt``. A ``Host`` keeps the breaker of a server, and ``Health`` what became of a subscription's deliveries lately.
+**Data.** A ``Subscription`` maps a topic to a URI, with an API version, a filter and a selection of fields. An app
+creates it for one shop (origin ``api``), or the app's configuration file creates it for every shop that has the app
+(origin ``config``, no shop). ``Pending`` is the outbox: it marks an event that has subscribers and is written in the
+transaction of the event. Fan-out turns a pending event into one ``Delivery`` per matching subscription. The ``Payload``
+of the delivery holds the frozen bytes; its ``Endpoint`` is the URI in one shop. Each finished HTTP call is an
+``Attempt``. A ``Host`` stores the circuit breaker of a server, and ``Health`` summarizes recent deliveries of a
+subscription.
 
 **Invariants.**
 
-* Each committed event reaches each live subscription that it fits at least once; events that were rolled back reach
-  nobody. A duplicate has the same ``X-…-Webhook-Id`` and the same bytes.
-* One delivery for each event and subscription (a unique constraint), so fan-out may be repeated.
-* Whoever sends a delivery holds its lease, counted by the database's clock. A result is written only under the token
-  of the lease; one that comes late is counted, and changes nothing.
-* No transaction is open while a request is under way.
-* A subscription is never lost by failing: it is disabled, with a reason, and its deliveries are held for recovery.
+* Each committed event reaches each live, matching subscription at least once; events that were rolled back reach no
+  subscription. A duplicate has the same ``X-…-Webhook-Id`` and the same bytes.
+* There is one delivery per event and subscription (a unique constraint), so fan-out may be repeated.
+* A process that sends a delivery has its lease, timed by the database's clock. A result is written only under the token
+  of the lease; a late result is counted and changes nothing.
+* No transaction is open while a request is in progress.
+* A subscription is never lost by failing: it is disabled, with a reason, and its deliveries are held for replay.
 
-**Flow.** ``record_event`` asks ``domain.listening`` who listens (no query where nobody does) and notes the event as
-pending → ``domain.fan_out`` → ``dispatch`` claims what can start at once, sends, and writes results in groups.
+**Flow.** ``record_event`` asks ``domain.audience`` for subscribers (no query where there are none) and writes the event
+to the outbox → ``engine.fan_out`` creates deliveries → the dispatcher claims deliveries that can start at once, sends
+them, and writes results in groups.
 """

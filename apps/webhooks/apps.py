@@ -1,32 +1,31 @@
-"""The webhooks app: subscriptions to events, and the engine that delivers them."""
+"""Django app configuration of webhooks."""
 
 from django.apps import AppConfig
 
 
 class WebhooksConfig(AppConfig):
-    """Listens to the recorder of events, and follows what becomes of apps and of people's data."""
+    """The app configuration; it connects webhooks with the registries of other apps."""
 
     name = "apps.webhooks"
 
     def ready(self) -> None:
-        """Connect webhooks with the registries."""
-        from apps.events.domain.forgetting import on_forget
-        from apps.events.domain.recording import add_audience
-        from apps.ground.personal import impersonal, personal
-        from apps.shops.domain.installing import on_grant, on_uninstall
+        from apps.events.domain.recording import register_audience
+        from apps.events.domain.redaction import register_redaction_hook
+        from apps.ground.privacy_registry import declare_non_personal, declare_personal
+        from apps.shops.domain.app_installation import register_grant_callback, register_uninstall_cleaner
         from apps.webhooks import tasks, topics
         from apps.webhooks.api.metafields import read_metafields
-        from apps.webhooks.domain import compliance, destinations, forgetting, listening, subscriptions
-        from apps.webhooks.domain.engine import queues
-        from apps.webhooks.impersonal import IMPERSONAL, PERSONAL
+        from apps.webhooks.domain import audience, endpoints, privacy_webhooks, redaction, subscriptions
+        from apps.webhooks.domain.engine import transports
+        from apps.webhooks.privacy import NON_PERSONAL_COLUMNS, PERSONAL_COLUMNS
 
-        impersonal(IMPERSONAL)
-        personal(PERSONAL)
-        destinations.enable(*queues.schemes())
-        topics.register_all()
-        tasks.register_all()
-        add_audience(listening.audience, listening.note)
-        listening.use_metafields(read_metafields)
-        on_grant(subscriptions.follow_grant)
-        on_uninstall("webhook subscriptions", compliance.follow_uninstalling)
-        on_forget(forgetting.forget_deliveries)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        declare_personal(PERSONAL_COLUMNS)
+        endpoints.enable_schemes(*transports.get_enabled_schemes())
+        topics.register_webhook_topics()
+        tasks.register_webhook_tasks()
+        register_audience(audience.get_api_versions, audience.add_to_outbox)
+        audience.set_metafield_renderer(read_metafields)
+        register_grant_callback(subscriptions.refresh_listeners_on_grant)
+        register_uninstall_cleaner("webhook subscriptions", privacy_webhooks.handle_uninstall)
+        register_redaction_hook(redaction.redact_deliveries)

@@ -1,16 +1,22 @@
-"""The background work of webhooks: warnings, recoveries, and what housekeeping clears. Deliveries are no jobs."""
+"""Background jobs of webhooks: warnings, replays and cleanup. Deliveries are not jobs; the dispatcher sends them."""
 
 from django.utils.translation import gettext_lazy
 
 from apps.jobs.domain import housekeeping, queue
-from apps.webhooks import mails
-from apps.webhooks.domain import compliance, recovery, retention
-from apps.webhooks.domain.engine import outcomes
+from apps.webhooks import emails
+from apps.webhooks.domain import privacy_webhooks, replay, retention
+from apps.webhooks.domain.engine import subscription_health
 
 
-def register_all() -> None:
-    """Add the tasks and the duty."""
-    queue.register(outcomes.WARN, mails.send_warning, gettext_lazy("Warning about failing webhooks"))
-    queue.register(compliance.TELL, compliance.tell, gettext_lazy("Telling an app to erase data"))
-    queue.register(recovery.RECOVER, recovery.run_recovery, gettext_lazy("Sending lost webhooks again"))
-    housekeeping.register("webhook deliveries", retention.clear)
+def register_webhook_tasks() -> None:
+    """Register the jobs and the cleanup of webhooks."""
+    queue.register_task(
+        subscription_health.SEND_WARNING, emails.send_warning, gettext_lazy("Warning about failing webhooks")
+    )
+    queue.register_task(
+        privacy_webhooks.SEND_SHOP_REDACT,
+        privacy_webhooks.send_shop_redact,
+        gettext_lazy("Requesting data erasure from an app"),
+    )
+    queue.register_task(replay.REPLAY_JOB, replay.run_replay_job, gettext_lazy("Replaying webhook deliveries"))
+    housekeeping.register_hourly_task("webhook deliveries", retention.delete_expired_rows)

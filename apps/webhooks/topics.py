@@ -1,37 +1,44 @@
-"""What the audit trail notes of subscriptions, and the request to erase that an app gets once it has left."""
+"""Topics about webhook subscriptions in the audit log, and the erasure request to an app that was uninstalled."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.shapes import Schema
+from apps.api.types import Schema
 from apps.events.domain import topics
-from apps.ground.attrs import Attrs
-from apps.ground.tenancy import current_shop
+from apps.ground.tenancy import get_current_shop
+from apps.ground.types import Attrs
 from apps.webhooks.domain.topics import SHOP_REDACT
 
 
-def _nothing(instance: Model, version: str) -> Attrs:
+def _render_id(instance: Model, version: str) -> Attrs:
     return {"id": instance.pk}
 
 
-def _left_shop(instance: Model, version: str) -> Attrs:
-    shop = current_shop()
+def _render_shop_redact(instance: Model, version: str) -> Attrs:
+    shop = get_current_shop()
     return {"shop_id": shop.pk, "shop_domain": shop.domain}
 
 
-def _left_shop_shape(version: str) -> Schema:
+def _shop_redact_schema(version: str) -> Schema:
     return {"type": "object", "properties": {"shop_id": {"type": "integer"}, "shop_domain": {"type": "string"}}}
 
 
-def register_all() -> None:
-    """Add the topics."""
-    label = gettext_noop("App that left asked to erase")
-    topics.register(SHOP_REDACT, scope="", render=_left_shop, shape=_left_shop_shape, label=label, example=current_shop)
+def register_webhook_topics() -> None:
+    """Register the topics of webhooks."""
+    label = gettext_noop("Uninstalled app asked to erase data")
+    topics.register_topic(
+        SHOP_REDACT,
+        scope="",
+        render=_render_shop_redact,
+        shape=_shop_redact_schema,
+        label=label,
+        example=get_current_shop,
+    )
     for name, label in (
-        ("webhooks/create", gettext_noop("Webhook subscription made")),
-        ("webhooks/update", gettext_noop("Webhook subscription changed")),
-        ("webhooks/delete", gettext_noop("Webhook subscription ended")),
+        ("webhooks/create", gettext_noop("Webhook subscription created")),
+        ("webhooks/update", gettext_noop("Webhook subscription updated")),
+        ("webhooks/delete", gettext_noop("Webhook subscription deleted")),
         ("webhooks/secret", gettext_noop("Signing secret replaced")),
-        ("webhooks/recover", gettext_noop("Webhook deliveries sent once more")),
+        ("webhooks/recover", gettext_noop("Webhook deliveries replayed")),
     ):
-        topics.register(name, scope="", render=_nothing, label=label)
+        topics.register_topic(name, scope="", render=_render_id, label=label)

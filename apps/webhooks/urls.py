@@ -1,10 +1,10 @@
-"""The routes of webhooks."""
+"""URL routes of the webhooks interface."""
 
-from apps.api.routing import route
+from apps.api.routing import api_path
 from apps.webhooks.api.webhooks import WebhookViewSet
 
 urlpatterns = [
-    route("webhooks.json", WebhookViewSet, get="list", post="create"),
-    route("webhooks/count.json", WebhookViewSet, get="count"),
-    route("webhooks/<id>.json", WebhookViewSet, get="retrieve", put="update", delete="destroy"),
+    api_path("webhooks.json", WebhookViewSet, get="list", post="create"),
+    api_path("webhooks/count.json", WebhookViewSet, get="count"),
+    api_path("webhooks/<id>.json", WebhookViewSet, get="retrieve", put="update", delete="destroy"),
 ]

@@ -1,8 +1,8 @@
-"""The staff face of webhooks."""
+"""Admin pages for webhooks."""
 
-from apps.staff.domain.permissions import grant
-from apps.webhooks.admin import deliveries, departures, subscriptions
+from apps.staff.domain.permissions import grant_permissions
+from apps.webhooks.admin import deliveries, subscriptions, uninstall_preview
 
-grant("applications", "vc", "webhooks.subscription", "webhooks.delivery")
+grant_permissions("applications", "vc", "webhooks.subscription", "webhooks.delivery")
 
-__all__ = ["deliveries", "departures", "subscriptions"]
+__all__ = ["deliveries", "subscriptions", "uninstall_preview"]

@@ -1,4 +1,4 @@
-"""The log of deliveries as staff see it: what was sent where, every attempt, and sending once more."""
+"""Admin pages of the webhook delivery log: deliveries, their attempts, and sending a delivery again."""
 
 import json
 from collections.abc import Iterable
@@ -15,20 +15,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
-from apps.ground.retelling import renamed
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context
-from apps.panel.screens.bases import ReadOnly, ShopOwnedAdmin
-from apps.panel.screens.filters import Choices, PeriodFilter, Screen
+from apps.ground.stored_messages import translate_label
+from apps.panel.admin_base.filters import Choices, PeriodFilter, Screen
+from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context
 from apps.panel.theme import display
 from apps.shops.admin.filters import AppFilter
-from apps.webhooks.domain import recovery
-from apps.webhooks.domain.engine.schedule import MAX_ATTEMPTS
+from apps.webhooks.domain import replay
+from apps.webhooks.domain.engine.retry_policy import MAX_ATTEMPTS
 from apps.webhooks.models import Delivery, Payload
 
-VIEW, CHANGE = "webhooks.view_delivery", "webhooks.change_delivery"
-LABELS: dict[str, str] = {
+VIEW_PERMISSION, CHANGE_PERMISSION = "webhooks.view_delivery", "webhooks.change_delivery"
+STATE_COLORS: dict[str, str] = {
     Delivery.State.DUE: "info",
     Delivery.State.RETRY: "warning",
     Delivery.State.LEASED: "info",
@@ -37,184 +37,191 @@ LABELS: dict[str, str] = {
     Delivery.State.HELD: "warning",
     Delivery.State.CANCELLED: "default",
 }
-# So much of a body is shown; the whole is what the receiver got.
-SHOWN_BYTES = 64 * 1024
-# Names are not indexed: they are looked for in so many of the latest deliveries.
-NAMED = 10_000
-LIVE = 50
+# The delivery page shows at most this much of a body; the receiver got all of it.
+MAX_DISPLAYED_BYTES = 64 * 1024
+# Names are not indexed, so a name search reads only this many of the latest deliveries.
+NAME_SEARCH_LIMIT = 10_000
+LIVE_ROWS = 50
 
 
 class SubscriptionFilter(admin.SimpleListFilter):
-    """By subscription; its page leads here."""
+    """Filter by subscription; the subscription page links here."""
 
     title = gettext_lazy("subscription")
     parameter_name = "subscription"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """The one that the address names."""
+        """Offer the subscription of the current address."""
         value = request.GET.get(self.parameter_name, "")
         return [(value, _("No. {number}").format(number=value))] if value.isdecimal() else []
 
     def has_output(self) -> bool:
-        """Only where one is named."""
+        """Show the filter only while it is in use."""
         return bool(self.value())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        """Only the named one's."""
+        """Filter by the selected subscription."""
         value = self.value()
         return queryset.filter(subscription_id=value[:18]) if value and value.isdecimal() else queryset
 
 
 class TriggeredFilter(PeriodFilter):
-    """By when what they tell of happened."""
+    """Filter by the time of the event."""
 
     field = "triggered_at"
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnly, ShopOwnedAdmin[Delivery]):
-    """What went out, what waits, and what was given up."""
+class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
+    """The read-only log of webhook deliveries."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Apps",
         "outbox",
         40,
         gettext_lazy("Webhook deliveries"),
-        words=pgettext_lazy("search", "api, callback, notification, webhook log"),
+        search_terms=pgettext_lazy("search", "api, callback, notification, webhook log"),
     )
     intro = gettext_lazy(
-        "Everything that apps were told of this shop. The log is kept for a while after the last attempt."
+        "All webhooks sent to apps about this shop. Entries are deleted some time after the last attempt."
     )
-    empty_text = gettext_lazy("Nothing has been sent to an app lately.")
+    empty_text = gettext_lazy("No webhooks have been sent recently.")
     list_before_template = "panel/webhooks/deliveries.html"
-    list_display = ("what", "about", "app_name", "status", "tries", "triggered_at", "problem")
-    list_self_evident = ("about", "app_name", "problem")
-    list_display_links = ("what",)
+    list_display = ("topic_and_kind", "event_subject", "app_name", "status", "attempt_count", "triggered_at", "problem")
+    mobile_hide_labels = ("event_subject", "app_name", "problem")
+    list_display_links = ("topic_and_kind",)
     list_filter = ("state", "kind", AppFilter, TriggeredFilter, SubscriptionFilter)
     list_filter_submit = True
     list_select_related = ("app", "event")
     search_fields = ("topic",)
-    place_in_search = 90
-    search_help_text = gettext_lazy("A topic, the number or name of what it is about, or the webhook's ID")
+    palette_order = 90
+    search_help_text = gettext_lazy("Search by topic, subject or webhook ID")
     ordering = ("-id",)
     sortable_by = ()
     actions = ("send_again",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Without what events hold."""
+        """Leave out the large JSON columns of events."""
         return super().get_queryset(request).defer("event__payload", "event__changes")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
     ) -> tuple[QuerySet[Delivery], bool]:
-        """By topic, by what it is about, or by the id that the receiver saw; not in the panel-wide search."""
+        """Search by topic, subject or webhook ID; return nothing in the panel-wide search."""
         match = request.resolver_match
         if match and match.url_name == "search":
             return queryset.none(), False
-        return _found(queryset, search_term.strip()), False
+        return _search_deliveries(queryset, search_term.strip()), False
 
     @display(description=gettext_lazy("Topic"))
-    def what(self, delivery: Delivery) -> str:
-        """What it tells."""
+    def topic_and_kind(self, delivery: Delivery) -> str:
+        """Return the topic, with the kind of delivery unless it is an event."""
         return delivery.topic if delivery.kind == Delivery.Kind.EVENT else f"{delivery.topic} ({delivery.kind})"
 
-    @display(description=gettext_lazy("About"), empty_value="–")
-    def about(self, delivery: Delivery) -> str | None:
-        """Which thing."""
+    @display(description=gettext_lazy("Subject"), empty_value="–")
+    def event_subject(self, delivery: Delivery) -> str | None:
+        """Return the name or number of the object that the event is about."""
         event = delivery.event
-        return (renamed(event.subject_label) or f"#{event.subject_id}") if event else None
+        return (translate_label(event.subject_label) or f"#{event.subject_id}") if event else None
 
     @display(description=gettext_lazy("App"))
     def app_name(self, delivery: Delivery) -> str:
-        """Who is told."""
         return delivery.app.name
 
-    @display(description=gettext_lazy("State"), label=LABELS)
+    @display(description=gettext_lazy("State"), label=STATE_COLORS)
     def status(self, delivery: Delivery) -> tuple[str, str]:
-        """What became of it."""
+        """Return the state and its label."""
         return delivery.state, delivery.get_state_display()
 
     @display(description=gettext_lazy("Attempts"))
-    def tries(self, delivery: Delivery) -> str:
-        """How many of how many."""
+    def attempt_count(self, delivery: Delivery) -> str:
+        """Return the number of attempts made and allowed."""
         return _("{attempts} of {limit}").format(attempts=delivery.attempts, limit=MAX_ATTEMPTS)
 
-    @display(description=gettext_lazy("Problem"), empty_value="–")
+    @display(description=gettext_lazy("Error"), empty_value="–")
     def problem(self, delivery: Delivery) -> str:
-        """The last failure."""
+        """Return the last failure."""
         return delivery.problem
 
     def get_urls(self) -> list[URLPattern]:
-        """The live view and sending once more."""
+        """Add the live view and the *Send again* action."""
         return [
-            self.action_url("live/", self.live_view, "live"),
-            self.action_url("<path:object_id>/again/", self.again_view, "again"),
+            self.build_action_url("live/", self.live_view, "live"),
+            self.build_action_url("<path:object_id>/again/", self.again_view, "again"),
             *super().get_urls(),
         ]
 
     def has_again_permission(self, request: HttpRequest) -> bool:
-        """Whether the bulk action is offered."""
-        return may(request, CHANGE)
+        """Return True if the user may send deliveries again."""
+        return has_permission(request, CHANGE_PERMISSION)
 
-    @admin.action(description=gettext_lazy("Send once more"), permissions=("again",))
+    @admin.action(description=gettext_lazy("Send again"), permissions=("again",))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        """Send the chosen ones once more, with their ids and bytes."""
-        chosen = list(queryset.values_list("pk", flat=True))
-        moved = recovery.replay(chosen, at=timezone.now())
+        """Send the selected deliveries again, with their original IDs and bytes."""
+        delivery_ids = list(queryset.values_list("pk", flat=True))
+        sent_count = replay.replay_deliveries(delivery_ids, at=timezone.now())
         self.message_user(
             request,
-            _("{moved} of {number} go out once more; others are under way, or were erased.").format(
-                moved=moved, number=len(chosen)
+            _("{moved} of {number} deliveries are being sent again. The others are in progress or were erased.").format(
+                moved=sent_count, number=len(delivery_ids)
             ),
         )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """One delivery, with all attempts."""
-        require(request, VIEW, CHANGE)
-        delivery = self.row_or_404(request, object_id)
-        # Bytes go in steps of their own, some time after what they were sent in.
-        kept = Payload.rows().filter(pk=delivery.payload_id).first()
-        body = bytes(kept.body) if kept else b""
+        """Show a delivery with all attempts."""
+        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
+        delivery = self.get_row_or_404(request, object_id)
+        # Payloads are deleted in their own batches, some time after their deliveries.
+        payload = Payload.rows().filter(pk=delivery.payload_id).first()
+        body = bytes(payload.body) if payload else b""
         return self.page(
             request,
             "panel/webhooks/delivery.html",
             f"{delivery.topic} → {delivery.endpoint.uri}"[:120],
             original=delivery,
-            state=(LABELS[delivery.state], delivery.get_state_display()),
+            state=(STATE_COLORS[delivery.state], delivery.get_state_display()),
             attempts=list(delivery.log.order_by("number", "pk")),
-            body=_readable(body),
-            is_cut=len(body) > SHOWN_BYTES,
+            body=_format_body(body),
+            is_cut=len(body) > MAX_DISPLAYED_BYTES,
             size=len(body),
             most=MAX_ATTEMPTS,
             is_waiting=delivery.state in {Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED},
-            may_send=may(request, CHANGE) and bool(body) and delivery.state != Delivery.State.LEASED,
+            may_send=has_permission(request, CHANGE_PERMISSION)
+            and bool(body)
+            and delivery.state != Delivery.State.LEASED,
         )
 
     def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send one once more."""
-        require(request, CHANGE)
-        delivery = self.row_or_404(request, object_id)
+        """Send a delivery again."""
+        require_permission(request, CHANGE_PERMISSION)
+        delivery = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if recovery.replay([delivery.pk], at=timezone.now()):
-            self.message_user(request, _("It goes out once more."), messages.SUCCESS)
+        if replay.replay_deliveries([delivery.pk], at=timezone.now()):
+            self.message_user(request, _("The delivery is being sent again."), messages.SUCCESS)
         else:
-            self.message_user(request, _("It is under way already, or its content was erased."), messages.WARNING)
+            self.message_user(
+                request,
+                _("This delivery can't be sent again: it is in progress, or its content was erased."),
+                messages.WARNING,
+            )
         return HttpResponseRedirect(self.url("change", delivery.pk))
 
     def live_view(self, request: HttpRequest) -> HttpResponse:
-        """What goes out, as it goes out: for the person who develops against it."""
-        require(request, VIEW, CHANGE)
-        rows = self.get_queryset(request).select_related("app", "event")[:LIVE]
-        shown = [(row, LABELS[row.state], row.get_state_display(), self.about(row)) for row in rows]
+        """Show the latest deliveries, refreshed every few seconds, for app developers."""
+        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
+        rows = self.get_queryset(request).select_related("app", "event")[:LIVE_ROWS]
+        display_rows = [
+            (row, STATE_COLORS[row.state], row.get_state_display(), self.event_subject(row)) for row in rows
+        ]
         if "rows" in request.GET:
-            return render(request, "panel/webhooks/live_rows.html", {"rows": shown})
-        return self.page(request, "panel/webhooks/live.html", _("Deliveries, live"), rows=shown, count=LIVE)
+            return render(request, "panel/webhooks/live_rows.html", {"rows": display_rows})
+        return self.page(request, "panel/webhooks/live.html", _("Live deliveries"), rows=display_rows, count=LIVE_ROWS)
 
 
-def _found(queryset: QuerySet[Delivery], term: str) -> QuerySet[Delivery]:
+def _search_deliveries(queryset: QuerySet[Delivery], term: str) -> QuerySet[Delivery]:
     if not term:
         return queryset
     try:
@@ -222,24 +229,26 @@ def _found(queryset: QuerySet[Delivery], term: str) -> QuerySet[Delivery]:
     except ValueError:
         pass
     if term.isdecimal() and len(term) <= 18:
-        about = Event.rows().filter(subject_type__in=_labels(), subject_id=int(term))
-        return queryset.filter(event__in=about.values("pk"))
+        events = Event.rows().filter(subject_type__in=_model_labels(), subject_id=int(term))
+        return queryset.filter(event__in=events.values("pk"))
     if "/" in term:
         return queryset.filter(topic__istartswith=term)
-    oldest = list(Delivery.rows().order_by("-pk").values_list("pk", flat=True)[NAMED - 1 : NAMED])
-    named = queryset.filter(event__subject_label__icontains=term)
-    return named.filter(pk__gte=oldest[0]) if oldest else named
+    oldest = list(
+        Delivery.rows().order_by("-pk").values_list("pk", flat=True)[NAME_SEARCH_LIMIT - 1 : NAME_SEARCH_LIMIT]
+    )
+    matches = queryset.filter(event__subject_label__icontains=term)
+    return matches.filter(pk__gte=oldest[0]) if oldest else matches
 
 
-def _labels() -> Iterable[str]:
-    """Every kind of thing, so that the index over kind and number is used."""
+def _model_labels() -> Iterable[str]:
+    """Return the labels of all models, so that the index over subject type and ID is used."""
     return [model._meta.label_lower for model in apps.get_models()]
 
 
-def _readable(body: bytes) -> str:
-    """A body for people, at most as much as is shown."""
-    if len(body) > SHOWN_BYTES:
-        return body[:SHOWN_BYTES].decode(errors="replace")
+def _format_body(body: bytes) -> str:
+    """Format a body for display, truncated to ``SHOWN_BYTES``."""
+    if len(body) > MAX_DISPLAYED_BYTES:
+        return body[:MAX_DISPLAYED_BYTES].decode(errors="replace")
     try:
         return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except ValueError:

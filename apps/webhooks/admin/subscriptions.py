@@ -1,4 +1,4 @@
-"""Subscriptions as staff see them: who is told of what, whether it arrives, and what to do where it does not."""
+"""Admin pages of webhook subscriptions: health, recent deliveries, test, pause and replay."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,23 +14,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.ground import languages
-from apps.ground.tenancy import every_shop
+from apps.ground.tenancy import all_shops_scope
 from apps.panel import home
-from apps.panel.access import may, require
-from apps.panel.menu import Menu
-from apps.panel.requests import Context, in_shop
-from apps.panel.screens.bases import PanelAdmin, ReadOnly
+from apps.panel.admin_base.model_admin import PanelAdmin, ReadOnlyAdminMixin
+from apps.panel.menu import MenuItem
+from apps.panel.permissions import has_permission, require_permission
+from apps.panel.staff_request import Context, as_staff_request
 from apps.panel.theme import display
-from apps.webhooks.admin import configuration
-from apps.webhooks.domain import examples, recovery, trying
+from apps.webhooks.admin import app_config
+from apps.webhooks.domain import delivery_tests, replay, topic_examples
 from apps.webhooks.domain import subscriptions as service
 from apps.webhooks.models import Delivery, Subscription
 
-VIEW, CHANGE = "webhooks.view_subscription", "webhooks.change_subscription"
-LATEST = 20
-# Numbers beyond it are shown as "1,000 or more": counting on would read a whole log.
-COUNTED = 1000
-LABELS = {
+VIEW_PERMISSION, CHANGE_PERMISSION = "webhooks.view_subscription", "webhooks.change_subscription"
+LATEST_DELIVERIES = 20
+# Larger counts are shown as "1,000 or more", because counting all rows would read a whole log.
+COUNT_LIMIT = 1000
+STATUS_COLORS = {
     "well": "success",
     "new": "info",
     "failing": "warning",
@@ -38,66 +38,66 @@ LABELS = {
     "paused": "info",
     "disabled": "danger",
 }
-_WORDS = {
-    "well": gettext_lazy("Arrives"),
+_STATUS_LABELS = {
+    "well": gettext_lazy("Working"),
     "new": gettext_lazy("Nothing sent yet"),
     "failing": gettext_lazy("Failing"),
-    "held": gettext_lazy("Some are held"),
+    "held": gettext_lazy("Some deliveries held"),
     "paused": gettext_lazy("Paused"),
     "disabled": gettext_lazy("Disabled"),
 }
 
 
-class Tried(TypedDict):
-    """A stored event, and what a filter would make of it."""
+class FilterTrial(TypedDict):
+    """A stored event, and whether a filter matches it."""
 
     event: object
     fits: bool
 
 
-class RecoverForm(forms.Form):
-    """Since when a receiver shall get what it did not get."""
+class ReplayForm(forms.Form):
+    """The start time of a replay."""
 
     since = forms.DateTimeField(
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), label=gettext_lazy("Since")
     )
 
 
-class PaceForm(forms.ModelForm[Subscription]):
-    """How its deliveries go out."""
+class RateLimitForm(forms.ModelForm[Subscription]):
+    """The form for the delivery rate of a subscription."""
 
     class Meta:
         model = Subscription
         fields = ("ordered", "max_in_flight", "max_per_second")
         labels = {
-            "ordered": gettext_lazy("One resource's events go out one after another"),
-            "max_in_flight": gettext_lazy("Calls at once"),
-            "max_per_second": gettext_lazy("Calls a second"),
+            "ordered": gettext_lazy("Deliver events of each resource in order"),
+            "max_in_flight": gettext_lazy("Concurrent deliveries"),
+            "max_per_second": gettext_lazy("Deliveries per second"),
         }
         help_texts = {
             "ordered": "",
-            "max_per_second": gettext_lazy(
-                "Empty: as many as come. What waits for its turn is sent later; nothing is lost."
-            ),
+            "max_per_second": gettext_lazy("Leave blank for no limit. Deliveries over the limit are sent later."),
         }
 
 
 @admin.register(Subscription)
-class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
-    """Apps make and change subscriptions; staff watch, pause, test, and have sent once more."""
+class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
+    """Webhook subscriptions; apps create and change them, staff watch, pause, test and replay them."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Apps",
         "webhook",
         30,
         gettext_lazy("Webhooks"),
-        words=pgettext_lazy("search", "api, callback, notification, event"),
+        search_terms=pgettext_lazy("search", "api, callback, notification, event"),
     )
-    intro = gettext_lazy("What apps are told of, and whether it arrives. Apps manage their subscriptions themselves.")
-    empty_text = gettext_lazy("No app of this shop has subscribed to anything.")
+    intro = gettext_lazy(
+        "Webhook subscriptions of apps and their delivery status. Apps manage their own subscriptions."
+    )
+    empty_text = gettext_lazy("No webhook subscriptions yet. Apps create them.")
     list_before_template = "panel/webhooks/subscriptions.html"
     list_display = ("topic_name", "app_name", "address", "status", "delivered_at")
-    list_self_evident = ("app_name", "address")
+    mobile_hide_labels = ("app_name", "address")
     list_display_links = ("topic_name",)
     list_filter = ("state",)
     search_fields = ("topic__istartswith", "uri__icontains", "app__name__icontains")
@@ -106,184 +106,189 @@ class SubscriptionAdmin(ReadOnly, PanelAdmin[Subscription]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Subscription]:
-        """All that hear of this shop, each with what became of this shop's deliveries."""
+        """Return all subscriptions that receive events of this shop, annotated with their delivery results."""
         shop = self.shop(request)
-        # One of a configuration file belongs to no shop; what was sent of this shop does.
-        sent = Delivery.rows().filter(subscription=OuterRef("pk"))
-        with every_shop():
-            told = service.told_in(shop)
+        # A subscription of a configuration file has no shop, but its deliveries have one.
+        deliveries = Delivery.rows().filter(subscription=OuterRef("pk"))
+        with all_shops_scope():
+            subscriptions = service.get_subscriptions_for_shop(shop)
         return (
-            told.select_related("app")
+            subscriptions.select_related("app")
             .annotate(
-                delivered_at=_last(sent, Delivery.State.DONE),
-                given_up_at=_last(sent, Delivery.State.DEAD),
-                is_retrying=Exists(sent.filter(state=Delivery.State.RETRY)),
-                has_held=Exists(sent.filter(state=Delivery.State.HELD)),
+                delivered_at=_last_finished_at(deliveries, Delivery.State.DONE),
+                given_up_at=_last_finished_at(deliveries, Delivery.State.DEAD),
+                is_retrying=Exists(deliveries.filter(state=Delivery.State.RETRY)),
+                has_held=Exists(deliveries.filter(state=Delivery.State.HELD)),
             )
             .order_by(*self.ordering)
         )
 
     @display(description=gettext_lazy("Topic"))
     def topic_name(self, subscription: Subscription) -> str:
-        """What it is about."""
         return subscription.topic
 
     @display(description=gettext_lazy("App"))
     def app_name(self, subscription: Subscription) -> str:
-        """Who is told."""
         return subscription.app.name
 
-    @display(description=gettext_lazy("Where"))
+    @display(description=gettext_lazy("Endpoint"))
     def address(self, subscription: Subscription) -> str:
-        """The receiver."""
+        """Return the start of the address."""
         return subscription.uri[:80]
 
-    @display(description=gettext_lazy("State"), label=LABELS)
+    @display(description=gettext_lazy("State"), label=STATUS_COLORS)
     def status(self, subscription: Subscription) -> tuple[str, str]:
-        """Whether it arrives."""
-        state = glance(subscription)
-        return state, str(_WORDS[state])
+        """Return the status key and its label."""
+        state = get_status_key(subscription)
+        return state, str(_STATUS_LABELS[state])
 
-    @display(description=gettext_lazy("Last arrived"), empty_value="–")
+    @display(description=gettext_lazy("Last delivery"), empty_value="–")
     def delivered_at(self, subscription: Subscription) -> datetime | None:
-        """When something last arrived."""
+        """Return the time of the last successful delivery."""
         moment: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
         return moment
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Subscription], search_term: str
     ) -> tuple[QuerySet[Subscription], bool]:
-        """The panel-wide search is for the shop's data."""
+        """Return nothing in the panel-wide search, which covers only the shop's data."""
         match = request.resolver_match
         if match and match.url_name == "search":
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_urls(self) -> list[URLPattern]:
-        """What can be done with one."""
+        """Add the pages and actions of a subscription."""
         return [
-            self.action_url("<path:object_id>/pause/", self.pause_view, "pause"),
-            self.action_url("<path:object_id>/resume/", self.resume_view, "resume"),
-            self.action_url("<path:object_id>/pace/", self.pace_view, "pace"),
-            self.action_url("<path:object_id>/test/", self.test_view, "test"),
-            self.action_url("<path:object_id>/recover/", self.recover_view, "recover"),
-            self.action_url("topics/", self.topics_view, "topics"),
-            self.action_url("configuration/<int:app_id>/", self.configuration_view, "configuration", keyed=True),
+            self.build_action_url("<path:object_id>/pause/", self.pause_view, "pause"),
+            self.build_action_url("<path:object_id>/resume/", self.resume_view, "resume"),
+            self.build_action_url("<path:object_id>/pace/", self.rate_limit_view, "pace"),
+            self.build_action_url("<path:object_id>/test/", self.test_view, "test"),
+            self.build_action_url("<path:object_id>/recover/", self.replay_view, "recover"),
+            self.build_action_url("topics/", self.topics_view, "topics"),
+            self.build_action_url("configuration/<int:app_id>/", self.configuration_view, "configuration", keyed=True),
             *super().get_urls(),
         ]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """One subscription: its health, what was sent lately, and what its filter makes of what happened."""
-        require(request, VIEW, CHANGE)
-        subscription = self.row_or_404(request, object_id)
-        sent = Delivery.rows().filter(subscription=subscription)
-        missing = sent.filter(state__in=recovery.OVER)
-        tried, refusal = _tried(subscription, request.GET.get("filter", subscription.filter))
+        """Show a subscription: health, recent deliveries, and a trial of its filter."""
+        require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
+        subscription = self.get_row_or_404(request, object_id)
+        deliveries = Delivery.rows().filter(subscription=subscription)
+        undelivered = deliveries.filter(state__in=replay.REPLAYABLE_STATES)
+        trials, filter_error = _try_filter(subscription, request.GET.get("filter", subscription.filter))
         return self.page(
             request,
             "panel/webhooks/subscription.html",
             str(subscription)[:120],
             original=subscription,
-            state=(LABELS[glance(subscription)], _WORDS[glance(subscription)]),
-            counts=[(state.label, _count(sent, state)) for state in Delivery.State],
-            missing_since=missing.order_by("pk").values_list("triggered_at", flat=True).first(),
-            latest=sent.select_related("event").defer("event__payload").order_by("-pk")[:LATEST],
+            state=(STATUS_COLORS[get_status_key(subscription)], _STATUS_LABELS[get_status_key(subscription)]),
+            counts=[(state.label, _format_count(deliveries, state)) for state in Delivery.State],
+            missing_since=undelivered.order_by("pk").values_list("triggered_at", flat=True).first(),
+            latest=deliveries.select_related("event").defer("event__payload").order_by("-pk")[:LATEST_DELIVERIES],
             log=f"{reverse('admin:webhooks_delivery_changelist')}?subscription={subscription.pk}",
-            tried=tried,
+            trials=trials,
             tried_filter=request.GET.get("filter", subscription.filter),
-            refusal=refusal,
-            may_change=may(request, CHANGE),
+            filter_error=filter_error,
+            may_change=has_permission(request, CHANGE_PERMISSION),
             is_own=subscription.shop_id is not None,
-            pace=(extra_context or {}).get("pace") or PaceForm(instance=subscription),
-            is_waiting=sent.filter(state=Delivery.State.DUE).exists(),
+            pace=(extra_context or {}).get("pace") or RateLimitForm(instance=subscription),
+            is_waiting=deliveries.filter(state=Delivery.State.DUE).exists(),
         )
 
     def topics_view(self, request: HttpRequest) -> HttpResponse:
-        """Every topic with an example of its payload."""
-        require(request, VIEW)
-        return self.page(request, "panel/webhooks/topics.html", _("Webhook topics"), families=examples.described())
+        """Show every topic with an example payload."""
+        require_permission(request, VIEW_PERMISSION)
+        return self.page(
+            request, "panel/webhooks/topics.html", _("Webhook topics"), families=topic_examples.describe_topics()
+        )
 
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:
-        """Apply the configuration file of an app that this shop keeps."""
-        return configuration.answer(self, request, app_id)
+        """Show and apply the configuration file of an app that this shop owns."""
+        return app_config.apply_config_view(self, request, app_id)
 
     def pause_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Hold what is for it back."""
+        """Pause a subscription."""
 
         def pause(subscription: Subscription) -> bool:
-            return service.pause(subscription, reason=gettext_noop("Paused by staff."), **self.by(request))
+            return service.pause_subscription(
+                subscription, reason=gettext_noop("Paused by staff."), **self.event_kwargs(request)
+            )
 
-        return self._move(request, object_id, pause, _("It is paused: what happens is held for it."))
+        return self._change_own(request, object_id, pause, _("Webhook paused. New events are held."))
 
     def resume_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Let it be told again."""
+        """Resume a paused or disabled subscription."""
 
         def resume(subscription: Subscription) -> bool:
-            return service.resume(subscription, **self.by(request))
+            return service.resume_subscription(subscription, **self.event_kwargs(request))
 
-        said = _("It is told again. What was held meanwhile is sent once you ask for it.")
-        return self._move(request, object_id, resume, said)
+        message = _("Webhook resumed. Replay the deliveries that were held in the meantime.")
+        return self._change_own(request, object_id, resume, message)
 
-    def pace_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Say how fast it is called."""
+    def rate_limit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Change how fast deliveries are sent."""
 
         def pace(subscription: Subscription) -> bool:
-            return bool(service.update_subscription(subscription, form.cleaned_data, **self.by(request)))
+            return bool(service.update_subscription(subscription, form.cleaned_data, **self.event_kwargs(request)))
 
-        form = PaceForm(request.POST)
+        form = RateLimitForm(request.POST)
         if request.method == "POST" and not form.is_valid():
             return self.change_view(request, object_id, extra_context={"pace": form})
-        return self._move(request, object_id, pace, _("Saved; it holds for what waits, too."))
+        return self._change_own(request, object_id, pace, _("Saved. The limits also apply to waiting deliveries."))
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send it an example now."""
-        require(request, CHANGE)
-        subscription = self.row_or_404(request, object_id)
+        """Send a test delivery now."""
+        require_permission(request, CHANGE_PERMISSION)
+        subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        made = trying.send_test(subscription, shop_id=self.shop(request).pk, at=timezone.now())
-        self.message_user(request, _("A test is on its way; this page shows what became of it."), messages.SUCCESS)
-        return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=(made.pk,)))
+        delivery = delivery_tests.send_test_delivery(subscription, shop_id=self.shop(request).pk, at=timezone.now())
+        self.message_user(request, _("Test sent. This page shows the result."), messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=(delivery.pk,)))
 
-    def recover_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send what did not arrive since a moment, or all that was given up."""
-        require(request, CHANGE)
-        subscription = self.row_or_404(request, object_id)
+    def replay_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Replay deliveries that failed or were held since a given time, or all dead letters."""
+        require_permission(request, CHANGE_PERMISSION)
+        subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        form = RecoverForm(request.POST)
+        form = ReplayForm(request.POST)
         if "all" in request.POST:
-            recovery.recover_dead(subscription, **self.by(request))
+            replay.replay_dead_letters(subscription, **self.event_kwargs(request))
         elif form.is_valid():
-            recovery.recover(subscription, since=form.cleaned_data["since"], **self.by(request))
+            replay.replay_since(subscription, since=form.cleaned_data["since"], **self.event_kwargs(request))
         else:
-            self.message_user(request, _("Say since when: a day and a time."), messages.ERROR)
+            self.message_user(request, _("Enter a date and time."), messages.ERROR)
             return HttpResponseRedirect(self.url("change", subscription.pk))
-        self.message_user(request, _("A background job sends it once more."), messages.SUCCESS)
+        self.message_user(request, _("The deliveries are being replayed in the background."), messages.SUCCESS)
         return HttpResponseRedirect(self.url("change", subscription.pk))
 
-    def _move(
-        self, request: HttpRequest, object_id: str, move: Callable[[Subscription], bool], done: str
+    def _change_own(
+        self, request: HttpRequest, object_id: str, change: Callable[[Subscription], bool], success_message: str
     ) -> HttpResponse:
-        """Change a subscription that is this shop's own."""
-        require(request, CHANGE)
-        subscription = self.row_or_404(request, object_id)
+        """Change a subscription that belongs to this shop, and show a message."""
+        require_permission(request, CHANGE_PERMISSION)
+        subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if subscription.shop_id is None:
-            said, level = _("It holds for all shops of the app: its developer manages it."), messages.ERROR
-        elif move(subscription):
-            said, level = done, messages.SUCCESS
+            message, level = (
+                _("This subscription covers all shops of the app. Only the app's developer can change it."),
+                messages.ERROR,
+            )
+        elif change(subscription):
+            message, level = success_message, messages.SUCCESS
         else:
-            said, level = _("Nothing had to be changed."), messages.INFO
-        self.message_user(request, said, level)
+            message, level = _("No changes."), messages.INFO
+        self.message_user(request, message, level)
         return HttpResponseRedirect(self.url("change", subscription.pk))
 
 
-def glance(subscription: Subscription) -> str:
-    """How an annotated subscription fares: a key of ``LABELS``."""
+def get_status_key(subscription: Subscription) -> str:
+    """Return the status key of an annotated subscription, one of ``LABELS``."""
     if subscription.state != Subscription.State.LIVE:
         return subscription.state
     delivered: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
@@ -295,41 +300,43 @@ def glance(subscription: Subscription) -> str:
     return "well" if delivered else "new"
 
 
-def _last(sent: QuerySet[Delivery], state: Delivery.State) -> Subquery:
-    """When the latest delivery ended so."""
-    latest = sent.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
+def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
+    """Annotate the end time of the latest delivery in a state."""
+    latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
 
 
-def _count(sent: QuerySet[Delivery], state: Delivery.State) -> str:
-    number = sent.filter(state=state)[:COUNTED].count()
-    counted = languages.count(number)
-    return _("{number} or more").format(number=counted) if number == COUNTED else counted
+def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:
+    number = deliveries.filter(state=state)[:COUNT_LIMIT].count()
+    text = languages.format_integer(number)
+    return _("{number} or more").format(number=text) if number == COUNT_LIMIT else text
 
 
-def _tried(subscription: Subscription, text: str) -> tuple[list[Tried], str]:
-    """What a filter makes of the latest events of the topic; what is wrong with it."""
-    tried: list[Tried] = []
-    for event in trying.events_to_try(subscription, LATEST):
-        found = trying.dry_run(event, api_version=subscription.api_version, text=text)
-        if found.error:
-            return [], found.error
-        tried.append({"event": event, "fits": bool(found.fits)})
-    return tried, ""
+def _try_filter(subscription: Subscription, text: str) -> tuple[list[FilterTrial], str]:
+    """Try a filter on the latest events of the topic; return the results and the filter's error."""
+    trials: list[FilterTrial] = []
+    for event in delivery_tests.get_recent_events(subscription, LATEST_DELIVERIES):
+        result = delivery_tests.dry_run_filter(event, api_version=subscription.api_version, text=text)
+        if result.error:
+            return [], result.error
+        trials.append({"event": event, "fits": bool(result.is_match)})
+    return trials, ""
 
 
-def _disabled(request: HttpRequest) -> QuerySet[Subscription]:
-    with every_shop():
-        return service.told_in(in_shop(request).shop).filter(state=Subscription.State.DISABLED)
+def _get_disabled(request: HttpRequest) -> QuerySet[Subscription]:
+    with all_shops_scope():
+        return service.get_subscriptions_for_shop(as_staff_request(request).shop).filter(
+            state=Subscription.State.DISABLED
+        )
 
 
 home.add_task(
     home.Task(
         gettext_lazy("Disabled webhooks"),
-        gettext_lazy("their apps are not told any more"),
+        gettext_lazy("these apps no longer receive events"),
         Subscription,
         "state__exact=disabled",
-        _disabled,
+        _get_disabled,
         order=85,
     )
 )

@@ -1,27 +1,27 @@
-"""The metafields that go along with a payload, as REST shows them."""
+"""Metafields in webhook payloads, rendered as in REST."""
 
 from django.db.models import Model, Q, QuerySet
 
-from apps.api.context import Context
-from apps.api.rows.plans import plan_for
-from apps.ground.tenancy import current_shop
+from apps.api.render_context import RenderContext
+from apps.api.rows.query_plans import get_read_plan
+from apps.ground.tenancy import get_current_shop
 from apps.metafields.api.metafields import MetafieldSerializer
-from apps.metafields.domain.owners import owner_of
+from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.webhooks.domain.listening import Wanted
+from apps.webhooks.domain.audience import TopicAudience
 
 
-def read_metafields(instance: Model, version: str, wanted: Wanted) -> list[dict[str, object]]:
-    """The metafields of a row that somebody wants; none where such rows own none."""
+def read_metafields(instance: Model, version: str, audience: TopicAudience) -> list[dict[str, object]]:
+    """Return the metafields of a row that subscriptions ask for; none for models that cannot have metafields."""
     try:
-        owner = owner_of(instance)
+        owner = get_owner_type_of_row(instance)
     except LookupError:
         return []
-    named = Q(namespace__in=sorted(wanted.namespaces))
-    for namespace, key in sorted(wanted.metafields):
-        named |= Q(namespace=namespace, key=key)
-    rows: QuerySet[Metafield] = Metafield.objects.filter(named, owner_resource=owner.resource, owner_id=instance.pk)
-    shown: list[dict[str, object]] = plan_for(MetafieldSerializer, version).read(
-        rows.order_by("pk"), Context(current_shop(), version)
+    condition = Q(namespace__in=sorted(audience.namespaces))
+    for namespace, key in sorted(audience.metafields):
+        condition |= Q(namespace=namespace, key=key)
+    rows: QuerySet[Metafield] = Metafield.objects.filter(condition, owner_resource=owner.resource, owner_id=instance.pk)
+    rendered: list[dict[str, object]] = get_read_plan(MetafieldSerializer, version).read_queryset(
+        rows.order_by("pk"), RenderContext(get_current_shop(), version)
     )
-    return shown
+    return rendered

@@ -1,1 +1,1 @@
-"""The workflows of webhooks."""
+"""Business logic of webhooks."""

@@ -1,7 +1,7 @@
-"""What housekeeping lets go of: attempts after a week, deliveries and bytes after thirty days, dead ones after ninety.
+"""Retention: delete attempts after a week, deliveries and payloads after 30 days, and dead letters after 90 days.
 
-Nothing that is unfinished goes. Rows go in steps, so that no table is held for long; event rows stay, and lose what was
-rendered for subscribers together with the deliveries.
+Unfinished deliveries are never deleted, except held ones. Rows are deleted in batches to keep locks short. Event rows
+stay, but the payloads rendered for subscribers are cleared together with the deliveries.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,97 +9,104 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from apps.events.domain.forgetting import forget_payloads
+from apps.events.domain.redaction import clear_payloads
 from apps.events.models import Event
-from apps.ground.ids import last_beside
-from apps.ground.rows import TimestampedQuerySet
-from apps.shops.domain.read_only import writable
+from apps.ground.base_models import TimestampedQuerySet
+from apps.ground.id_sequences import get_last_id_of_range
+from apps.shops.domain.read_only import writable_shops
 from apps.shops.models import RetiringSecret
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 
-STEP = 1000
+BATCH_SIZE = 1000
 KEEP_ATTEMPTS = timedelta(days=7)
 KEEP_DELIVERIES = timedelta(days=30)
 KEEP_DEAD = timedelta(days=90)
 _OVER = (Delivery.State.DONE, Delivery.State.CANCELLED)
 
 
-def clear(at: datetime) -> int:
-    """Let go of what has served its time; returns how many rows that were."""
-    duties: tuple[Callable[[datetime], int], ...] = (
+def delete_expired_rows(at: datetime) -> int:
+    """Delete rows past their retention; return the number of rows."""
+    cleanups: tuple[Callable[[datetime], int], ...] = (
         _clear_attempts,
         _clear_deliveries,
         _clear_payloads,
-        _empty_events,
+        _clear_event_payloads,
         _clear_subscriptions,
     )
-    return sum(duty(at) for duty in duties)
+    return sum(cleanup(at) for cleanup in cleanups)
 
 
-def _in_steps(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", work: Callable[[list[int]], int]) -> int:
-    """Do something to rows, so many at once, by ascending ids."""
-    done, last = 0, 0
-    while found := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:STEP]):
-        done += work(found)
-        last = found[-1]
-    return done
+def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", work: Callable[[list[int]], int]) -> int:
+    """Process rows in batches by ascending ID; return the total."""
+    total, last = 0, 0
+    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
+        total += work(batch)
+        last = batch[-1]
+    return total
 
 
-def _old(model: type[Attempt | Delivery | Payload | Event], before: datetime, **narrowing: bool) -> Iterator[list[int]]:
-    """The keys of rows that began before a moment, in steps from the oldest, until a step finds none.
+def _iterate_old_rows(
+    model: type[Attempt | Delivery | Payload | Event], before: datetime, **filters: bool
+) -> Iterator[list[int]]:
+    """Yield batches of IDs of rows created before a time, from the oldest, until a batch has none.
 
-    The young ones behind it, which are most, are not read. One that began before its neighbours and was written after
-    them is found when these are old, too. Rows that a shop brought from another cell lie in a range of their own, whose
-    oldest come first as well.
+    The newer rows, the majority, are not read. A row that was created before its neighbors but written after them is
+    found later, when those are old too. Rows imported from another installation have an ID range of their own, which is
+    also read from its oldest row.
     """
-    rows, last = model.objects.filter(**narrowing), 0
-    while step := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:STEP]):
-        last = step[-1][0]
-        if old := [pk for pk, began in step if began < before]:
+    rows, last = model.objects.filter(**filters), 0
+    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):
+        last = batch[-1][0]
+        if old := [pk for pk, created_at in batch if created_at < before]:
             yield old
         else:
-            last = last_beside(last)
+            last = get_last_id_of_range(last)
 
 
 def _clear_attempts(at: datetime) -> int:
-    return sum(Attempt.objects.filter(pk__in=old).delete()[0] for old in _old(Attempt, at - KEEP_ATTEMPTS))
+    return sum(Attempt.objects.filter(pk__in=old).delete()[0] for old in _iterate_old_rows(Attempt, at - KEEP_ATTEMPTS))
 
 
 def _clear_deliveries(at: datetime) -> int:
     before = at - KEEP_DELIVERIES
     over = Q(finished_at__lt=before, state__in=_OVER)
     dead = Q(finished_at__lt=at - KEEP_DEAD, state=Delivery.State.DEAD)
-    held = Q(state=Delivery.State.HELD)
-    return sum(Delivery.objects.filter(over | dead | held, pk__in=old).delete()[0] for old in _old(Delivery, before))
+    is_held = Q(state=Delivery.State.HELD)
+    return sum(
+        Delivery.objects.filter(over | dead | is_held, pk__in=old).delete()[0]
+        for old in _iterate_old_rows(Delivery, before)
+    )
 
 
 def _clear_payloads(at: datetime) -> int:
-    """Bytes that no delivery refers to any more; those of tests by themselves, all others by their event."""
+    """Delete payloads without deliveries: those of tests by age, all others by their event."""
     used = Exists(Delivery.objects.filter(event=OuterRef("event")))
     unused = Q(event__isnull=False) & ~used
     alone = Q(event=None, created_at__lt=at - KEEP_DEAD)
     return sum(
-        Payload.objects.filter(unused | alone, pk__in=old).delete()[0] for old in _old(Payload, at - KEEP_DELIVERIES)
+        Payload.objects.filter(unused | alone, pk__in=old).delete()[0]
+        for old in _iterate_old_rows(Payload, at - KEEP_DELIVERIES)
     )
 
 
-def _empty_events(at: datetime) -> int:
-    """What was rendered of events for subscribers; nothing of what waits for its fan-out.
+def _clear_event_payloads(at: datetime) -> int:
+    """Clear the payloads rendered for subscribers from old events, except events that wait for fan-out.
 
-    Events stay for ever, so those that still hold something are walked by an index of their own.
+    Events are never deleted, so an index of its own finds those that still have payloads.
     """
     waiting = Pending.objects.filter(event=OuterRef("pk"))
-    done = Event.objects.filter(writable()).exclude(Exists(waiting))
+    processed = Event.objects.filter(writable_shops()).exclude(Exists(waiting))
     return sum(
-        forget_payloads(done.filter(pk__in=old)) for old in _old(Event, at - KEEP_DELIVERIES, payload__isnull=False)
+        clear_payloads(processed.filter(pk__in=old))
+        for old in _iterate_old_rows(Event, at - KEEP_DELIVERIES, payload__isnull=False)
     )
 
 
 def _clear_subscriptions(at: datetime) -> int:
-    """Deleted subscriptions whose last delivery is gone; and secrets that no longer sign."""
+    """Delete subscriptions that were deleted by users and have no deliveries left, and expired secrets."""
     RetiringSecret.objects.filter(until__lt=at - KEEP_ATTEMPTS).delete()
-    left = Delivery.objects.filter(subscription=OuterRef("pk"))
-    ended = Subscription.objects.filter(Q(shop=None) | writable(), deleted_at__lt=at - KEEP_DELIVERIES)
-    ended = ended.exclude(Exists(left))
-    Health.objects.filter(subscription__in=ended).delete()
-    return _in_steps(ended, lambda pks: Subscription.objects.filter(pk__in=pks).delete()[0])
+    remaining_deliveries = Delivery.objects.filter(subscription=OuterRef("pk"))
+    subscriptions = Subscription.objects.filter(Q(shop=None) | writable_shops(), deleted_at__lt=at - KEEP_DELIVERIES)
+    subscriptions = subscriptions.exclude(Exists(remaining_deliveries))
+    Health.objects.filter(subscription__in=subscriptions).delete()
+    return _process_in_batches(subscriptions, lambda pks: Subscription.objects.filter(pk__in=pks).delete()[0])

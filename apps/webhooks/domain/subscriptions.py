@@ -1,7 +1,7 @@
-"""Making, changing and ending subscriptions: the one service behind REST, GraphQL, configuration files and the panel.
+"""Create, update, pause and delete webhook subscriptions, for REST, GraphQL, configuration files and the panel.
 
-Every face gives values by the names of the columns and gets ``SubscriptionRefused`` with the same names. Whoever
-changes what is listened to moves the number of ``apps.shops.domain.listening`` in the same transaction.
+Callers pass values by column name; ``SubscriptionRefused`` reports errors under the same names. A change of
+subscriptions must increment the version of ``apps.shops.domain.subscriber_version`` in the same transaction.
 """
 
 from datetime import datetime
@@ -9,167 +9,167 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from apps.events.domain.changes import Changes, changes_of
+from apps.events.domain.diffs import Changes, compute_changes
 from apps.events.domain.recording import record_event
-from apps.ground.attrs import Given
-from apps.ground.constraints import breach_of
-from apps.ground.errors import Gone
-from apps.ground.locks import reread
-from apps.ground.rows import TimestampedQuerySet
-from apps.ground.tenancy import every_shop
-from apps.shops.domain.listening import listeners_changed, listeners_of_app_changed
+from apps.ground.base_models import TimestampedQuerySet
+from apps.ground.constraint_errors import find_violated_constraint
+from apps.ground.exceptions import RowDeleted
+from apps.ground.row_locks import refresh_for_update
+from apps.ground.tenancy import all_shops_scope
+from apps.ground.types import ReadOnlyAttrs
 from apps.shops.domain.locks import lock_shop
+from apps.shops.domain.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
 from apps.shops.models import App, Installation, Shop
 from apps.webhooks.domain import topics
-from apps.webhooks.domain.engine import pacing
-from apps.webhooks.domain.refusals import ScopeNeeded, SubscriptionRefused
-from apps.webhooks.domain.values import GIVEN, fill
+from apps.webhooks.domain.engine import rate_limits
+from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
+from apps.webhooks.domain.subscription_fields import WRITABLE_FIELDS, assign_validated
 from apps.webhooks.models import Subscription
 
 
-def kept() -> TimestampedQuerySet[Subscription]:
-    """Every subscription in sight that was not deleted."""
+def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
+    """Return the subscriptions that are not deleted."""
     return Subscription.objects.get_queryset().filter(deleted_at=None)
 
 
-def subscriptions_of(shop: Shop, app: App | int) -> TimestampedQuerySet[Subscription]:
-    """The subscriptions that an app made for a shop; those of its configuration file are not among them."""
-    return kept().filter(shop=shop, app=app, origin=Subscription.Origin.API)
+def get_api_subscriptions(shop: Shop, app: App | int) -> TimestampedQuerySet[Subscription]:
+    """Return the subscriptions that an app created for a shop, without those of its configuration file."""
+    return get_undeleted_subscriptions().filter(shop=shop, app=app, origin=Subscription.Origin.API)
 
 
-def configured_for(app: App | int) -> TimestampedQuerySet[Subscription]:
-    """The subscriptions of an app's configuration file; ask with every shop in sight."""
-    return kept().filter(app=app, origin=Subscription.Origin.CONFIG)
+def get_configured_subscriptions(app: App | int) -> TimestampedQuerySet[Subscription]:
+    """Return the subscriptions of an app's configuration file; requires the scope of all shops."""
+    return get_undeleted_subscriptions().filter(app=app, origin=Subscription.Origin.CONFIG)
 
 
-def told_in(shop: Shop) -> TimestampedQuerySet[Subscription]:
-    """Every subscription that hears of a shop: the shop's own, and the configured ones of the apps that it has.
+def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
+    """Return all subscriptions that receive events of a shop: its own, and the configured ones of its apps.
 
-    Ask with every shop in sight.
+    Requires the scope of all shops.
     """
-    here = Installation.objects.filter(shop=shop, uninstalled_at=None).values("app_id")
-    return kept().filter(Q(shop=shop) | Q(shop=None), app_id__in=here)
+    installed_apps = Installation.objects.filter(shop=shop, uninstalled_at=None).values("app_id")
+    return get_undeleted_subscriptions().filter(Q(shop=shop) | Q(shop=None), app_id__in=installed_apps)
 
 
 @transaction.atomic
-def create_subscription(installation: Installation, values: Given, *, actor: str, at: datetime) -> Subscription:
-    """Subscribe an app to a topic of the shop that it is installed in; call it in the shop's scope.
+def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
+    """Subscribe an app to a topic of the shop in which it is installed; requires the scope of that shop.
 
     Args:
-        installation: The app at work in the shop; its scopes say which topics it may hear of.
-        values: ``topic``, ``uri`` and ``api_version``, and others of ``GIVEN``.
-        actor: Who does it.
-        at: When.
+        installation: The app in the shop; its scopes decide which topics are allowed.
+        values: ``topic``, ``uri`` and ``api_version``, and other fields of ``GIVEN``.
+        actor: Who creates the subscription.
+        at: The time of the change.
 
     Returns:
-        The subscription; what was noticed about it stands in its ``warnings``.
+        The subscription, with any warnings in ``warnings``.
 
     Raises:
-        SubscriptionRefused: What does not fit, by field.
+        SubscriptionRefused: Values are invalid, by field.
         ScopeNeeded: The app lacks the scope of the topic.
     """
     shop, app = installation.shop, installation.app
-    made = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
-    fill(made, values)
-    require_scope(installation, made.topic)
-    listeners_changed(shop)
-    _save(made)
-    pacing.follow(made.uri, made.shop_id)
-    record_event("webhooks/create", made, actor=actor, at=at)
-    return made
+    subscription = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
+    assign_validated(subscription, values)
+    require_topic_scope(installation, subscription.topic)
+    bump_subscriber_version(shop)
+    _save(subscription)
+    rate_limits.update_endpoint_limits(subscription.uri, subscription.shop_id)
+    record_event("webhooks/create", subscription, actor=actor, at=at)
+    return subscription
 
 
 @transaction.atomic
-def create_configured(app: App, values: Given, *, at: datetime) -> Subscription:
-    """Subscribe an app, as its configuration file says, for every shop that has it or will; compliance topics too.
+def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datetime) -> Subscription:
+    """Create a subscription of an app's configuration file, for all shops of the app; compliance topics are allowed.
 
     Raises:
-        SubscriptionRefused: What does not fit, by field.
+        SubscriptionRefused: Values are invalid, by field.
     """
-    made = Subscription(shop=None, app=app, origin=Subscription.Origin.CONFIG, created_at=at)
-    fill(made, values)
-    listeners_of_app_changed(app)
-    with every_shop():
-        _save(made)
-    pacing.follow(made.uri, None)
-    return made
+    subscription = Subscription(shop=None, app=app, origin=Subscription.Origin.CONFIG, created_at=at)
+    assign_validated(subscription, values)
+    bump_subscriber_versions_of_app(app)
+    with all_shops_scope():
+        _save(subscription)
+    rate_limits.update_endpoint_limits(subscription.uri, None)
+    return subscription
 
 
 @transaction.atomic
-def update_subscription(subscription: Subscription, values: Given, *, actor: str, at: datetime) -> Changes:
-    """Change a subscription; deliveries that wait already go where they were bound for.
+def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
+    """Update a subscription; existing deliveries keep their endpoint.
 
     Args:
-        subscription: As it was read; it is held and read again.
-        values: Those of ``GIVEN`` that are to change; the topic stays.
-        actor: Who does it.
-        at: When.
+        subscription: The subscription; it is locked and reloaded.
+        values: New values of fields in ``GIVEN``; the topic cannot change.
+        actor: Who updates the subscription.
+        at: The time of the change.
 
     Returns:
-        What changed, by field.
+        The changes by field.
 
     Raises:
-        SubscriptionRefused: What does not fit, by field.
-        ScopeNeeded: The app lacks the scope of the topic by now.
+        SubscriptionRefused: Values are invalid, by field.
+        ScopeNeeded: The app no longer has the scope of the topic.
     """
-    _hold(subscription)
-    before = {name: getattr(subscription, name) for name in (*GIVEN, "warnings", "key_digest")}
-    fill(subscription, values)
+    _lock(subscription)
+    before = {name: getattr(subscription, name) for name in (*WRITABLE_FIELDS, "warnings", "key_digest")}
+    assign_validated(subscription, values)
     after = {name: getattr(subscription, name) for name in before}
     for name, value in before.items():
         setattr(subscription, name, value)
-    changes = changes_of(subscription, after)
+    changes = compute_changes(subscription, after)
     if not changes:
         return {}
     if subscription.shop is not None:
-        require_scope(_installation(subscription), subscription.topic)
+        require_topic_scope(_get_installation(subscription), subscription.topic)
     for name in changes:
         setattr(subscription, name, after[name])
-    _changed(subscription)
+    _increment_version(subscription)
     _save(subscription, *changes)
     for uri in {before["uri"], subscription.uri}:
-        pacing.follow(uri, subscription.shop_id)
-    told = {name: change for name, change in changes.items() if name != "key_digest"}
-    _record("webhooks/update", subscription, actor=actor, at=at, changes=told)
-    return told
+        rate_limits.update_endpoint_limits(uri, subscription.shop_id)
+    visible_changes = {name: change for name, change in changes.items() if name != "key_digest"}
+    _record("webhooks/update", subscription, actor=actor, at=at, changes=visible_changes)
+    return visible_changes
 
 
 @transaction.atomic
 def delete_subscription(subscription: Subscription, *, actor: str, at: datetime) -> None:
-    """End a subscription: nothing more goes out to it, deliveries that wait included.
+    """Delete a subscription; its waiting deliveries are not sent either.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: Another request has deleted the subscription.
     """
-    _hold(subscription)
-    _changed(subscription)
+    _lock(subscription)
+    _increment_version(subscription)
     subscription.deleted_at = at
     subscription.save(update_fields=["deleted_at"])
-    pacing.follow(subscription.uri, subscription.shop_id)
+    rate_limits.update_endpoint_limits(subscription.uri, subscription.shop_id)
     _record("webhooks/delete", subscription, actor=actor, at=at)
 
 
-def pause(subscription: Subscription, *, reason: str = "", actor: str, at: datetime) -> bool:
-    """Hold a subscription's deliveries back until it is resumed; returns whether it was live."""
-    return _move(subscription, Subscription.State.PAUSED, reason, actor=actor, at=at)
+def pause_subscription(subscription: Subscription, *, reason: str = "", actor: str, at: datetime) -> bool:
+    """Hold the deliveries of a subscription until it is resumed; return True if it was live."""
+    return _set_state(subscription, Subscription.State.PAUSED, reason, actor=actor, at=at)
 
 
-def resume(subscription: Subscription, *, actor: str, at: datetime) -> bool:
-    """Let a paused or disabled subscription's events go out again; returns whether it was not live.
+def resume_subscription(subscription: Subscription, *, actor: str, at: datetime) -> bool:
+    """Resume a paused or disabled subscription; return True if it was not live.
 
-    What was held meanwhile is sent by ``recovery.recover``.
+    ``replay.recover`` sends the deliveries that were held.
     """
-    return _move(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
+    return _set_state(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
 
 
-def disable(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
-    """Stop sending to a subscription whose endpoint fails or is gone; its events are held."""
-    return _move(subscription, Subscription.State.DISABLED, reason, actor=actor, at=at)
+def disable_subscription(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
+    """Stop sending to a subscription because its endpoint fails or is gone; its deliveries are held."""
+    return _set_state(subscription, Subscription.State.DISABLED, reason, actor=actor, at=at)
 
 
 @transaction.atomic
-def _move(subscription: Subscription, state: Subscription.State, reason: str, *, actor: str, at: datetime) -> bool:
-    _reread(subscription)
+def _set_state(subscription: Subscription, state: Subscription.State, reason: str, *, actor: str, at: datetime) -> bool:
+    _reload(subscription)
     if subscription.state == state:
         return False
     changes = {"state": [subscription.state, state.value]}
@@ -179,75 +179,79 @@ def _move(subscription: Subscription, state: Subscription.State, reason: str, *,
     return True
 
 
-def remove_with_app(installation: Installation, at: datetime) -> None:
-    """End the subscriptions that an app made for the shop that it leaves; it still hears that it was uninstalled."""
-    listeners_changed(installation.shop)
-    ended = subscriptions_of(installation.shop, installation.app_id)
-    ended.update(deleted_at=at, removed_by_uninstalling=True)
+def delete_app_subscriptions(installation: Installation, at: datetime) -> None:
+    """Delete an uninstalled app's subscriptions for the shop; they still receive ``app/uninstalled``."""
+    bump_subscriber_version(installation.shop)
+    rows = get_api_subscriptions(installation.shop, installation.app_id)
+    rows.update(deleted_at=at, removed_by_uninstalling=True)
 
 
-def follow_grant(installation: Installation) -> None:
-    """Have the shop's listeners worked out anew where an app with subscriptions comes, or its scopes change."""
-    with every_shop():
-        listens = kept().filter(Q(shop=installation.shop) | Q(shop=None))
-        if listens.filter(app_id=installation.app_id).exists():
-            listeners_changed(installation.shop)
+def refresh_listeners_on_grant(installation: Installation) -> None:
+    """Refresh the shop's subscribers when an app with subscriptions is installed or its scopes change."""
+    with all_shops_scope():
+        rows = get_undeleted_subscriptions().filter(Q(shop=installation.shop) | Q(shop=None))
+        if rows.filter(app_id=installation.app_id).exists():
+            bump_subscriber_version(installation.shop)
 
 
-def require_scope(installation: Installation, topic: str) -> None:
-    """Make sure that an app may hear of a topic.
+def require_topic_scope(installation: Installation, topic: str) -> None:
+    """Check that an app may receive a topic.
 
     Raises:
-        ScopeNeeded: It lacks the scope.
+        ScopeNeeded: The app lacks the scope of the topic.
     """
-    if scope := topics.scope_missing(topic, installation.granted):
-        raise ScopeNeeded(scope)
+    if scope := topics.get_missing_scope(topic, installation.all_scopes):
+        raise TopicScopeMissing(scope)
 
 
-def _hold(subscription: Subscription) -> None:
-    """Hold the shops that it listens to, then the subscription, and read it again.
+def _lock(subscription: Subscription) -> None:
+    """Lock the shops of a subscription, then the subscription, and reload it.
 
     Raises:
-        Gone: It was deleted meanwhile.
+        Gone: Another request has deleted the subscription.
     """
     if subscription.shop_id is not None:
         lock_shop()
     else:
-        listeners_of_app_changed(subscription.app)
-    _reread(subscription)
+        bump_subscriber_versions_of_app(subscription.app)
+    _reload(subscription)
 
 
-def _reread(subscription: Subscription) -> None:
-    with every_shop():
-        reread(subscription, no_key=True)
+def _reload(subscription: Subscription) -> None:
+    with all_shops_scope():
+        refresh_for_update(subscription, no_key=True)
     if subscription.deleted_at is not None:
-        raise Gone
+        raise RowDeleted
 
 
-def _changed(subscription: Subscription) -> None:
-    """Move the number of the shop; those of a configured one's shops moved when it was held."""
+def _increment_version(subscription: Subscription) -> None:
+    """Increment the shop's subscriber version; ``_hold`` has done so for the shops of a configured subscription."""
     if subscription.shop is not None:
-        listeners_changed(subscription.shop)
+        bump_subscriber_version(subscription.shop)
 
 
 def _save(subscription: Subscription, *names: str) -> None:
-    """Save; a breach of a constraint is a refusal like any other."""
+    """Save a subscription; translate a violated constraint into ``SubscriptionRefused``."""
     try:
         with transaction.atomic():
             subscription.save(update_fields=names or None)
     except IntegrityError as error:
-        breach = breach_of(error)
+        breach = find_violated_constraint(error)
         if breach is None:
             raise
         raise SubscriptionRefused({breach.field: [breach.message]}) from error
 
 
-def _record(topic: str, subscription: Subscription, *, actor: str, at: datetime, changes: Given | None = None) -> None:
-    """Note it in the shop's audit trail; one that holds for all shops is in none."""
+def _record(
+    topic: str, subscription: Subscription, *, actor: str, at: datetime, changes: ReadOnlyAttrs | None = None
+) -> None:
+    """Record an event in the shop's audit log; a subscription for all shops has no audit log."""
     if subscription.shop_id is not None:
         record_event(topic, subscription, actor=actor, at=at, changes=changes)
 
 
-def _installation(subscription: Subscription) -> Installation:
-    found: Installation = Installation.objects.get(shop=subscription.shop, app=subscription.app, uninstalled_at=None)
-    return found
+def _get_installation(subscription: Subscription) -> Installation:
+    installation: Installation = Installation.objects.get(
+        shop=subscription.shop, app=subscription.app, uninstalled_at=None
+    )
+    return installation

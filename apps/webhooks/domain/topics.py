@@ -1,49 +1,51 @@
-"""Which topics can be subscribed to, by whom, and what their payloads look like."""
+"""Webhook topics: which topics apps may subscribe to, and the schemas of their payloads."""
 
 from collections.abc import Collection, Mapping
 
 from apps.events.domain import topics
-from apps.events.domain.topics import Hears, Topic
+from apps.events.domain.topics import AudienceCheck, Topic
 
-# What the law asks of apps about people's data; they come from the configuration file alone.
+# Privacy requests required by law; only the configuration file can subscribe to them.
 SHOP_REDACT = "shop/redact"
-COMPLIANCE = frozenset({"customers/data_request", "customers/redact", SHOP_REDACT})
-# What still goes out to an app that was taken off the shop.
-AFTER_UNINSTALLING = COMPLIANCE | {"app/uninstalled"}
-# Topics that tell of an installation are told to its own app, and to no other.
-OF_AN_APP = frozenset({"app/uninstalled", "app/scopes_update", SHOP_REDACT})
+COMPLIANCE_TOPICS = frozenset({"customers/data_request", "customers/redact", SHOP_REDACT})
+# Topics that are still sent to an uninstalled app.
+TOPICS_AFTER_UNINSTALL = COMPLIANCE_TOPICS | {"app/uninstalled"}
+# Topics about an installation; only its own app receives them.
+INSTALLATION_TOPICS = frozenset({"app/uninstalled", "app/scopes_update", SHOP_REDACT})
 
 
-def offered_topics() -> tuple[Topic, ...]:
-    """Every topic that an app can subscribe to by the interface, by name."""
-    return tuple(topic for topic in topics.all_topics() if topic.offered and topic.name not in COMPLIANCE)
+def get_offered_topics() -> tuple[Topic, ...]:
+    """Return every topic that an app can subscribe to through the interface, sorted by name."""
+    return tuple(
+        topic for topic in topics.get_all_topics() if topic.is_subscribable and topic.name not in COMPLIANCE_TOPICS
+    )
 
 
 def is_offered(name: str) -> bool:
-    """Whether an app can subscribe to a topic by the interface."""
+    """Return True if an app can subscribe to a topic through the interface."""
     try:
-        return name not in COMPLIANCE and topics.topic(name).offered
+        return name not in COMPLIANCE_TOPICS and topics.get_topic(name).is_subscribable
     except topics.UnknownTopic:
         return False
 
 
-def scope_missing(name: str, granted: Collection[str]) -> str:
-    """The scope that an app lacks for a topic; blank where it lacks none."""
-    topic = topics.topic(name)
-    return topic.scope if topic.scope and not topic.is_read_by(granted) else ""
+def get_missing_scope(name: str, granted: Collection[str]) -> str:
+    """Return the scope that an app lacks for a topic; blank if the app may receive it."""
+    topic = topics.get_topic(name)
+    return topic.scope if topic.scope and not topic.is_readable_with(granted) else ""
 
 
-def hears_of(name: str) -> Hears | None:
-    """What tells apart who may hear of which event of a topic; None where all may who hear of the topic."""
-    return topics.topic(name).hears
+def get_receive_check(name: str) -> AudienceCheck | None:
+    """Return the function that decides which app may receive an event of the topic; None if the scope suffices."""
+    return topics.get_topic(name).is_allowed
 
 
-def counts_each(name: str) -> bool:
-    """Whether each event of a topic counts, though one action tell several of a resource."""
-    return topics.topic(name).each
+def keeps_every_event(name: str) -> bool:
+    """Return True if all events of a topic are sent, even several about one resource from one action."""
+    return topics.get_topic(name).is_cumulative
 
 
-def shape_of(name: str, version: str) -> Mapping[str, object] | None:
-    """The JSON schema of a topic's payload in a version, where it is known."""
-    shape = topics.topic(name).shape
+def get_payload_schema(name: str, version: str) -> Mapping[str, object] | None:
+    """Return the JSON schema of a topic's payload in an API version, if known."""
+    shape = topics.get_topic(name).get_schema
     return None if shape is None else shape(version)

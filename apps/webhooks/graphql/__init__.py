@@ -1,4 +1,4 @@
-"""The GraphQL face of webhooks: found by ``apps.graphql`` when the first schema is made."""
+"""GraphQL types, queries and mutations of webhooks; ``apps.graphql`` imports them when it builds the schema."""
 
 from apps.webhooks.graphql import mutations, queries
 

@@ -1,7 +1,7 @@
-"""Making, changing and ending subscriptions by GraphQL.
+"""GraphQL mutations that create, update and delete webhook subscriptions.
 
-Refusals of values are ``userErrors``: whole sentences, each with the path of its field in the arguments. A scope that
-is missing, and what is no value at all, is an error of the request.
+Invalid values are returned as ``userErrors``: full sentences with the path of the argument. A missing access scope or a
+malformed value is an error of the request.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from typing import Annotated, Any
 import strawberry
 
 from apps.graphql import registry
-from apps.graphql.errors import ACCESS_DENIED, refusal
-from apps.graphql.ids import number_of
+from apps.graphql.errors import ACCESS_DENIED, graphql_error
+from apps.graphql.ids import parse_number_of_type
 from apps.graphql.info import Info
 from apps.graphql.scalars import ARN, URL
-from apps.ground.attrs import Attrs
-from apps.ground.errors import Gone
-from apps.ground.phrases import TAKEN
+from apps.ground.error_messages import TAKEN
+from apps.ground.exceptions import RowDeleted
+from apps.ground.types import Attrs
 from apps.webhooks.domain import subscriptions
-from apps.webhooks.domain.refusals import NO_SUCH_SUBSCRIPTION, ScopeNeeded, SubscriptionRefused, full_message
+from apps.webhooks.domain.errors import NO_SUCH_SUBSCRIPTION, SubscriptionRefused, TopicScopeMissing, get_full_message
 from apps.webhooks.graphql.types import (
     BY_URI,
     KIND,
@@ -27,40 +27,40 @@ from apps.webhooks.graphql.types import (
     WebhookSubscriptionFormat,
     WebhookSubscriptionTopic,
     WebhookSubscriptionType,
-    find,
-    shown,
+    find_subscription,
+    to_subscription_type,
 )
 from apps.webhooks.models import Subscription
 
-INPUT = "webhookSubscription"
-SPECIFIC = registry.deprecated(
+INPUT_ARGUMENT = "webhookSubscription"
+DEPRECATED_MUTATION = registry.deprecation_metadata(
     SINCE_URI, "Use `webhookSubscriptionCreate` or `webhookSubscriptionUpdate` with a `uri` instead."
 )
-# The service's names of fields, as clients find them in ``userErrors``.
-_NAMES = {
+# From field names of ``domain.subscriptions`` to the names in ``userErrors``.
+_ARGUMENT_NAMES = {
     "uri": "callbackUrl",
     "include_fields": "includeFields",
     "metafield_namespaces": "metafieldNamespaces",
     "private_metafield_namespaces": "privateMetafieldNamespaces",
 }
-_since_uri = registry.gated(since=SINCE_URI)
-_since_metafields = registry.gated(since="2025-01")
-_since_name = registry.gated(since="2026-04")
+_since_uri = registry.version_metadata(since=SINCE_URI)
+_since_metafields = registry.version_metadata(since="2025-01")
+_since_name = registry.version_metadata(since="2026-04")
 
-Refusals = list[tuple[list[str], str]]
+FieldErrors = list[tuple[list[str], str]]
 
 
-@strawberry.input(description="A metafield that goes along with a payload.")
+@strawberry.input(description="A metafield included in payloads.")
 class HasMetafieldsMetafieldIdentifierInput:
-    """A metafield by its names."""
+    """A metafield identified by namespace and key."""
 
     namespace: str
     key: str
 
 
 @strawberry.input
-class _Wanted:
-    """What is wanted, wherever it goes."""
+class _SubscriptionFields:
+    """The fields that all subscription inputs share."""
 
     format: WebhookSubscriptionFormat | None = strawberry.UNSET
     filter: str | None = strawberry.UNSET
@@ -72,25 +72,25 @@ class _Wanted:
     name: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_name)
 
 
-@strawberry.input(description="What a subscription is made of.")
-class WebhookSubscriptionInput(_Wanted):
-    """What a subscription is made of; what is not given stays."""
+@strawberry.input(description="The values of a webhook subscription.")
+class WebhookSubscriptionInput(_SubscriptionFields):
+    """The values of a subscription; an update leaves omitted fields unchanged."""
 
     uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_uri)
     callback_url: URL | None = strawberry.field(default=strawberry.UNSET, metadata=BY_URI)
 
 
-@strawberry.input(description="What a subscription to Google Cloud Pub/Sub is made of.")
-class PubSubWebhookSubscriptionInput(_Wanted):
-    """What a subscription is made of, and the topic of Google Cloud Pub/Sub."""
+@strawberry.input(description="The values of a webhook subscription to Google Cloud Pub/Sub.")
+class PubSubWebhookSubscriptionInput(_SubscriptionFields):
+    """The values of a subscription to Google Cloud Pub/Sub."""
 
     pub_sub_project: str
     pub_sub_topic: str
 
 
-@strawberry.input(description="What a subscription to Amazon EventBridge is made of.")
-class EventBridgeWebhookSubscriptionInput(_Wanted):
-    """What a subscription is made of, and the event source of Amazon EventBridge."""
+@strawberry.input(description="The values of a webhook subscription to Amazon EventBridge.")
+class EventBridgeWebhookSubscriptionInput(_SubscriptionFields):
+    """The values of a subscription to Amazon EventBridge."""
 
     arn: ARN
 
@@ -98,9 +98,9 @@ class EventBridgeWebhookSubscriptionInput(_Wanted):
 Input = WebhookSubscriptionInput | PubSubWebhookSubscriptionInput | EventBridgeWebhookSubscriptionInput
 
 
-@strawberry.type(description="Why a mutation did nothing.")
+@strawberry.type(description="An error of a mutation that had no effect.")
 class UserError:
-    """Why a mutation did nothing."""
+    """Why a mutation was refused."""
 
     field: list[str] | None
     message: str
@@ -108,7 +108,7 @@ class UserError:
 
 @strawberry.type
 class WebhookSubscriptionCreatePayload:
-    """What a create gives."""
+    """The result of a create mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[UserError]
@@ -116,7 +116,7 @@ class WebhookSubscriptionCreatePayload:
 
 @strawberry.type
 class WebhookSubscriptionUpdatePayload:
-    """What an update gives."""
+    """The result of an update mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[UserError]
@@ -124,7 +124,7 @@ class WebhookSubscriptionUpdatePayload:
 
 @strawberry.type
 class WebhookSubscriptionDeletePayload:
-    """What a deletion gives."""
+    """The result of a delete mutation."""
 
     deleted_webhook_subscription_id: strawberry.ID | None
     user_errors: list[UserError]
@@ -132,7 +132,7 @@ class WebhookSubscriptionDeletePayload:
 
 @strawberry.type
 class EventBridgeWebhookSubscriptionCreatePayload:
-    """What a create gives."""
+    """The result of a create mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[UserError]
@@ -140,7 +140,7 @@ class EventBridgeWebhookSubscriptionCreatePayload:
 
 @strawberry.type
 class EventBridgeWebhookSubscriptionUpdatePayload:
-    """What an update gives."""
+    """The result of an update mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[UserError]
@@ -148,7 +148,7 @@ class EventBridgeWebhookSubscriptionUpdatePayload:
 
 @strawberry.enum
 class PubSubWebhookSubscriptionCreateUserErrorCode(Enum):
-    """Why a create did nothing."""
+    """Error codes of a create mutation."""
 
     INVALID_PARAMETERS = "invalid_parameters"
     TAKEN = "taken"
@@ -156,7 +156,7 @@ class PubSubWebhookSubscriptionCreateUserErrorCode(Enum):
 
 @strawberry.enum
 class PubSubWebhookSubscriptionUpdateUserErrorCode(Enum):
-    """Why an update did nothing."""
+    """Error codes of an update mutation."""
 
     INVALID_PARAMETERS = "invalid_parameters"
     TAKEN = "taken"
@@ -164,7 +164,7 @@ class PubSubWebhookSubscriptionUpdateUserErrorCode(Enum):
 
 @strawberry.type
 class PubSubWebhookSubscriptionCreateUserError:
-    """Why a create did nothing."""
+    """Why a create mutation was refused."""
 
     code: PubSubWebhookSubscriptionCreateUserErrorCode | None
     field: list[str] | None
@@ -173,7 +173,7 @@ class PubSubWebhookSubscriptionCreateUserError:
 
 @strawberry.type
 class PubSubWebhookSubscriptionUpdateUserError:
-    """Why an update did nothing."""
+    """Why an update mutation was refused."""
 
     code: PubSubWebhookSubscriptionUpdateUserErrorCode | None
     field: list[str] | None
@@ -182,7 +182,7 @@ class PubSubWebhookSubscriptionUpdateUserError:
 
 @strawberry.type
 class PubSubWebhookSubscriptionCreatePayload:
-    """What a create gives."""
+    """The result of a create mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[PubSubWebhookSubscriptionCreateUserError]
@@ -190,177 +190,187 @@ class PubSubWebhookSubscriptionCreatePayload:
 
 @strawberry.type
 class PubSubWebhookSubscriptionUpdatePayload:
-    """What an update gives."""
+    """The result of an update mutation."""
 
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[PubSubWebhookSubscriptionUpdateUserError]
 
 
-Topic = Annotated[WebhookSubscriptionTopic, strawberry.argument(description="What to be told of.")]
+Topic = Annotated[WebhookSubscriptionTopic, strawberry.argument(description="The topic to subscribe to.")]
 
 
-@registry.mutation
+@registry.register_mutations
 @strawberry.type
 class WebhookMutations:
-    """What an app can do with its subscriptions."""
+    """Mutations of the calling app's subscriptions."""
 
     @strawberry.mutation(description="Subscribe the calling app to a topic of the shop.")
     def webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: WebhookSubscriptionInput
     ) -> WebhookSubscriptionCreatePayload | None:
-        """Subscribe."""
-        made, wrong = _create(info, topic.value, webhook_subscription)
-        return WebhookSubscriptionCreatePayload(webhook_subscription=made, user_errors=_user_errors(wrong))
+        """Create a subscription."""
+        created, errors = _create(info, topic.value, webhook_subscription)
+        return WebhookSubscriptionCreatePayload(webhook_subscription=created, user_errors=_user_errors(errors))
 
-    @strawberry.mutation(description="Change a subscription, also to another kind of destination.")
+    @strawberry.mutation(description="Update a webhook subscription, including the type of its endpoint.")
     def webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: WebhookSubscriptionInput
     ) -> WebhookSubscriptionUpdatePayload | None:
-        """Change it; what is not given stays."""
-        changed, wrong = _update(info, id, webhook_subscription)
-        return WebhookSubscriptionUpdatePayload(webhook_subscription=changed, user_errors=_user_errors(wrong))
+        """Update a subscription; omitted fields stay unchanged."""
+        updated, errors = _update(info, id, webhook_subscription)
+        return WebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=_user_errors(errors))
 
-    @strawberry.mutation(description="End a subscription.")
+    @strawberry.mutation(description="Delete a webhook subscription.")
     def webhook_subscription_delete(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionDeletePayload | None:
-        """End it."""
+        """Delete a subscription."""
 
         def work(row: Subscription) -> None:
             subscriptions.delete_subscription(row, actor=info.context.actor, at=info.context.at)
 
-        gone, wrong = _with_row(info, id, work)
+        deleted, errors = _with_row(info, id, work)
         return WebhookSubscriptionDeletePayload(
-            deleted_webhook_subscription_id=None if gone is None else gone.id, user_errors=_user_errors(wrong)
+            deleted_webhook_subscription_id=None if deleted is None else deleted.id, user_errors=_user_errors(errors)
         )
 
-    @strawberry.mutation(description="Subscribe the calling app, by Google Cloud Pub/Sub.", metadata=SPECIFIC)
+    @strawberry.mutation(
+        description="Subscribe the calling app with a Google Cloud Pub/Sub endpoint.", metadata=DEPRECATED_MUTATION
+    )
     def pub_sub_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionCreatePayload | None:
-        """Subscribe."""
-        made, wrong = _create(info, topic.value, webhook_subscription)
+        """Create a subscription to Google Cloud Pub/Sub."""
+        created, field_errors = _create(info, topic.value, webhook_subscription)
         codes = PubSubWebhookSubscriptionCreateUserErrorCode
         errors = [
-            PubSubWebhookSubscriptionCreateUserError(code=codes(_code(text)), field=field, message=text)
-            for field, text in wrong
+            PubSubWebhookSubscriptionCreateUserError(code=codes(_error_code(text)), field=field, message=text)
+            for field, text in field_errors
         ]
-        return PubSubWebhookSubscriptionCreatePayload(webhook_subscription=made, user_errors=errors)
+        return PubSubWebhookSubscriptionCreatePayload(webhook_subscription=created, user_errors=errors)
 
-    @strawberry.mutation(description="Change a subscription, to Google Cloud Pub/Sub.", metadata=SPECIFIC)
+    @strawberry.mutation(
+        description="Update a webhook subscription with a Google Cloud Pub/Sub endpoint.", metadata=DEPRECATED_MUTATION
+    )
     def pub_sub_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionUpdatePayload | None:
-        """Change it; what is not given stays."""
-        changed, wrong = _update(info, id, webhook_subscription)
+        """Update a subscription; omitted fields stay unchanged."""
+        updated, field_errors = _update(info, id, webhook_subscription)
         codes = PubSubWebhookSubscriptionUpdateUserErrorCode
         errors = [
-            PubSubWebhookSubscriptionUpdateUserError(code=codes(_code(text)), field=field, message=text)
-            for field, text in wrong
+            PubSubWebhookSubscriptionUpdateUserError(code=codes(_error_code(text)), field=field, message=text)
+            for field, text in field_errors
         ]
-        return PubSubWebhookSubscriptionUpdatePayload(webhook_subscription=changed, user_errors=errors)
+        return PubSubWebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=errors)
 
-    @strawberry.mutation(description="Subscribe the calling app, by Amazon EventBridge.", metadata=SPECIFIC)
+    @strawberry.mutation(
+        description="Subscribe the calling app with an Amazon EventBridge endpoint.", metadata=DEPRECATED_MUTATION
+    )
     def event_bridge_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionCreatePayload | None:
-        """Subscribe."""
-        made, wrong = _create(info, topic.value, webhook_subscription)
-        return EventBridgeWebhookSubscriptionCreatePayload(webhook_subscription=made, user_errors=_user_errors(wrong))
+        """Create a subscription to Amazon EventBridge."""
+        created, errors = _create(info, topic.value, webhook_subscription)
+        return EventBridgeWebhookSubscriptionCreatePayload(
+            webhook_subscription=created, user_errors=_user_errors(errors)
+        )
 
-    @strawberry.mutation(description="Change a subscription, to Amazon EventBridge.", metadata=SPECIFIC)
+    @strawberry.mutation(
+        description="Update a webhook subscription with an Amazon EventBridge endpoint.", metadata=DEPRECATED_MUTATION
+    )
     def event_bridge_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionUpdatePayload | None:
-        """Change it; what is not given stays."""
-        changed, wrong = _update(info, id, webhook_subscription)
+        """Update a subscription; omitted fields stay unchanged."""
+        updated, errors = _update(info, id, webhook_subscription)
         return EventBridgeWebhookSubscriptionUpdatePayload(
-            webhook_subscription=changed, user_errors=_user_errors(wrong)
+            webhook_subscription=updated, user_errors=_user_errors(errors)
         )
 
 
-def _create(info: Info, topic: str, given: Input) -> tuple[WebhookSubscriptionType | None, Refusals]:
+def _create(info: Info, topic: str, input: Input) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
     caller = info.context
-    values = {"api_version": caller.version, "uri": "", **_values(given), "topic": topic}
+    values = {"api_version": caller.version, "uri": "", **_values(input), "topic": topic}
     installation = caller.access.installation
-    return _done(
+    return _run_change(
         lambda: subscriptions.create_subscription(installation, values, actor=caller.actor, at=caller.at), info
     )
 
 
-def _update(info: Info, id: str, given: Input) -> tuple[WebhookSubscriptionType | None, Refusals]:
+def _update(info: Info, id: str, input: Input) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
     def work(row: Subscription) -> None:
-        subscriptions.update_subscription(row, _values(given), actor=info.context.actor, at=info.context.at)
+        subscriptions.update_subscription(row, _values(input), actor=info.context.actor, at=info.context.at)
 
     return _with_row(info, id, work)
 
 
 def _with_row(
     info: Info, id: str, work: Callable[[Subscription], None]
-) -> tuple[WebhookSubscriptionType | None, Refusals]:
-    """Work on the caller's subscription of a global id, and show it."""
-    row = find(info, number_of(id, KIND))
+) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
+    """Change the caller's subscription with a global ID, and return it as a GraphQL type."""
+    row = find_subscription(info, parse_number_of_type(id, KIND))
     if row is None:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
 
-    def worked() -> Subscription:
+    def change_row() -> Subscription:
         work(row)
         return row
 
-    return _done(worked, info)
+    return _run_change(change_row, info)
 
 
-def _done(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSubscriptionType | None, Refusals]:
-    """What some work gives, or why it was refused.
+def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
+    """Run a change; return the subscription, or the errors if it was refused.
 
     Raises:
         GraphQLError: The app lacks the scope of the topic.
     """
     try:
-        return shown(work()), []
+        return to_subscription_type(work()), []
     except SubscriptionRefused as error:
         return None, [(_path(field), text) for field, text in error.full_messages]
-    except Gone:
+    except RowDeleted:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
-    except ScopeNeeded as error:
-        raise refusal(
+    except TopicScopeMissing as error:
+        raise graphql_error(
             f"Access denied for {info.field_name} field. Required access: `{error.scope}` access scope.",
             ACCESS_DENIED,
             requiredAccess=f"`{error.scope}` access scope.",
         ) from error
 
 
-def _values(given: Input) -> Attrs:
-    """What was given, by the service's names."""
-    return dict(_given(given))
+def _values(input: Input) -> Attrs:
+    """Return the input's values under the field names of ``domain.subscriptions``."""
+    return dict(_iterate_values(input))
 
 
-def _given(given: Input) -> Iterator[tuple[str, Any]]:
-    if isinstance(given, PubSubWebhookSubscriptionInput):
-        yield "uri", f"pubsub://{given.pub_sub_project}:{given.pub_sub_topic}"
-    elif isinstance(given, EventBridgeWebhookSubscriptionInput):
-        yield "uri", given.arn
+def _iterate_values(input: Input) -> Iterator[tuple[str, Any]]:
+    if isinstance(input, PubSubWebhookSubscriptionInput):
+        yield "uri", f"pubsub://{input.pub_sub_project}:{input.pub_sub_topic}"
+    elif isinstance(input, EventBridgeWebhookSubscriptionInput):
+        yield "uri", input.arn
     else:
-        for address in (given.callback_url, given.uri):
+        for address in (input.callback_url, input.uri):
             if address is not strawberry.UNSET:
                 yield "uri", address
     for name in ("filter", "include_fields", "metafield_namespaces", "name"):
-        if (value := getattr(given, name)) is not strawberry.UNSET:
+        if (value := getattr(input, name)) is not strawberry.UNSET:
             yield name, value
-    if isinstance(given.format, WebhookSubscriptionFormat):
-        yield "format", given.format.value
-    if isinstance(given.metafields, list):
-        yield "metafields", [{"namespace": each.namespace, "key": each.key} for each in given.metafields]
-    elif given.metafields is None:
+    if isinstance(input.format, WebhookSubscriptionFormat):
+        yield "format", input.format.value
+    if isinstance(input.metafields, list):
+        yield "metafields", [{"namespace": metafield.namespace, "key": metafield.key} for metafield in input.metafields]
+    elif input.metafields is None:
         yield "metafields", None
 
 
 def _path(field: str) -> list[str]:
-    """Where in the arguments a field of the service stands."""
-    return [field] if field in {"topic", "id"} else [INPUT, _NAMES.get(field, field)]
+    """Return the argument path of a field."""
+    return [field] if field in {"topic", "id"} else [INPUT_ARGUMENT, _ARGUMENT_NAMES.get(field, field)]
 
 
-def _user_errors(wrong: Refusals) -> list[UserError]:
-    return [UserError(field=field, message=text) for field, text in wrong]
+def _user_errors(errors: FieldErrors) -> list[UserError]:
+    return [UserError(field=field, message=text) for field, text in errors]
 
 
-def _code(text: str) -> str:
-    return "taken" if text == full_message("uri", f"for this topic {TAKEN}") else "invalid_parameters"
+def _error_code(text: str) -> str:
+    return "taken" if text == get_full_message("uri", f"for this topic {TAKEN}") else "invalid_parameters"

@@ -1,4 +1,4 @@
-"""Reading the calling app's subscriptions."""
+"""GraphQL queries for the calling app's webhook subscriptions."""
 
 from enum import Enum
 from typing import Annotated
@@ -7,15 +7,15 @@ import strawberry
 from django.db.models import Q
 
 from apps.graphql import registry
-from apps.graphql.connections import Window, page_of
-from apps.graphql.errors import refusal
-from apps.graphql.ids import number_of
+from apps.graphql.connections import ConnectionArguments, read_connection_page
+from apps.graphql.errors import graphql_error
+from apps.graphql.ids import parse_number_of_type
 from apps.graphql.info import Info
 from apps.graphql.scalars import URL
-from apps.ground.rows import TimestampedQuerySet
+from apps.ground.base_models import TimestampedQuerySet
 from apps.query import QuerySyntaxError
 from apps.query.database import QueryValueError, SearchFields
-from apps.query.fields import Integer, Moment
+from apps.query.fields import Integer, Timestamp
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.graphql.types import (
     BY_URI,
@@ -26,50 +26,50 @@ from apps.webhooks.graphql.types import (
     WebhookSubscriptionSortKeys,
     WebhookSubscriptionTopic,
     WebhookSubscriptionType,
-    connection_of,
-    find,
-    shown,
+    find_subscription,
+    to_connection,
+    to_subscription_type,
 )
 from apps.webhooks.models import Subscription
 
 SEARCH = SearchFields(
-    fields={"id": Integer("id"), "created_at": Moment("created_at"), "updated_at": Moment("updated_at")}
+    fields={"id": Integer("id"), "created_at": Timestamp("created_at"), "updated_at": Timestamp("updated_at")}
 )
-_ORDERS = {
+_SORT_COLUMNS = {
     WebhookSubscriptionSortKeys.CREATED_AT: ("created_at", "id"),
     WebhookSubscriptionSortKeys.ID: ("id",),
 }
 MAX_COUNT = 10_000
 
 
-@strawberry.enum(description="Whether a count is the whole one.")
+@strawberry.enum(description="Whether a count is exact.")
 class CountPrecision(Enum):
-    """Whether a count is the whole one."""
+    """Whether a count is exact or stopped at the limit."""
 
     EXACT = "exact"
     AT_LEAST = "at_least"
 
 
-@strawberry.type(description="How many there are.")
+@strawberry.type(description="A number of rows.")
 class Count:
-    """How many there are."""
+    """A number of rows."""
 
     count: int
     precision: CountPrecision
 
 
-@registry.query
+@registry.register_queries
 @strawberry.type
 class WebhookQueries:
-    """What an app can read of its subscriptions; those of its configuration file are not among them."""
+    """Queries for the subscriptions that the calling app created; those of its configuration file are not included."""
 
-    @strawberry.field(description="A subscription of the calling app by its global id.")
+    @strawberry.field(description="A webhook subscription of the calling app, by global ID.")
     def webhook_subscription(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionType | None:
-        """One subscription; null where the app has none of that id."""
-        row = find(info, number_of(id, KIND))
-        return None if row is None else shown(row)
+        """Return a subscription; null if the app has none with this ID."""
+        row = find_subscription(info, parse_number_of_type(id, KIND))
+        return None if row is None else to_subscription_type(row)
 
-    @strawberry.field(description="The subscriptions that the calling app made for the shop.")
+    @strawberry.field(description="The webhook subscriptions that the calling app created for the shop.")
     def webhook_subscriptions(
         self,
         info: Info,
@@ -83,46 +83,48 @@ class WebhookQueries:
         query: str | None = None,
         topics: list[WebhookSubscriptionTopic] | None = None,
         format: WebhookSubscriptionFormat | None = None,
-        uri: Annotated[str | None, strawberry.argument(metadata=registry.gated(since=SINCE_URI))] = None,
+        uri: Annotated[str | None, strawberry.argument(metadata=registry.version_metadata(since=SINCE_URI))] = None,
         callback_url: Annotated[URL | None, strawberry.argument(metadata=BY_URI)] = None,
     ) -> WebhookSubscriptionConnection:
-        """A page of subscriptions."""
-        rows = _searched(info, query)
+        """Return a page of subscriptions."""
+        rows = _search_subscriptions(info, query)
         if topics is not None:
-            rows = rows.filter(topic__in=[each.value for each in topics])
+            rows = rows.filter(topic__in=[topic.value for topic in topics])
         if format is not None:
             rows = rows.filter(format=format.value)
         for address in (uri, callback_url):
             if address is not None:
                 rows = rows.filter(uri=address)
-        order = _ORDERS[sort_key or WebhookSubscriptionSortKeys.CREATED_AT]
-        return connection_of(page_of(rows, order, Window(first, after, last, before, bool(reverse))))
+        order = _SORT_COLUMNS[sort_key or WebhookSubscriptionSortKeys.CREATED_AT]
+        return to_connection(
+            read_connection_page(rows, order, ConnectionArguments(first, after, last, before, bool(reverse)))
+        )
 
-    @strawberry.field(description="How many subscriptions the calling app made for the shop.")
+    @strawberry.field(description="The number of webhook subscriptions that the calling app created for the shop.")
     def webhook_subscriptions_count(
         self, info: Info, query: str | None = None, limit: int | None = MAX_COUNT
     ) -> Count | None:
-        """How many there are, counted up to the limit."""
-        most = MAX_COUNT if limit is None else limit
-        if not 0 <= most <= MAX_COUNT:
-            raise refusal(f"limit must be between 0 and {MAX_COUNT}")
-        found = _searched(info, query)[: most + 1].count()
-        precision = CountPrecision.AT_LEAST if found > most else CountPrecision.EXACT
-        return Count(count=min(found, most), precision=precision)
+        """Count subscriptions up to the limit."""
+        maximum = MAX_COUNT if limit is None else limit
+        if not 0 <= maximum <= MAX_COUNT:
+            raise graphql_error(f"limit must be between 0 and {MAX_COUNT}")
+        count = _search_subscriptions(info, query)[: maximum + 1].count()
+        precision = CountPrecision.AT_LEAST if count > maximum else CountPrecision.EXACT
+        return Count(count=min(count, maximum), precision=precision)
 
 
-def _searched(info: Info, query: str | None) -> TimestampedQuerySet[Subscription]:
-    """The caller's subscriptions that fit a search.
+def _search_subscriptions(info: Info, query: str | None) -> TimestampedQuerySet[Subscription]:
+    """Return the caller's subscriptions that match a search.
 
     Raises:
-        GraphQLError: The search is none; the message says where.
+        GraphQLError: The search is invalid; the message says where.
     """
     caller = info.context
-    rows = subscriptions.subscriptions_of(caller.shop, caller.access.installation.app_id)
+    rows = subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id)
     if query is None or not query.strip():
         return rows
     try:
-        fitting: Q = SEARCH.compile(SEARCH.parse(query), zone=caller.shop.tzinfo)
+        condition: Q = SEARCH.compile(SEARCH.parse(query), zone=caller.shop.tzinfo)
     except (QuerySyntaxError, QueryValueError) as error:
-        raise refusal(f"Invalid search: {error}") from error
-    return rows.filter(fitting)
+        raise graphql_error(f"Invalid search: {error}") from error
+    return rows.filter(condition)

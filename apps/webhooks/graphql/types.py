@@ -1,6 +1,6 @@
-"""Subscriptions as GraphQL shows them.
+"""GraphQL types of webhook subscriptions.
 
-Rule: design, Webhooks (GraphQL), with what each version has.
+Rule: design, Webhooks (GraphQL), which lists the fields of each version.
 """
 
 from datetime import datetime
@@ -11,54 +11,54 @@ import strawberry
 
 from apps.graphql import registry
 from apps.graphql.connections import Page, PageInfo
-from apps.graphql.ids import LegacyInteroperability, Node, global_id
+from apps.graphql.ids import LegacyInteroperability, Node, build_global_id
 from apps.graphql.info import Info
-from apps.graphql.root import ApiVersion, api_version
+from apps.graphql.root import ApiVersion, build_api_version
 from apps.graphql.scalars import ARN, URL, UnsignedInt64
 from apps.webhooks.domain import subscriptions
-from apps.webhooks.domain.topics import offered_topics
+from apps.webhooks.domain.topics import get_offered_topics
 from apps.webhooks.models import Subscription
 
 KIND = "WebhookSubscription"
 SINCE_URI = "2025-10"
-BY_URI = registry.deprecated(SINCE_URI, "Use `uri` instead.")
+BY_URI = registry.deprecation_metadata(SINCE_URI, "Use `uri` instead.")
 
 
 def _constant(topic: str) -> str:
-    """``PRODUCTS_UPDATE`` for ``products/update``."""
+    """Return the GraphQL constant of a topic: ``PRODUCTS_UPDATE`` for ``products/update``."""
     return topic.replace("/", "_").replace(".", "_").upper()
 
 
-# By the constants of GraphQL, the topics of REST; every app has registered its own by now.
+# From GraphQL constants to topic names. All apps have registered their topics when this module is imported.
 _TOPICS: Any = {
     _constant(topic.name): strawberry.enum_value(topic.name, description=f"{topic.label}: `{topic.name}`.")
-    for topic in offered_topics()
+    for topic in get_offered_topics()
 }
 _make: Any = Enum
 WebhookSubscriptionTopic: Any = strawberry.enum(
-    _make("WebhookSubscriptionTopic", _TOPICS), description="What an app can be told of."
+    _make("WebhookSubscriptionTopic", _TOPICS), description="The topics that an app can subscribe to."
 )
 
 
-@strawberry.enum(description="How payloads are written.")
+@strawberry.enum(description="The format of payloads.")
 class WebhookSubscriptionFormat(Enum):
-    """How payloads are written."""
+    """The format of payloads."""
 
     JSON = "json"
     XML = "xml"
 
 
-@strawberry.enum(description="By what a list of subscriptions is sorted.")
+@strawberry.enum(description="The sort keys of a list of subscriptions.")
 class WebhookSubscriptionSortKeys(Enum):
-    """Sort keys, as orderings."""
+    """Sort keys of the subscription list."""
 
     CREATED_AT = "created_at"
     ID = "id"
 
 
-@strawberry.type(description="A metafield that goes along with a payload.")
+@strawberry.type(description="A metafield included in payloads.")
 class WebhookSubscriptionMetafieldIdentifier:
-    """A metafield by its names."""
+    """A metafield identified by namespace and key."""
 
     namespace: str
     key: str
@@ -88,13 +88,13 @@ class WebhookPubSubEndpoint:
 
 Endpoint = Annotated[
     Union[WebhookHttpEndpoint, WebhookEventBridgeEndpoint, WebhookPubSubEndpoint],  # noqa: UP007
-    strawberry.union("WebhookSubscriptionEndpoint", description="Where deliveries go."),
+    strawberry.union("WebhookSubscriptionEndpoint", description="The endpoint that receives deliveries."),
 ]
 
 
-@strawberry.type(name=KIND, description="A wish of the calling app to be told of a topic.")
+@strawberry.type(name=KIND, description="A subscription of the calling app to a topic.")
 class WebhookSubscriptionType(LegacyInteroperability, Node):
-    """A subscription that the calling app made for the shop."""
+    """A subscription that the calling app created for the shop."""
 
     row: strawberry.Private[Subscription]
 
@@ -105,38 +105,38 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
     metafield_namespaces: list[str]
     created_at: datetime
     updated_at: datetime
-    uri: str = strawberry.field(metadata=registry.gated(since=SINCE_URI))
-    name: str | None = strawberry.field(metadata=registry.gated(since="2026-04"))
+    uri: str = strawberry.field(metadata=registry.version_metadata(since=SINCE_URI))
+    name: str | None = strawberry.field(metadata=registry.version_metadata(since="2026-04"))
 
-    @strawberry.field(metadata=registry.gated(since="2025-01"))
+    @strawberry.field(metadata=registry.version_metadata(since="2025-01"))
     def metafields(self) -> list[WebhookSubscriptionMetafieldIdentifier]:
-        """The metafields that go along."""
-        return [WebhookSubscriptionMetafieldIdentifier(**each) for each in self.row.metafields]
+        """Return the metafields that payloads include."""
+        return [WebhookSubscriptionMetafieldIdentifier(**metafield) for metafield in self.row.metafields]
 
     @strawberry.field
     def api_version(self) -> ApiVersion:
-        """The version in which payloads are written."""
-        return api_version(self.row.api_version)
+        """Return the API version of payloads."""
+        return build_api_version(self.row.api_version)
 
     @strawberry.field(metadata=BY_URI)
     def callback_url(self) -> URL:
-        """Where deliveries go."""
+        """Return the address of deliveries."""
         return URL(self.row.uri)
 
     @strawberry.field(metadata=BY_URI)
     def endpoint(self) -> Endpoint:
-        """Where deliveries go."""
+        """Return the destination of deliveries."""
         return _endpoint(self.row.uri)
 
-    @strawberry.field(deprecation_reason="Metafields are private no more.")
+    @strawberry.field(deprecation_reason="Private metafields no longer exist.")
     def private_metafield_namespaces(self) -> list[str]:
-        """As they were given."""
+        """Return the namespaces as the app saved them."""
         return list(self.row.private_metafield_namespaces)
 
 
-@strawberry.type(description="A subscription and its place in a list.")
+@strawberry.type(description="A subscription and its cursor.")
 class WebhookSubscriptionEdge:
-    """A row of a list."""
+    """A subscription with its cursor."""
 
     cursor: str
     node: WebhookSubscriptionType
@@ -151,10 +151,10 @@ class WebhookSubscriptionConnection:
     page_info: PageInfo
 
 
-def shown(row: Subscription) -> WebhookSubscriptionType:
-    """A subscription as GraphQL shows it."""
+def to_subscription_type(row: Subscription) -> WebhookSubscriptionType:
+    """Convert a subscription to its GraphQL type."""
     return WebhookSubscriptionType(
-        id=global_id(KIND, row.pk),
+        id=build_global_id(KIND, row.pk),
         legacy_resource_id=UnsignedInt64(row.pk),
         row=row,
         topic=WebhookSubscriptionTopic(row.topic),
@@ -169,21 +169,21 @@ def shown(row: Subscription) -> WebhookSubscriptionType:
     )
 
 
-def connection_of(page: Page[Subscription]) -> WebhookSubscriptionConnection:
-    """A page as GraphQL shows it."""
-    nodes = [shown(row) for row in page.rows]
+def to_connection(page: Page[Subscription]) -> WebhookSubscriptionConnection:
+    """Convert a page to a GraphQL connection."""
+    nodes = [to_subscription_type(row) for row in page.rows]
     edges = [
         WebhookSubscriptionEdge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)
     ]
     return WebhookSubscriptionConnection(edges=edges, nodes=nodes, page_info=page.info)
 
 
-def find(info: Info, number: int | None) -> Subscription | None:
-    """A subscription that the caller made; None where there is none of that number."""
+def find_subscription(info: Info, number: int | None) -> Subscription | None:
+    """Return a subscription that the calling app created; None if there is none with this ID."""
     if number is None:
         return None
     caller = info.context
-    return subscriptions.subscriptions_of(caller.shop, caller.access.installation.app_id).filter(pk=number).first()
+    return subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id).filter(pk=number).first()
 
 
 def _endpoint(uri: str) -> WebhookHttpEndpoint | WebhookEventBridgeEndpoint | WebhookPubSubEndpoint:
@@ -195,9 +195,9 @@ def _endpoint(uri: str) -> WebhookHttpEndpoint | WebhookEventBridgeEndpoint | We
     return WebhookHttpEndpoint(callback_url=URL(uri))
 
 
-def _find_shown(info: Info, number: int) -> WebhookSubscriptionType | None:
-    row = find(info, number)
-    return None if row is None else shown(row)
+def _resolve_node(info: Info, number: int) -> WebhookSubscriptionType | None:
+    row = find_subscription(info, number)
+    return None if row is None else to_subscription_type(row)
 
 
-registry.node(KIND, WebhookSubscriptionType, _find_shown)
+registry.register_node(KIND, WebhookSubscriptionType, _resolve_node)

@@ -10,6 +10,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # The table stays; shops.0006 has its model from now on.
+        # The table stays in the database; shops.0006 takes over its model.
         migrations.SeparateDatabaseAndState(state_operations=[migrations.DeleteModel(name='RetiringSecret')]),
     ]

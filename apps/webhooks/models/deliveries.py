@@ -1,4 +1,4 @@
-"""What is to be told, to whom, and what became of it."""
+"""Models of the outbox, payloads, endpoints, deliveries and delivery attempts."""
 
 import uuid6
 from django.db import models
@@ -7,39 +7,39 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
-from apps.ground.rows import ShopOwned, Timestamped
+from apps.ground.base_models import ShopOwned, Timestamped
 from apps.shops.models import App
 from apps.webhooks.models.subscriptions import Subscription
 
-# What people read for the classes of failures.
-PROBLEMS = {
-    "bad_answer": gettext_lazy("The answer cannot be read"),
+# Labels of error classes.
+ERROR_LABELS = {
+    "bad_answer": gettext_lazy("The response could not be read"),
     "blocked_address": gettext_lazy("The address is not allowed"),
-    "erased": gettext_lazy("Personal data was erased before it was sent"),
-    "internal": gettext_lazy("Something went wrong on our side"),
-    "not_taken": gettext_lazy("The destination did not take it"),
+    "erased": gettext_lazy("Personal data was erased before sending"),
+    "internal": gettext_lazy("An internal error occurred"),
+    "not_taken": gettext_lazy("The endpoint rejected the delivery"),
     "payload_too_large": gettext_lazy("The payload is too large"),
-    "reset": gettext_lazy("The receiver broke off the connection"),
-    "timeout": gettext_lazy("No answer came in time"),
-    "tls": gettext_lazy("No secure connection (TLS)"),
-    "too_large": gettext_lazy("The answer is too large"),
-    "unreachable": gettext_lazy("The receiver cannot be reached"),
-    "unsubscribed": gettext_lazy("The subscription was switched off or removed before it was sent"),
+    "reset": gettext_lazy("The endpoint closed the connection"),
+    "timeout": gettext_lazy("The endpoint did not respond in time"),
+    "tls": gettext_lazy("The secure connection (TLS) failed"),
+    "too_large": gettext_lazy("The response is too large"),
+    "unreachable": gettext_lazy("The endpoint could not be reached"),
+    "unsubscribed": gettext_lazy("The subscription was disabled or deleted before sending"),
 }
 _STATUS = "status_"
 
 
-def problem_of(error: str) -> str:
-    """What people read for the class of a failure; the class itself where there are no words for it."""
+def get_error_label(error: str) -> str:
+    """Return the label of an error class, or the class itself if it has no label."""
     if error.startswith(_STATUS):
-        return gettext("The receiver answered {status}").format(status=error.removeprefix(_STATUS))
-    return str(PROBLEMS.get(error, error))
+        return gettext("The endpoint responded with {status}").format(status=error.removeprefix(_STATUS))
+    return str(ERROR_LABELS.get(error, error))
 
 
 class Pending(ShopOwned):
-    """An event that somebody listens to and that fan-out has not seen yet; gone once it has.
+    """An outbox entry: an event that has subscribers and waits for its fan-out, which deletes the entry.
 
-    Event rows are never changed, so the mark is a row of its own, written in the event's transaction.
+    Event rows are immutable, so the mark is a row of its own, written in the event's transaction.
     """
 
     event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("event"))
@@ -55,11 +55,11 @@ class Pending(ShopOwned):
 
 
 class Host(Timestamped):
-    """A server that deliveries go to, and its breaker, which all processes know of.
+    """A server that receives deliveries, with the circuit breaker that all processes share.
 
     Attributes:
         trips: How often the breaker opened since the last success; the pause doubles each time.
-        paused_until: Until when nothing is sent but a single probe after it.
+        paused_until: Nothing is sent before this time; then a single probe is sent.
     """
 
     name = models.CharField(max_length=255, unique=True)
@@ -72,10 +72,10 @@ class Host(Timestamped):
 
 
 class Endpoint(ShopOwned):
-    """A URI that deliveries of one shop go to: the lane in which they wait.
+    """A URI that receives deliveries of one shop; waiting deliveries are grouped by endpoint.
 
-    ``uri_digest`` is its SHA-256, which an index can hold. The limits are those of ``domain.engine.pacing``, whose
-    bucket held ``tokens`` at ``tokens_at``.
+    ``uri_digest`` is the SHA-256 of the URI, short enough for an index. ``domain.engine.rate_limits`` maintains the
+    limits; its token bucket had ``tokens`` at ``tokens_at``.
     """
 
     uri = models.TextField(gettext_lazy("URI"))
@@ -96,9 +96,9 @@ class Endpoint(ShopOwned):
 
 
 class Payload(ShopOwned):
-    """The bytes of an event as some subscriptions get them; frozen, and shared where they are the same.
+    """The bytes of an event as subscriptions receive them; frozen, and shared by deliveries with equal bytes.
 
-    ``body`` is empty once it was erased.
+    ``body`` is empty after an erasure.
     """
 
     event = models.ForeignKey(
@@ -117,25 +117,25 @@ class Payload(ShopOwned):
 
 
 class Delivery(ShopOwned):
-    """One thing to tell to one endpoint: an event to a subscription, a test, a call that another app of ours makes.
+    """A message to one endpoint: an event for a subscription, a test, or a call that another part of Backoffice sends.
 
     Attributes:
-        key: ``X-…-Webhook-Id``: made of event and subscription, and the same in every attempt and replay.
-        ordering_key: The resource, where the subscription wants its events in order; else blank.
-        attempts: How many were begun.
-        redelivery: Whether it was sent before and goes out once more because somebody asked.
-        triggered_at: When what it tells of happened.
+        key: ``X-…-Webhook-Id``, derived from event and subscription, and the same in every attempt and replay.
+        ordering_key: The resource, if the subscription wants its events in order; else blank.
+        attempts: The number of attempts that were started.
+        redelivery: Whether the delivery was sent before and is sent again on request.
+        triggered_at: When the event happened.
         error: The class of the last failure, e.g. ``timeout`` or ``status_500``.
     """
 
     class State(models.TextChoices):
-        DUE = "due", gettext_lazy("Waiting for its first attempt")
-        RETRY = "retry", gettext_lazy("Waiting for another attempt")
-        LEASED = "leased", gettext_lazy("Being sent")
+        DUE = "due", gettext_lazy("Waiting")
+        RETRY = "retry", gettext_lazy("Waiting for retry")
+        LEASED = "leased", gettext_lazy("Sending")
         DONE = "done", gettext_lazy("Delivered")
-        DEAD = "dead", gettext_lazy("Given up")
-        HELD = "held", gettext_lazy("Held: the subscription is paused or disabled")
-        CANCELLED = "cancelled", gettext_lazy("Cancelled")
+        DEAD = "dead", gettext_lazy("Failed")
+        HELD = "held", gettext_lazy("Held (subscription paused or disabled)")
+        CANCELLED = "cancelled", gettext_lazy("Canceled")
 
     class Kind(models.TextChoices):
         EVENT = "event", gettext_lazy("Event")
@@ -159,7 +159,7 @@ class Delivery(ShopOwned):
         Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, verbose_name=gettext_lazy("event")
     )
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="+", db_index=False)
-    # Bytes go later than what they were sent in, in steps of their own: no constraint looks for it at each.
+    # Payloads are deleted later than deliveries, in their own batches; a constraint would check each payload row.
     payload = models.ForeignKey(
         Payload, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
     )
@@ -206,17 +206,18 @@ class Delivery(ShopOwned):
 
     @property
     def problem(self) -> str:
-        """The last failure in words; blank for none."""
-        return problem_of(self.error)
+        """Return the label of the last failure; blank if there is none."""
+        return get_error_label(self.error)
 
 
 class Attempt(ShopOwned):
-    """One HTTP call, and how it ended. ``created_at`` is when it began.
+    """An HTTP call and its result. ``created_at`` is the start of the call.
 
     Attributes:
-        outcome: Its class, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``, ``blocked_address``.
-        fenced: Whether its lease had run out when it ended, so that it changed nothing.
-        queued_ms: From the moment it was due to its beginning; the other times count from the beginning.
+        outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``,
+            ``blocked_address``.
+        fenced: Whether the lease had expired at the end of the call, so that the result changed nothing.
+        queued_ms: Milliseconds from the due time to the start of the call; the other times count from the start.
     """
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
@@ -243,5 +244,5 @@ class Attempt(ShopOwned):
 
     @property
     def result(self) -> str:
-        """The status of the answer, or in words why there was none."""
-        return str(self.status or problem_of(self.outcome))
+        """Return the response status, or the reason why there was no response."""
+        return str(self.status or get_error_label(self.outcome))

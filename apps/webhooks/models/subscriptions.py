@@ -1,12 +1,12 @@
-"""Subscriptions: which events an app wants to hear of, and where."""
+"""Models of webhook subscriptions and their health."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.ground.phrases import INVALID
-from apps.ground.rows import ShopOwned, Timestamped, VersionField
+from apps.ground.base_models import ShopOwned, Timestamped, VersionField
+from apps.ground.error_messages import INVALID
 from apps.shops.models import App, Shop
 
 MAX_URI = 4096
@@ -14,30 +14,30 @@ MAX_NAME = 50
 MAX_IN_FLIGHT = 50
 MAX_PER_SECOND = 1000
 
-ADDRESS_TAKEN = gettext_noop("for this topic has already been taken")
-NAME_TAKEN = gettext_noop("already exists, no duplicate allowed")
+ADDRESS_TAKEN_MESSAGE = gettext_noop("for this topic has already been taken")
+NAME_TAKEN_MESSAGE = gettext_noop("already exists, no duplicate allowed")
 
 
 class Subscription(ShopOwned):
-    """A wish to be told of a topic.
+    """A webhook subscription: an app receives the events of a topic at a URI.
 
-    One of origin ``config`` has no shop: it holds for every shop that has the app. Queries in a shop's scope see the
-    shop's own only; whoever needs both says ``every_shop()`` and names the shop and the app.
+    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of a
+    shop see only that shop's own subscriptions; code that needs both uses ``every_shop()`` and filters by shop and app.
 
-    A deleted one stays as a row for as long as its deliveries do.
+    A deleted subscription stays as a row as long as it has deliveries.
 
     Attributes:
-        max_in_flight: How many calls may be under way at once.
-        max_per_second: How many calls may begin in a second; None: as many as come.
-        key_digest: SHA-256 of URI, format and filter, which together with the topic may stand once; see
-            ``domain.subscriptions``.
-        warnings: What was noticed when it was saved: ``[{field, message}]``.
-        reason: Why it is disabled or paused, for people.
-        removed_by_uninstalling: Whether it went with its app; it then still hears that the app was uninstalled.
+        max_in_flight: The number of concurrent calls.
+        max_per_second: The number of calls that may start per second; None for no limit.
+        key_digest: SHA-256 of URI, format and filter, unique per topic; see ``domain.subscriptions``.
+        warnings: Warnings found on saving: ``[{field, message}]``.
+        reason: Why the subscription is disabled or paused, for display.
+        removed_by_uninstalling: Whether the subscription was deleted with its app; it then still receives the event
+            that the app was uninstalled.
     """
 
     class Origin(models.TextChoices):
-        API = "api", gettext_lazy("Made by the app for this shop")
+        API = "api", gettext_lazy("Created by the app for this shop")
         CONFIG = "config", gettext_lazy("From the app's configuration file, for all its shops")
 
     class Format(models.TextChoices):
@@ -69,7 +69,7 @@ class Subscription(ShopOwned):
     ordered = models.BooleanField(
         gettext_lazy("ordered"),
         default=False,
-        help_text=gettext_lazy("One resource's events go out one after another."),
+        help_text=gettext_lazy("Deliver events of each resource in order."),
     )
     max_in_flight = models.PositiveSmallIntegerField(
         gettext_lazy("max in flight"), default=10, validators=(MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT))
@@ -107,28 +107,28 @@ class Subscription(ShopOwned):
                 fields=("shop", "app", "topic", "key_digest"),
                 condition=Q(deleted_at=None, origin="api"),
                 name="webhooks_subscription_once_per_shop",
-                violation_error_message=ADDRESS_TAKEN,
+                violation_error_message=ADDRESS_TAKEN_MESSAGE,
                 violation_error_code="uri",
             ),
             models.UniqueConstraint(
                 fields=("app", "topic", "key_digest"),
                 condition=Q(deleted_at=None, origin="config"),
                 name="webhooks_subscription_once_per_app",
-                violation_error_message=ADDRESS_TAKEN,
+                violation_error_message=ADDRESS_TAKEN_MESSAGE,
                 violation_error_code="uri",
             ),
             models.UniqueConstraint(
                 fields=("shop", "app", "name"),
                 condition=Q(deleted_at=None, origin="api", name__isnull=False),
                 name="webhooks_subscription_name_once_per_shop",
-                violation_error_message=NAME_TAKEN,
+                violation_error_message=NAME_TAKEN_MESSAGE,
                 violation_error_code="name",
             ),
             models.UniqueConstraint(
                 fields=("app", "topic", "name"),
                 condition=Q(deleted_at=None, origin="config", name__isnull=False),
                 name="webhooks_subscription_name_once_per_app",
-                violation_error_message=NAME_TAKEN,
+                violation_error_message=NAME_TAKEN_MESSAGE,
                 violation_error_code="name",
             ),
         )
@@ -139,22 +139,22 @@ class Subscription(ShopOwned):
 
     @property
     def is_live(self) -> bool:
-        """Whether its deliveries go out."""
+        """Return True if deliveries are sent."""
         return self.state == self.State.LIVE and self.deleted_at is None
 
     @property
     def event_label(self) -> str:
-        """How the audit trail names it."""
+        """Return the label of the subscription in the audit log."""
         return f"{self.topic} → {self.uri}"[:255]
 
 
 class Health(Timestamped):
-    """What became of a subscription's deliveries lately; apart from the subscription, whose row must not be busy.
+    """Results of recent deliveries of a subscription, in a table of its own to keep writes off the subscription row.
 
     Attributes:
-        failing_since: When the first failure after the last success was.
-        dead_in_a_row: Deliveries whose attempts were used up, since the last success.
-        warned: The stage of the last warning that was mailed: 50, 75, 100 per cent, or 0.
+        failing_since: The time of the first failure after the last success.
+        dead_in_a_row: Deliveries that used all attempts since the last success.
+        warned: The stage of the last warning email: 50, 75, 100 percent, or 0.
     """
 
     subscription = models.OneToOneField(

@@ -1,1 +1,1 @@
-"""The engine: from events that are pending to deliveries that are over."""
+"""The delivery engine: fan-out of pending events, and sending with leases and retries."""

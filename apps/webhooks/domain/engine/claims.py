@@ -1,9 +1,10 @@
-"""Taking deliveries out of the database to send them.
+"""Claims: lease deliveries from the database in order to send them.
 
-A claim gives a delivery a lease under a fresh token, by the database's clock; it takes only what can start at once.
+A claim gives a delivery a lease with a new token, timed by the database's clock; only deliveries that can start at once
+are claimed.
 
-PostgreSQL does it in one statement; SQLite, which has one writer, in a short transaction. A claim does not wait for the
-disk: what a crash of the server takes of it was a lease, and its delivery goes out once more.
+PostgreSQL needs one statement; SQLite, with its single writer, a short transaction. A claim commits without waiting for
+the disk: a server crash can only lose leases, whose deliveries are then sent again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,10 @@ import uuid6
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.ground.sql import execute
-from apps.ground.tenancy import every_shop
-from apps.webhooks.domain.engine.loop.lanes import Turn
-from apps.webhooks.domain.topics import AFTER_UNINSTALLING
+from apps.ground.prepared_sql import execute_prepared
+from apps.ground.tenancy import all_shops_scope
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+from apps.webhooks.domain.topics import TOPICS_AFTER_UNINSTALL
 
 LEASE_SECONDS = 30
 
@@ -28,21 +29,21 @@ SEND, HOLD, CANCEL = "send", "hold", "cancel"
 
 @dataclass(slots=True)
 class Claim:
-    """A delivery that is ours to send.
+    """A delivery that this process has leased.
 
     Attributes:
-        lease: The token under which it is held.
-        turn: Whether it was waiting for its first attempt or for a further one.
-        number: Which attempt this is, from 1.
-        waited: Seconds since it was due.
-        fate: ``send``, or ``hold`` or ``cancel`` where its subscription wants nothing now.
-        group: ``X-…-Event-Id``.
-        ordered: Whether others of its resource wait for it.
+        lease: The lease token.
+        turn: Whether this is a first attempt or a retry.
+        number: The number of the attempt, from 1.
+        waited: Seconds since the delivery was due.
+        fate: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
+        group: The value of ``X-…-Event-Id``.
+        ordered: Whether later deliveries of the same resource wait for this one.
     """
 
     pk: int
-    lease: UUID
-    turn: Turn
+    lease_token: UUID
+    kind: AttemptKind
     key: UUID
     shop: int
     app: int
@@ -54,18 +55,18 @@ class Claim:
     number: int
     redelivery: bool
     triggered_at: datetime
-    waited: float
+    wait_seconds: float
     body: bytes
     domain: str
     group: UUID | None
     name: str | None
     ordered: bool
-    fate: str
+    action: str
 
 
-# Where these stand among the columns.
+# Positions of these columns in ``_COLUMNS``.
 _PAYLOAD, _BODY = 12, 14
-_AFTER = ", ".join(f"'{topic}'" for topic in sorted(AFTER_UNINSTALLING))
+_FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""
 d.id, d.key, d.shop_id, d.app_id, d.endpoint_id, d.subscription_id, e.uri, d.topic, d.api_version, d.attempts,
 d.redelivery, d.triggered_at, d.payload_id, length(p.body),
@@ -77,10 +78,10 @@ CASE
     WHERE i.shop_id = d.shop_id AND i.app_id = d.app_id AND i.uninstalled_at IS NULL
   ) THEN 'send'
   WHEN d.subscription_id IS NULL THEN 'cancel'
-  WHEN s.deleted_at IS NOT NULL AND NOT (s.removed_by_uninstalling AND d.topic IN ({_AFTER})) THEN 'cancel'
+  WHEN s.deleted_at IS NOT NULL AND NOT (s.removed_by_uninstalling AND d.topic IN ({_FINAL_TOPICS})) THEN 'cancel'
   WHEN length(p.body) = 0 THEN 'cancel'
   WHEN d.kind = 'test' THEN 'send'
-  WHEN d.topic NOT IN ({_AFTER}) AND NOT EXISTS (
+  WHEN d.topic NOT IN ({_FINAL_TOPICS}) AND NOT EXISTS (
     SELECT 1 FROM shops_installation i
     WHERE i.shop_id = d.shop_id AND i.app_id = d.app_id AND i.uninstalled_at IS NULL
   ) THEN 'cancel'
@@ -97,10 +98,10 @@ LEFT JOIN webhooks_subscription s ON s.id = d.subscription_id
 LEFT JOIN events_event v ON v.id = d.event_id
 """
 
-# Nothing of a shop that can only be read: it is sent where the shop moves to.
+# Deliveries of a read-only shop are not sent; the installation that the shop moves to sends them.
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
-# In order: nothing of the same resource is under way or waits from an earlier event, not even for its fan-out.
+# Ordered delivery: no earlier event of the resource may be in progress, waiting, or pending for fan-out.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -139,35 +140,35 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 """  # noqa: S608 - texts of our own
 
 
-def claim(room: Mapping[int, int], turn: Turn) -> list[Claim]:
-    """Take what is waiting at endpoints, at most so much at each.
+def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[Claim]:
+    """Claim waiting deliveries of endpoints, up to a limit per endpoint.
 
     Args:
-        room: By endpoint, how many may begin.
-        turn: Whether first attempts or further ones.
+        free_slots: The number of calls that may start, by endpoint.
+        kind: Whether to claim first attempts or retries.
     """
-    if not room:
+    if not free_slots:
         return []
     lease = uuid6.uuid7()
     if connection.vendor == "postgresql":
-        rows = execute(_CLAIM, [list(room), list(room.values()), turn.value, lease, LEASE_SECONDS])
+        rows = execute_prepared(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
     else:
-        rows = _claim_one_by_one(room, turn, lease)
-    # The bytes of a payload come with the first of the deliveries that share them.
+        rows = _claim_one_by_one(free_slots, kind, lease)
+    # Deliveries that share a payload get its bytes only in the first row.
     bodies: dict[int, bytes] = {}
     for row in rows:
         bodies[row[_PAYLOAD]] = bytes(row[_BODY] or b"") or bodies.get(row[_PAYLOAD], b"")
-    return [_claimed(row, lease, turn, bodies) for row in rows]
+    return [_build_claim(row, lease, kind, bodies) for row in rows]
 
 
-def _claimed(row: Sequence[Any], lease: UUID, turn: Turn, bodies: Mapping[int, bytes]) -> Claim:
+def _build_claim(row: Sequence[Any], lease: UUID, kind: AttemptKind, bodies: Mapping[int, bytes]) -> Claim:
     pk, key, shop, app, endpoint, subscription, uri, topic, version, number, redelivery = row[:11]
-    triggered_at, payload, size, _, domain, group, name, ordered, fate, waited = row[11:]
+    triggered_at, payload, size, _, domain, group, name, ordered, action, waited = row[11:]
     return Claim(
         pk=pk,
-        lease=lease,
-        turn=turn,
-        key=_uuid(key),
+        lease_token=lease,
+        kind=kind,
+        key=_parse_uuid(key),
         shop=shop,
         app=app,
         endpoint=endpoint,
@@ -177,51 +178,51 @@ def _claimed(row: Sequence[Any], lease: UUID, turn: Turn, bodies: Mapping[int, b
         api_version=version,
         number=number,
         redelivery=bool(redelivery),
-        triggered_at=moment_of(triggered_at),
-        waited=max(0.0, waited),
+        triggered_at=parse_timestamp(triggered_at),
+        wait_seconds=max(0.0, waited),
         body=bodies[payload],
         domain=domain,
-        group=None if group is None else _uuid(group),
+        group=None if group is None else _parse_uuid(group),
         name=name,
         ordered=bool(ordered),
-        fate=fate if size is not None else CANCEL,
+        action=action if size is not None else CANCEL,
     )
 
 
-def _uuid(value: UUID | str) -> UUID:
+def _parse_uuid(value: UUID | str) -> UUID:
     return value if isinstance(value, UUID) else UUID(value)
 
 
-def moment_of(value: datetime | str) -> datetime:
-    """SQLite hands time stamps out as text in UTC."""
+def parse_timestamp(value: datetime | str) -> datetime:
+    """Parse a timestamp; SQLite returns timestamps as text in UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=timezone.get_default_timezone())
 
 
-def _claim_one_by_one(room: Mapping[int, int], turn: Turn, lease: UUID) -> list[Any]:
+def _claim_one_by_one(free_slots: Mapping[int, int], kind: AttemptKind, lease: UUID) -> list[Any]:
     now = timezone.now()
-    found: list[int] = []
+    ids: list[int] = []
     waiting = (
         "SELECT w.id FROM webhooks_delivery w WHERE w.endpoint_id = %s AND w.state = %s"  # noqa: S608
         f" AND w.state IN ('due', 'retry') AND w.next_at <= %s AND {_WRITABLE} AND {_IN_ORDER}"
         " ORDER BY w.next_at, w.id LIMIT %s"
     )
-    with transaction.atomic(), every_shop(), connection.cursor() as cursor:
-        for endpoint, free in room.items():
-            cursor.execute(waiting, [endpoint, turn.value, now, free])
-            found += [pk for (pk,) in cursor.fetchall()]
-        if not found:
+    with transaction.atomic(), all_shops_scope(), connection.cursor() as cursor:
+        for endpoint, limit in free_slots.items():
+            cursor.execute(waiting, [endpoint, kind.value, now, limit])
+            ids += [pk for (pk,) in cursor.fetchall()]
+        if not ids:
             return []
-        places = ", ".join(["%s"] * len(found))
+        placeholders = ", ".join(["%s"] * len(ids))
         cursor.execute(
-            f"SELECT {_COLUMNS}, d.next_at FROM webhooks_delivery d {_JOINS} WHERE d.id IN ({places})",  # noqa: S608
-            found,
+            f"SELECT {_COLUMNS}, d.next_at FROM webhooks_delivery d {_JOINS} WHERE d.id IN ({placeholders})",  # noqa: S608
+            ids,
         )
         rows = cursor.fetchall()
         cursor.execute(
             "UPDATE webhooks_delivery SET state = 'leased', lease = %s, lease_until = %s, attempts = attempts + 1,"  # noqa: S608
-            f" updated_at = %s WHERE id IN ({places})",
-            [lease.hex, now + timedelta(seconds=LEASE_SECONDS), now, *found],
+            f" updated_at = %s WHERE id IN ({placeholders})",
+            [lease.hex, now + timedelta(seconds=LEASE_SECONDS), now, *ids],
         )
-    return [(*row[:9], row[9] + 1, *row[10:-1], (now - moment_of(row[-1])).total_seconds()) for row in rows]
+    return [(*row[:9], row[9] + 1, *row[10:-1], (now - parse_timestamp(row[-1])).total_seconds()) for row in rows]

@@ -1,8 +1,8 @@
-"""From events to deliveries: who wants an event, and the bytes that each gets.
+"""Fan-out: create deliveries from pending events, with the bytes that each subscription receives.
 
-One transaction takes pending events (each only once, whoever else is at it), finds the subscriptions that they fit,
-freezes bytes, writes deliveries and removes the marks. Where it fails nothing happened, and where it were repeated the
-unique constraint of deliveries would keep each to one.
+One transaction takes pending events (each event once, also with concurrent processes), finds matching subscriptions,
+freezes the bytes, creates deliveries and deletes the outbox entries. A failed transaction changes nothing, and the
+unique constraint of deliveries makes a repetition harmless.
 """
 
 import hashlib
@@ -22,30 +22,30 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.events.models import Event
-from apps.ground.sql import execute
-from apps.ground.tenancy import every_shop, shop_scope
-from apps.shops.domain.read_only import writable
+from apps.ground.prepared_sql import execute_prepared
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.shops.domain.read_only import writable_shops
 from apps.shops.models import Shop
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine import matching
-from apps.webhooks.domain.engine.matching import Match, endpoint_for
-from apps.webhooks.domain.projection import project, with_metafields
+from apps.webhooks.domain.engine.matching import CompiledSubscription, get_or_create_endpoint
+from apps.webhooks.domain.field_selection import add_metafields, select_fields
 from apps.webhooks.models import Delivery, Health, Payload, Pending, Subscription
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 MAX_BYTES = 1024 * 1024
-_KEPT_DEBOUNCED = 50_000
+_MAX_DEBOUNCED = 50_000
 
 
 @dataclass(slots=True)
-class Told:
-    """What one run did.
+class FanOutResult:
+    """The result of one fan-out.
 
     Attributes:
-        events: How many events were looked at.
-        endpoints: Where something waits now.
+        events: The number of processed events.
+        endpoints: Endpoints that now have waiting deliveries.
     """
 
     events: int = 0
@@ -53,8 +53,8 @@ class Told:
     endpoints: set[int] = field(default_factory=set)
 
 
-class _New(NamedTuple):
-    """A delivery to be written; in the order of ``_INSERT``."""
+class _NewDelivery(NamedTuple):
+    """A delivery to insert, in the column order of ``_INSERT``."""
 
     shop_id: int
     key: uuid.UUID
@@ -71,53 +71,53 @@ class _New(NamedTuple):
     error: str
 
 
-# By subscription and resource: the digest of what it was told last, and when.
-_told_lately: OrderedDict[tuple[int, str, int], tuple[str, float]] = OrderedDict()
+# By subscription and resource: the digest and time of the last delivery.
+_recent_digests: OrderedDict[tuple[int, str, int], tuple[str, float]] = OrderedDict()
 
 
-def fan_out(limit: int = AT_ONCE) -> Told:
-    """Turn pending events into deliveries; returns what it did, nothing where nothing was pending."""
+def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
+    """Create deliveries for pending events; the result is empty if no event was pending."""
     try:
-        with every_shop(), transaction.atomic():
-            _do_not_wait_for_the_disk()
-            pending = _take(limit)
+        with all_shops_scope(), transaction.atomic():
+            _disable_synchronous_commit()
+            pending = _lock_pending(limit)
             if not pending:
-                return Told()
-            run = _Run(pending)
-            run.tell()
+                return FanOutResult()
+            run = _FanOutBatch(pending)
+            run.create_all()
             Pending.objects.filter(pk__in=[row.pk for row in pending]).delete()
     except BaseException:
-        # It may name endpoints that were undone with the transaction.
-        matching.forget()
+        # The cache may contain endpoints of the transaction that was rolled back.
+        matching.clear_match_cache()
         raise
-    for key in run.lately:
-        _remember(key, run.lately[key])
-    return run.told
+    for key in run.sent_digests:
+        _remember(key, run.sent_digests[key])
+    return run.result
 
 
-def _do_not_wait_for_the_disk() -> None:
-    """What a crash of the server takes of a fan-out is done again: the events are pending as before."""
+def _disable_synchronous_commit() -> None:
+    """Commit without waiting for the disk; after a server crash the events are pending again."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
 
 
-def _take(limit: int) -> list[Pending]:
-    """Pending events, oldest first within a shop, with a share for every shop that has some."""
+def _lock_pending(limit: int) -> list[Pending]:
+    """Lock pending events, oldest first within a shop, with a share for every shop that has some."""
     if connection.vendor != "postgresql":
-        return list(Pending.objects.filter(writable()).select_related("event").order_by("pk")[:limit])
-    shops = _shops_that_wait()
+        return list(Pending.objects.filter(writable_shops()).select_related("event").order_by("pk")[:limit])
+    shops = _get_shops_with_pending()
     if not shops:
         return []
     share = max(1, limit // len(shops))
-    taken: list[int] = []
+    ids: list[int] = []
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, [shops[:limit], share])
-        taken = [pk for (pk,) in cursor.fetchall()]
-    return list(Pending.objects.select_related("event").filter(pk__in=taken).order_by("pk"))
+        cursor.execute(_LOCK_PENDING, [shops[:limit], share])
+        ids = [pk for (pk,) in cursor.fetchall()]
+    return list(Pending.objects.select_related("event").filter(pk__in=ids).order_by("pk"))
 
 
-_TAKE = """
+_LOCK_PENDING = """
 SELECT one.id FROM unnest(%s::bigint[]) AS s (shop_id) CROSS JOIN LATERAL (
   SELECT p.id FROM webhooks_pending p WHERE p.shop_id = s.shop_id ORDER BY p.id LIMIT %s FOR UPDATE SKIP LOCKED
 ) one
@@ -133,69 +133,69 @@ SELECT id FROM shop WHERE id IS NOT NULL
 """
 
 
-def _shops_that_wait() -> list[int]:
+def _get_shops_with_pending() -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(_SHOPS)
         return [pk for (pk,) in cursor.fetchall()]
 
 
-class _Run:
-    """One transaction's worth of events."""
+class _FanOutBatch:
+    """The fan-out of one batch of events."""
 
     def __init__(self, pending: Sequence[Pending]) -> None:
-        self.pending = _last_of_each(pending)
-        self.told = Told(events=len(pending))
+        self.pending = _drop_repetitions(pending)
+        self.result = FanOutResult(events=len(pending))
         self.shops = {shop.pk: shop for shop in Shop.objects.filter(pk__in={row.shop_id for row in pending})}
-        self.lately: dict[tuple[int, str, int], str] = {}
+        self.sent_digests: dict[tuple[int, str, int], str] = {}
         self.payloads: dict[tuple[int, str], Payload] = {}
-        self.deliveries: list[_New] = []
+        self.deliveries: list[_NewDelivery] = []
         self.filter_errors: dict[int, int] = {}
 
-    def tell(self) -> None:
-        """Write the deliveries of all events."""
+    def create_all(self) -> None:
+        """Create the deliveries of all events."""
         for row in self.pending:
             for match in self._listeners(row.event):
-                self._deliver(row, match)
+                self._add_delivery(row, match)
         if not self.deliveries:
             return
         Payload.objects.bulk_create(self.payloads.values())
         _insert(self.deliveries)
-        self.told.deliveries = len(self.deliveries)
-        self.told.endpoints = {each.endpoint_id for each in self.deliveries if each.state == "due"}
+        self.result.deliveries = len(self.deliveries)
+        self.result.endpoints = {delivery.endpoint_id for delivery in self.deliveries if delivery.state == "due"}
         for pk, count in self.filter_errors.items():
             Health.objects.get_or_create(subscription_id=pk)
             Health.objects.filter(subscription_id=pk).update(filter_errors=F("filter_errors") + count)
 
-    def _listeners(self, event: Event) -> Iterable[Match]:
+    def _listeners(self, event: Event) -> Iterable[CompiledSubscription]:
         shop = self.shops.get(event.shop_id)
         if shop is None:
             return ()
-        return matching.listeners(shop, event)
+        return matching.find_candidates(shop, event)
 
-    def _deliver(self, row: Pending, match: Match) -> None:
-        """Write one delivery, if the event fits the filter and is not what was told a moment ago."""
+    def _add_delivery(self, row: Pending, match: CompiledSubscription) -> None:
+        """Create a delivery if the event matches and is not a repetition within the debounce window."""
         event, subscription = row.event, match.subscription
         payload = (event.payload or {}).get(subscription.api_version)
         if payload is None:
             return
         try:
-            if not self._may_hear(event, payload, match):
+            if not self._may_receive(event, payload, match):
                 return
-            if match.fits is not None and not match.fits(payload):
+            if match.predicate is not None and not match.predicate(payload):
                 return
             body = self._body(row, subscription, payload)
         except Exception:
-            logger.exception("The filter of subscription %s failed on event %s", subscription.pk, event.pk)
+            logger.exception("The filter of subscription %s failed for event %s", subscription.pk, event.pk)
             self.filter_errors[subscription.pk] = self.filter_errors.get(subscription.pk, 0) + 1
             return
         digest = hashlib.sha256(body).hexdigest()
-        if subscription.include_fields and self._was_told(subscription, event, digest):
+        if subscription.include_fields and self._is_repetition(subscription, event, digest):
             return
         is_too_large = len(body) > MAX_BYTES
         self.deliveries.append(
-            _New(
+            _NewDelivery(
                 shop_id=event.shop_id,
-                key=delivery_key(event, subscription),
+                key=get_delivery_key(event, subscription),
                 app_id=subscription.app_id,
                 subscription_id=subscription.pk,
                 event_id=event.pk,
@@ -210,45 +210,50 @@ class _Run:
             )
         )
 
-    def _may_hear(self, event: Event, payload: Mapping[str, Any], match: Match) -> bool:
-        hears = topics.hears_of(event.topic)
+    def _may_receive(self, event: Event, payload: Mapping[str, Any], match: CompiledSubscription) -> bool:
+        hears = topics.get_receive_check(event.topic)
         if hears is None:
             return True
         with shop_scope(self.shops[event.shop_id]):
             return hears(payload, match.subscription.app_id, match.granted)
 
     def _body(self, row: Pending, subscription: Subscription, payload: Mapping[str, Any]) -> bytes:
-        whole = with_metafields(
+        full_payload = add_metafields(
             payload,
             (row.metafields or {}).get(subscription.api_version, ()),
             subscription.metafield_namespaces,
             subscription.metafields,
         )
-        return orjson.dumps(project(whole, subscription.include_fields))
+        return orjson.dumps(select_fields(full_payload, subscription.include_fields))
 
     def _payload(self, event: Event, digest: str, body: bytes) -> Payload:
-        """The bytes, once for each event."""
+        """Return the payload for these bytes, one per event and digest."""
         key = (event.pk, digest)
         if key not in self.payloads:
             self.payloads[key] = Payload(shop_id=event.shop_id, event=event, digest=digest, body=body)
         return self.payloads[key]
 
-    def _endpoint(self, shop: int, match: Match) -> int:
+    def _endpoint(self, shop: int, match: CompiledSubscription) -> int:
         if match.endpoint is None:
-            match.endpoint = endpoint_for(shop, match.subscription.uri).pk
+            match.endpoint = get_or_create_endpoint(shop, match.subscription.uri).pk
         return match.endpoint
 
-    def _was_told(self, subscription: Subscription, event: Event, digest: str) -> bool:
-        """Whether the same part of the same resource went out within the window; an extract repeats itself often."""
+    def _is_repetition(self, subscription: Subscription, event: Event, digest: str) -> bool:
+        """Return True if the same selected fields of the resource were sent within the debounce window."""
         key = (subscription.pk, event.subject_type, event.subject_id)
-        if self.lately.get(key) == digest:
+        if self.sent_digests.get(key) == digest:
             return True
-        last = _told_lately.get(key)
+        previous = _recent_digests.get(key)
         window = settings.WEBHOOK_DEBOUNCE_SECONDS
-        if last is not None and last[0] == digest and time.monotonic() - last[1] < window and key not in self.lately:
+        if (
+            previous is not None
+            and previous[0] == digest
+            and time.monotonic() - previous[1] < window
+            and key not in self.sent_digests
+        ):
             return True
         if window:
-            self.lately[key] = digest
+            self.sent_digests[key] = digest
         return False
 
 
@@ -268,52 +273,52 @@ RETURNING 1
 """
 
 
-def _insert(deliveries: Sequence[_New]) -> None:
-    """Write new deliveries; the ORM would take ten times as long to write so many of so many columns."""
+def _insert(deliveries: Sequence[_NewDelivery]) -> None:
+    """Insert deliveries in one statement; ``bulk_create`` takes ten times as long for this many columns."""
     if connection.vendor == "postgresql":
-        rows = [each._replace(payload=each.payload.pk) for each in deliveries]
-        execute(_INSERT, [list(column) for column in zip(*rows, strict=True)])
+        rows = [delivery._replace(payload=delivery.payload.pk) for delivery in deliveries]
+        execute_prepared(_INSERT, [list(column) for column in zip(*rows, strict=True)])
         return
     now = timezone.now()
     Delivery.objects.bulk_create(
         [
             Delivery(
-                **each._asdict(),
-                finished_at=now if each.state == "dead" else None,
+                **delivery._asdict(),
+                finished_at=now if delivery.state == "dead" else None,
             )
-            for each in deliveries
+            for delivery in deliveries
         ],
         ignore_conflicts=True,
     )
 
 
-def delivery_key(event: Event, subscription: Subscription) -> uuid.UUID:
-    """``X-…-Webhook-Id``: the same for each attempt and replay of an event to a subscription."""
+def get_delivery_key(event: Event, subscription: Subscription) -> uuid.UUID:
+    """Return ``X-…-Webhook-Id``, the same for each attempt and replay of an event to a subscription."""
     return uuid.uuid5(event.key, str(subscription.pk))
 
 
-def _last_of_each(pending: Sequence[Pending]) -> list[Pending]:
-    """Without what one action told twice of a resource under a topic: the last says it all."""
-    last = {_what_it_says(row): row.pk for row in pending}
-    kept = {*last.values()}
-    return [row for row in pending if row.pk in kept]
+def _drop_repetitions(pending: Sequence[Pending]) -> list[Pending]:
+    """Drop repeated events of one action about one resource and topic; the last event has the final state."""
+    last = {_repetition_key(row): row.pk for row in pending}
+    last_ids = {*last.values()}
+    return [row for row in pending if row.pk in last_ids]
 
 
-def _what_it_says(row: Pending) -> tuple[object, ...]:
+def _repetition_key(row: Pending) -> tuple[object, ...]:
     event = row.event
-    said = (event.group, event.topic, event.subject_type, event.subject_id)
-    return (*said, row.pk) if topics.counts_each(event.topic) else said
+    key = (event.group, event.topic, event.subject_type, event.subject_id)
+    return (*key, row.pk) if topics.keeps_every_event(event.topic) else key
 
 
 def _remember(key: tuple[int, str, int], digest: str) -> None:
-    _told_lately[key] = (digest, time.monotonic())
-    _told_lately.move_to_end(key)
-    while len(_told_lately) > _KEPT_DEBOUNCED:
-        _told_lately.popitem(last=False)
+    _recent_digests[key] = (digest, time.monotonic())
+    _recent_digests.move_to_end(key)
+    while len(_recent_digests) > _MAX_DEBOUNCED:
+        _recent_digests.popitem(last=False)
 
 
-def oldest_pending_seconds() -> float:
-    """How long the oldest pending event has been waiting; 0 where none is."""
-    with every_shop():
+def get_oldest_pending_seconds() -> float:
+    """Return the age of the oldest pending event; 0 if there is none."""
+    with all_shops_scope():
         oldest = Pending.objects.order_by("pk").values_list("created_at", flat=True).first()
     return 0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds())

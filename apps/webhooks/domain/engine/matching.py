@@ -1,4 +1,4 @@
-"""Who wants an event: the subscriptions of a shop by topic, with filters compiled, kept while its listeners stay."""
+"""Subscriptions that match an event, cached per shop and topic with compiled filters."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -8,70 +8,70 @@ from datetime import timedelta
 from django.db.models import Q
 
 from apps.events.models import Event
-from apps.query.predicate import Predicate, filter_of
+from apps.query.predicate import Predicate, compile_filter
 from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import topics
-from apps.webhooks.domain.destinations import host_of
-from apps.webhooks.domain.engine.pacing import digest_of, limits_of
-from apps.webhooks.domain.listening import hears
-from apps.webhooks.domain.subscriptions import told_in
+from apps.webhooks.domain.audience import may_receive
+from apps.webhooks.domain.endpoints import get_host
+from apps.webhooks.domain.engine.rate_limits import get_strictest_limits, get_uri_digest
+from apps.webhooks.domain.subscriptions import get_subscriptions_for_shop
 from apps.webhooks.models import Endpoint, Subscription
 
-_KEPT_SHOPS = 5_000
+_CACHED_SHOPS = 5_000
 
 
 @dataclass(slots=True)
-class Match:
-    """A subscription, ready to be asked: its filter compiled, its app's scopes and its endpoint known."""
+class CompiledSubscription:
+    """A subscription with its compiled filter, the scopes of its app, and its endpoint."""
 
     subscription: Subscription
-    fits: Predicate | None
+    predicate: Predicate | None
     granted: frozenset[str] = frozenset()
     endpoint: int | None = None
 
 
-# By shop: the number of its listeners, and by topic who they are.
-_matches: OrderedDict[int, tuple[int, dict[str, list[Match]]]] = OrderedDict()
+# By shop: the version of its subscribers, and the subscriptions by topic.
+_matches: OrderedDict[int, tuple[int, dict[str, list[CompiledSubscription]]]] = OrderedDict()
 
 
-def listeners(shop: Shop, event: Event) -> Iterable[Match]:
-    """Who may want an event of a shop; their filters are still to be asked."""
-    if event.topic in topics.OF_AN_APP:
-        return [_match(each) for each in _of_the_app(event)]
-    return _matches_of(shop).get(event.topic, ())
+def find_candidates(shop: Shop, event: Event) -> Iterable[CompiledSubscription]:
+    """Return the subscriptions that may receive an event; their filters are not applied yet."""
+    if event.topic in topics.INSTALLATION_TOPICS:
+        return [_compile_match(subscription) for subscription in _get_installation_subscriptions(event)]
+    return _get_matches(shop).get(event.topic, ())
 
 
-def forget() -> None:
-    """Forget all that is kept: it may name endpoints that were undone with a transaction."""
+def clear_match_cache() -> None:
+    """Clear the cache; it may contain endpoints of a transaction that was rolled back."""
     _matches.clear()
 
 
-def _matches_of(shop: Shop) -> dict[str, list[Match]]:
-    """By topic, who listens to a shop; kept for as long as the number of its listeners stays."""
-    known = _matches.get(shop.pk)
-    if known is not None and known[0] == shop.listening_version:
-        return known[1]
-    here = Installation.objects.filter(shop=shop, uninstalled_at=None)
-    granted = {installation.app_id: installation.granted for installation in here}
-    found: dict[str, list[Match]] = {}
-    for subscription in told_in(shop):
+def _get_matches(shop: Shop) -> dict[str, list[CompiledSubscription]]:
+    """Return the subscriptions of a shop by topic, cached until the version of its subscribers changes."""
+    cached = _matches.get(shop.pk)
+    if cached is not None and cached[0] == shop.listening_version:
+        return cached[1]
+    installations = Installation.objects.filter(shop=shop, uninstalled_at=None)
+    granted = {installation.app_id: installation.all_scopes for installation in installations}
+    matches_by_topic: dict[str, list[CompiledSubscription]] = {}
+    for subscription in get_subscriptions_for_shop(shop):
         scopes = granted.get(subscription.app_id, frozenset())
-        if hears(subscription, scopes):
-            found.setdefault(subscription.topic, []).append(_match(subscription, scopes))
-    _matches[shop.pk] = (shop.listening_version, found)
+        if may_receive(subscription, scopes):
+            matches_by_topic.setdefault(subscription.topic, []).append(_compile_match(subscription, scopes))
+    _matches[shop.pk] = (shop.listening_version, matches_by_topic)
     _matches.move_to_end(shop.pk)
-    while len(_matches) > _KEPT_SHOPS:
+    while len(_matches) > _CACHED_SHOPS:
         _matches.popitem(last=False)
-    return found
+    return matches_by_topic
 
 
-def _match(subscription: Subscription, granted: frozenset[str] = frozenset()) -> Match:
+def _compile_match(subscription: Subscription, granted: frozenset[str] = frozenset()) -> CompiledSubscription:
     text = subscription.filter.strip()
-    return Match(subscription, filter_of(text) if text else None, granted)
+    return CompiledSubscription(subscription, compile_filter(text) if text else None, granted)
 
 
-def _of_the_app(event: Event) -> Iterable[Subscription]:
-    """The subscriptions of the app whose installation an event tells of, those that went with it included."""
+def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
+    """Return the subscriptions of an event's installation, also those deleted with the installation."""
     rows = Subscription.objects.get_queryset().filter(
         Q(deleted_at=None) | Q(removed_by_uninstalling=True, deleted_at__gte=event.created_at - timedelta(seconds=1)),
         Q(shop=event.shop_id) | Q(shop=None),
@@ -81,11 +81,11 @@ def _of_the_app(event: Event) -> Iterable[Subscription]:
     return rows.distinct()
 
 
-def endpoint_for(shop: int, uri: str) -> Endpoint:
-    """The lane of a URI in a shop, with the limits of its subscriptions; made where there is none."""
-    limits = limits_of(shop, uri)
-    values = {"uri": uri, "host": host_of(uri), **limits}
-    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=digest_of(uri), defaults=values)
+def get_or_create_endpoint(shop: int, uri: str) -> Endpoint:
+    """Return the endpoint of a URI in a shop with current limits; create the endpoint if it does not exist."""
+    limits = get_strictest_limits(shop, uri)
+    values = {"uri": uri, "host": get_host(uri), **limits}
+    endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=get_uri_digest(uri), defaults=values)
     if any(getattr(endpoint, name) != value for name, value in limits.items()):
         Endpoint.objects.filter(pk=endpoint.pk).update(**limits)
     return endpoint

@@ -1,8 +1,8 @@
-"""Writing what became of deliveries, many at a time.
+"""Batch writes of delivery results.
 
-A result is written where the token of its lease still stands, with its attempt. Whoever comes late finds the row
-*fenced*: the attempt is logged, the state untouched. PostgreSQL does it in one statement; SQLite, which has one writer,
-in a short transaction. Results wait for the disk.
+A result is written with its attempt, only if the delivery still has the lease token of the claim. A late result is
+*fenced*: the attempt is logged, but the state of the delivery does not change. PostgreSQL needs one statement; SQLite,
+with its single writer, a short transaction. Results are committed durably, unlike claims.
 """
 
 from collections.abc import Sequence
@@ -14,32 +14,32 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.ground.sql import execute
-from apps.ground.tenancy import every_shop
+from apps.ground.prepared_sql import execute_prepared
+from apps.ground.tenancy import all_shops_scope
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.models import Attempt, Delivery
 
 
 @dataclass(slots=True)
-class Result:
-    """What became of a claim.
+class DeliveryResult:
+    """The result of a claimed delivery.
 
     Attributes:
-        state: The delivery's next state.
-        delay: Seconds to its next attempt.
-        counts: Whether an attempt was made; else the number of the attempt is given back and nothing is logged.
-        ago: Seconds since the attempt began.
+        state: The next state of the delivery.
+        delay: Seconds until the next attempt.
+        counts: Whether an attempt was made; if not, the attempt number is returned and no attempt is logged.
+        ago: Seconds since the attempt started.
     """
 
     claim: Claim
     state: str
     delay: float = 0.0
     error: str = ""
-    counts: bool = True
+    counts_as_attempt: bool = True
     outcome: str = ""
     status: int | None = None
     message: str = ""
-    ago: float = 0.0
+    seconds_ago: float = 0.0
     connect_ms: int | None = None
     first_byte_ms: int | None = None
     total_ms: int = 0
@@ -76,84 +76,86 @@ SELECT id FROM moved
 """
 
 
-def write(results: Sequence[Result]) -> set[int]:
-    """Write what became of deliveries; returns those whose lease had run out, or that are gone."""
+def write_results(results: Sequence[DeliveryResult]) -> set[int]:
+    """Write results; return the IDs of deliveries that lost their lease or were deleted."""
     if not results:
         return set()
     if connection.vendor == "postgresql":
-        moved = {pk for (pk,) in execute(_WRITE, [_rows(results)])}
+        updated_ids = {pk for (pk,) in execute_prepared(_WRITE, [_encode_results(results)])}
     else:
-        moved = _write_one_by_one(results)
-    return {result.claim.pk for result in results} - moved
+        updated_ids = _write_one_by_one(results)
+    return {result.claim.pk for result in results} - updated_ids
 
 
-def _rows(results: Sequence[Result]) -> str:
-    """The results as one parameter; eighteen arrays would cost more than all else that is done with them."""
+def _encode_results(results: Sequence[DeliveryResult]) -> str:
+    """Encode the results as one JSON parameter; eighteen array parameters would dominate the cost of the statement."""
     return orjson.dumps(
         [
             {
-                "id": each.claim.pk,
-                "lease": str(each.claim.lease),
-                "state": each.state,
-                "delay": each.delay,
-                "error": each.error,
-                "counts": each.counts,
-                "number": each.claim.number,
-                "outcome": each.outcome,
-                "status": each.status,
-                "message": each.message,
-                "ago": each.ago,
-                "waited": min(each.claim.waited, 2e6),
-                "connect_ms": each.connect_ms,
-                "first_byte_ms": each.first_byte_ms,
-                "total_ms": each.total_ms,
-                "remote_ip": each.remote_ip,
-                "headers": each.headers,
-                "excerpt": each.excerpt,
+                "id": result.claim.pk,
+                "lease": str(result.claim.lease_token),
+                "state": result.state,
+                "delay": result.delay,
+                "error": result.error,
+                "counts": result.counts_as_attempt,
+                "number": result.claim.number,
+                "outcome": result.outcome,
+                "status": result.status,
+                "message": result.message,
+                "ago": result.seconds_ago,
+                "waited": min(result.claim.wait_seconds, 2e6),
+                "connect_ms": result.connect_ms,
+                "first_byte_ms": result.first_byte_ms,
+                "total_ms": result.total_ms,
+                "remote_ip": result.remote_ip,
+                "headers": result.headers,
+                "excerpt": result.excerpt,
             }
-            for each in results
+            for result in results
         ]
     ).decode()
 
 
-def _write_one_by_one(results: Sequence[Result]) -> set[int]:
+def _write_one_by_one(results: Sequence[DeliveryResult]) -> set[int]:
     now = timezone.now()
-    moved: set[int] = set()
-    with transaction.atomic(), every_shop():
-        for each in results:
-            held = Delivery.objects.filter(pk=each.claim.pk, lease=each.claim.lease)
-            changes: dict[str, Any] = {"state": each.state, "lease": None, "lease_until": None, "error": each.error}
-            changes["finished_at"] = now if each.state in {"done", "dead", "cancelled"} else None
-            if each.state == Delivery.State.RETRY:
-                changes["next_at"] = now + timedelta(seconds=each.delay)
-            if not each.counts:
-                changes["attempts"] = max(0, each.claim.number - 1)
-            elif each.claim.number == 1:
-                changes["first_attempt_at"] = now - timedelta(seconds=each.ago)
-            if held.update(**changes):
-                moved.add(each.claim.pk)
-        there = {*Delivery.objects.filter(pk__in=[each.claim.pk for each in results]).values_list("pk", flat=True)}
+    updated_ids: set[int] = set()
+    with transaction.atomic(), all_shops_scope():
+        for result in results:
+            leased_row = Delivery.objects.filter(pk=result.claim.pk, lease=result.claim.lease_token)
+            changes: dict[str, Any] = {"state": result.state, "lease": None, "lease_until": None, "error": result.error}
+            changes["finished_at"] = now if result.state in {"done", "dead", "cancelled"} else None
+            if result.state == Delivery.State.RETRY:
+                changes["next_at"] = now + timedelta(seconds=result.delay)
+            if not result.counts_as_attempt:
+                changes["attempts"] = max(0, result.claim.number - 1)
+            elif result.claim.number == 1:
+                changes["first_attempt_at"] = now - timedelta(seconds=result.seconds_ago)
+            if leased_row.update(**changes):
+                updated_ids.add(result.claim.pk)
+        existing_ids = {
+            *Delivery.objects.filter(pk__in=[result.claim.pk for result in results]).values_list("pk", flat=True)
+        }
         Attempt.objects.bulk_create(
             [
                 Attempt(
-                    shop_id=each.claim.shop,
-                    delivery_id=each.claim.pk,
-                    number=each.claim.number,
-                    outcome=each.outcome,
-                    status=each.status,
-                    error=each.message,
-                    fenced=each.claim.pk not in moved,
-                    queued_ms=int(each.claim.waited * 1000),
-                    connect_ms=each.connect_ms,
-                    first_byte_ms=each.first_byte_ms,
-                    total_ms=each.total_ms,
-                    remote_ip=each.remote_ip,
-                    response_headers=each.headers,
-                    excerpt=each.excerpt,
-                    created_at=now - timedelta(seconds=each.ago),
+                    shop_id=result.claim.shop,
+                    delivery_id=result.claim.pk,
+                    number=result.claim.number,
+                    outcome=result.outcome,
+                    status=result.status,
+                    error=result.message,
+                    fenced=result.claim.pk not in updated_ids,
+                    queued_ms=int(result.claim.wait_seconds * 1000),
+                    connect_ms=result.connect_ms,
+                    first_byte_ms=result.first_byte_ms,
+                    total_ms=result.total_ms,
+                    remote_ip=result.remote_ip,
+                    response_headers=result.headers,
+                    excerpt=result.excerpt,
+                    created_at=now - timedelta(seconds=result.seconds_ago),
                 )
-                for each in results
-                if each.counts and each.claim.pk in there
+                for result in results
+                if result.counts_as_attempt and result.claim.pk in existing_ids
             ]
         )
-    return moved
+    return updated_ids

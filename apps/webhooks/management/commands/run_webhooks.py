@@ -1,4 +1,4 @@
-"""``manage.py run_webhooks``: deliver webhooks until told to stop."""
+"""``manage.py run_webhooks``: deliver webhooks until stopped."""
 
 import asyncio
 import signal
@@ -8,22 +8,18 @@ from typing import Any
 import uvloop
 from django.core.management.base import BaseCommand, CommandParser
 
-from apps.webhooks.domain.engine.loop.dispatching import Dispatcher
-from apps.webhooks.domain.engine.loop.lanes import SLOTS
+from apps.webhooks.domain.engine.dispatcher.dispatcher import Dispatcher
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS
 
 
 class Command(BaseCommand):
-    """Fans events out and delivers them. Several at once, on several machines, share the work."""
-
-    help = "Deliver webhooks until told to stop; what is under way is finished first, for at most ten seconds."
+    help = "Deliver webhooks until stopped. On shutdown, running deliveries get up to ten seconds to finish."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How much at once."""
-        parser.add_argument("--slots", type=int, default=SLOTS, help="how many calls may be under way at once")
+        parser.add_argument("--slots", type=int, default=SLOTS, help="maximum number of concurrent calls")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the loop."""
-        # The loop must not wait long for a thread that works on rows.
+        # The event loop must not wait long for a database thread to release the GIL.
         sys.setswitchinterval(0.001)
         uvloop.run(_run(Dispatcher(options["slots"])))
 

@@ -1,0 +1,14 @@
+"""The number of webhook subscriptions that uninstalling an app removes, for the confirmation page."""
+
+from django.utils.translation import gettext_noop
+
+from apps.shops.admin.uninstall_preview import register_uninstall_count
+from apps.shops.models import Installation
+from apps.webhooks.domain.subscriptions import get_api_subscriptions
+
+
+def _count_subscriptions(installation: Installation) -> int:
+    return get_api_subscriptions(installation.shop, installation.app_id).count()
+
+
+register_uninstall_count(gettext_noop("webhook subscriptions"), _count_subscriptions)

@@ -1,0 +1,122 @@
+"""The audience of events: for each topic of a shop the API versions and the metafields that subscriptions ask for.
+
+The audience is cached per process until the version in ``apps.shops.domain.subscriber_version`` changes; a shop with
+version 0 has no subscribers.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Model
+
+from apps.events.models import Event
+from apps.ground.tenancy import all_shops_scope, get_current_shop
+from apps.shops.domain.subscriber_version import get_subscriber_version
+from apps.shops.models import Installation, Shop
+from apps.webhooks.domain import topics
+from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
+from apps.webhooks.domain.subscriptions import get_subscriptions_for_shop, get_undeleted_subscriptions
+from apps.webhooks.models import Pending, Subscription
+
+_CACHED_SHOPS = 10_000
+_EMPTY: frozenset[str] = frozenset()
+
+# Renders a row's metafields, by namespace or by namespace and key, as REST shows them in an API version.
+MetafieldRenderer = Callable[[Model, str, "TopicAudience"], list[dict[str, object]]]
+
+
+@dataclass(slots=True)
+class TopicAudience:
+    """The API versions and metafields that the subscriptions to a topic ask for."""
+
+    versions: frozenset[str] = _EMPTY
+    namespaces: set[str] = field(default_factory=set)
+    metafields: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, subscription: Subscription) -> None:
+        """Add the wishes of a subscription."""
+        self.versions |= {subscription.api_version}
+        self.namespaces.update(subscription.metafield_namespaces)
+        self.metafields.update((identifier["namespace"], identifier["key"]) for identifier in subscription.metafields)
+
+
+_cache: OrderedDict[int, tuple[int, Mapping[str, TopicAudience]]] = OrderedDict()
+_lock = threading.Lock()
+_readers: list[MetafieldRenderer] = []
+
+
+def set_metafield_renderer(renderer: MetafieldRenderer) -> None:
+    """Set the function that renders metafields; the REST module calls this at startup."""
+    _readers[:] = [renderer]
+
+
+def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
+    """Return the API versions that subscriptions to a shop's topic ask for."""
+    number = get_subscriber_version(shop)
+    if not number:
+        return _EMPTY
+    topic_audience = _get_audiences(shop, number).get(topic)
+    return _EMPTY if topic_audience is None else topic_audience.versions
+
+
+def add_to_outbox(events: Sequence[tuple[Event, Model]]) -> None:
+    """Add events with subscribers to the outbox, with the metafields of their payloads."""
+    shop = get_current_shop()
+    rows = [
+        Pending(shop=shop, event=event, metafields=_render_metafields(shop, event.topic, row)) for event, row in events
+    ]
+    if len(rows) == 1:
+        rows[0].save(force_insert=True)
+    else:
+        Pending.objects.bulk_create(rows)
+    notify_after_commit()
+
+
+def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, list[dict[str, object]]] | None:
+    topic_audience = _get_audiences(shop, get_subscriber_version(shop)).get(topic)
+    if topic_audience is None or not (topic_audience.namespaces or topic_audience.metafields):
+        return None
+    return {
+        version: render(instance, version, topic_audience)
+        for render in _readers
+        for version in sorted(topic_audience.versions)
+    }
+
+
+def _get_audiences(shop: Shop, number: int) -> Mapping[str, TopicAudience]:
+    """Return a shop's audience by topic."""
+    cached = _cache.get(shop.pk)
+    if cached is not None and cached[0] == number:
+        return cached[1]
+    audiences = _load_audiences(shop)
+    with _lock:
+        _cache[shop.pk] = (number, audiences)
+        _cache.move_to_end(shop.pk)
+        while len(_cache) > _CACHED_SHOPS:
+            _cache.popitem(last=False)
+    return audiences
+
+
+def _load_audiences(shop: Shop) -> Mapping[str, TopicAudience]:
+    audiences: dict[str, TopicAudience] = {}
+    with all_shops_scope():
+        installations = Installation.objects.filter(shop=shop, uninstalled_at=None)
+        granted = {installation.app_id: installation.all_scopes for installation in installations}
+        for subscription in get_subscriptions_for_shop(shop):
+            if may_receive(subscription, granted.get(subscription.app_id, _EMPTY)):
+                audiences.setdefault(subscription.topic, TopicAudience()).add(subscription)
+        former_apps = Installation.objects.filter(shop=shop).exclude(uninstalled_at=None).values("app_id")
+        for subscription in get_undeleted_subscriptions().filter(
+            shop=None, topic=topics.SHOP_REDACT, app_id__in=former_apps
+        ):
+            audiences.setdefault(subscription.topic, TopicAudience()).add(subscription)
+    return audiences
+
+
+def may_receive(subscription: Subscription, granted: frozenset[str]) -> bool:
+    """Return True if an app's scopes allow a subscription to receive its topic."""
+    if subscription.topic not in topics.COMPLIANCE_TOPICS and not topics.is_offered(subscription.topic):
+        return False
+    return not topics.get_missing_scope(subscription.topic, granted)

@@ -1,0 +1,102 @@
+"""Trials of a subscription: a test delivery, and a dry run of a filter on stored events."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import transaction
+
+from apps.events.models import Event
+from apps.query import QuerySyntaxError
+from apps.query.predicate import compile_filter
+from apps.webhooks.domain import topics
+from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
+from apps.webhooks.domain.engine.matching import get_or_create_endpoint
+from apps.webhooks.domain.field_selection import select_fields
+from apps.webhooks.models import Delivery, Payload, Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunResult:
+    """The result of a dry run on an event.
+
+    Attributes:
+        fits: Whether the filter matches; None if the payload was not stored.
+        payload: The payload that would be sent; None if nothing would be sent.
+        error: The error of the filter; blank if the filter is valid.
+    """
+
+    is_match: bool | None
+    payload: Any = None
+    error: str = ""
+
+
+def dry_run_filter(
+    event: Event, *, api_version: str, text: str = "", include_fields: tuple[str, ...] = ()
+) -> DryRunResult:
+    """Run a filter and a field selection on a stored event."""
+    payload = (event.payload or {}).get(api_version)
+    if payload is None:
+        return DryRunResult(None)
+    try:
+        is_match = compile_filter(text)(payload) if text.strip() else True
+    except QuerySyntaxError as error:
+        return DryRunResult(None, error=str(error))
+    return DryRunResult(is_match, select_fields(payload, include_fields) if is_match else None)
+
+
+def get_recent_events(subscription: Subscription, limit: int = 50) -> list[Event]:
+    """Return the current shop's latest events of the subscription's topic that have a payload in its API version."""
+    rows = Event.objects.filter(topic=subscription.topic, payload__has_key=subscription.api_version)
+    return list(rows.order_by("-id")[:limit])
+
+
+@transaction.atomic
+def send_test_delivery(subscription: Subscription, *, shop_id: int, at: datetime) -> Delivery:
+    """Send an example of the topic: the payload of the last event, else one generated from the topic's schema.
+
+    A test delivery ignores the filter, is sent even if the subscription is paused, and has a new ID.
+    """
+    latest = next(iter(get_recent_events(subscription, 1)), None)
+    payload = (latest.payload or {}).get(subscription.api_version) if latest else None
+    if payload is None:
+        payload = generate_sample(topics.get_payload_schema(subscription.topic, subscription.api_version) or {})
+    body = orjson.dumps(select_fields(payload, subscription.include_fields))
+    stored_payload = Payload.objects.create(
+        shop_id=shop_id, digest=hashlib.sha256(body).hexdigest(), body=body, created_at=at
+    )
+    delivery = Delivery.objects.create(
+        shop_id=shop_id,
+        kind=Delivery.Kind.TEST,
+        app_id=subscription.app_id,
+        subscription=subscription,
+        endpoint=get_or_create_endpoint(shop_id, subscription.uri),
+        payload=stored_payload,
+        topic=subscription.topic,
+        api_version=subscription.api_version,
+        triggered_at=at,
+        next_at=at,
+        created_at=at,
+    )
+    notify_after_commit()
+    return delivery
+
+
+def generate_sample(shape: Any) -> Any:
+    """Generate a value that fits a schema."""
+    kinds = shape.get("type")
+    kind = next((type_name for type_name in kinds if type_name != "null"), "null") if isinstance(kinds, list) else kinds
+    if isinstance(either := shape.get("oneOf"), list):
+        return generate_sample(either[0])
+    if shape.get("enum"):
+        return shape["enum"][0]
+    if kind == "object" or "properties" in shape:
+        return {name: generate_sample(inner) for name, inner in shape.get("properties", {}).items()}
+    if kind == "array":
+        return [generate_sample(shape.get("items", {}))] if shape.get("items") else []
+    if kind == "string":
+        formats = {"date-time": "2026-01-31T12:00:00+00:00", "date": "2026-01-31", "decimal": "10.00"}
+        return formats.get(shape.get("format", ""), "example")
+    return {"integer": 1, "number": 1.0, "boolean": True}.get(kind or "")

@@ -1,0 +1,125 @@
+"""Endpoints: which URIs can receive deliveries, and validation of URIs.
+
+``https`` is always supported (for development, a host in ``OUTGOING_ALLOW`` may also use plain http). Other schemes are
+supported after ``enable`` was called for them, which requires settings by the operator.
+"""
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from apps.ground.error_messages import BLANK, NOT_A_URL, too_long
+from apps.ground.stored_messages import register_message
+from apps.outgoing.ssrf_guard import URL_MAX_LENGTH, AddressRefused, UrlRefused, check_url
+from apps.shops.models import App
+
+# Returns the error of a URI, as text that follows "Address"; None for a valid URI.
+UriCheck = Callable[[str, App], str | None]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_GCP_PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
+_GCP_TOPIC = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}")
+_EVENT_SOURCE = re.compile(
+    r"arn:aws:events:[a-z]{2}-[a-z]+-[0-9]+::event-source/aws\.partner/[A-Za-z0-9._-]+/(?P<app>[0-9]+)/[A-Za-z0-9._/-]+"
+)
+_KAFKA_TOPIC = re.compile(r"kafka://[A-Za-z0-9._-]{1,249}")
+_AMQP = re.compile(r"amqp://(?P<broker>[a-z0-9-]{1,60})/[A-Za-z0-9._-]{1,200}")
+
+_NOT_SUPPORTED = register_message(gettext_noop("protocol {scheme}:// is not supported"))
+_INTERNAL = register_message(gettext_noop("cannot be a {brand} or an internal domain"))
+_OF_ANOTHER_APP = register_message(
+    gettext_noop("is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'")
+)
+_NO_BROKER = register_message(gettext_noop("names no broker that is set up: {broker}"))
+
+
+def find_uri_error(uri: str, app: App) -> str | None:
+    """Return the error of a URI, as text that follows "Address"; None for a valid URI."""
+    if not uri.strip():
+        return BLANK
+    if len(uri.encode(errors="replace")) > URL_MAX_LENGTH:
+        return too_long(URL_MAX_LENGTH, "bytes")
+    scheme = _parse_scheme(uri)
+    if not scheme:
+        return NOT_A_URL
+    if scheme in {"https", "http"}:
+        return _check_web(uri, scheme)
+    return SCHEME_CHECKS[scheme](uri, app) if scheme in _enabled else _NOT_SUPPORTED.format(scheme=scheme)
+
+
+def _parse_scheme(uri: str) -> str:
+    """Return the scheme in lower case, ``arn`` for an Amazon Resource Name; blank if there is none."""
+    if uri.startswith("arn:"):
+        return "arn"
+    match = _SCHEME.match(uri)
+    return match[1].lower() if match else ""
+
+
+def get_host(uri: str) -> str:
+    """Return the server of a URI, for counting failures."""
+    if uri.startswith("arn:"):
+        return ":".join(uri.split(":")[:4])
+    parts = urlsplit(uri)
+    return (parts.netloc or parts.scheme).lower()[:255]
+
+
+def get_transport_scheme(uri: str) -> str:
+    """Return the transport of a URI: ``https``, ``arn``, ``amqp`` …; plain http uses the https transport."""
+    scheme = _parse_scheme(uri)
+    return {"http": "https"}.get(scheme, scheme)
+
+
+def enable_schemes(*schemes: str) -> None:
+    """Enable URIs of these schemes, for which a transport exists."""
+    _enabled.update(schemes)
+
+
+def _check_web(uri: str, scheme: str) -> str | None:
+    try:
+        check_url(uri, schemes=("https",))
+    except AddressRefused:
+        return _INTERNAL.format(brand=settings.BRAND.capitalize())
+    except UrlRefused as error:
+        return _NOT_SUPPORTED.format(scheme=scheme) if str(error) == "must use https" else str(error)
+    return None
+
+
+def _check_pubsub(uri: str, _app: App) -> str | None:
+    project, colon, topic = uri.removeprefix("pubsub://").partition(":")
+    if not (project and colon and topic):
+        return gettext_noop("is not a valid GCP pub/sub format. Format should be pubsub://project:topic")
+    if not _GCP_PROJECT.fullmatch(project):
+        return gettext_noop("is not a valid GCP project id")
+    return None if _GCP_TOPIC.fullmatch(topic) else gettext_noop("is not a valid GCP topic id")
+
+
+def _check_event_source(uri: str, app: App) -> str | None:
+    match = _EVENT_SOURCE.fullmatch(uri)
+    if match is None:
+        return gettext_noop("is not a valid AWS ARN")
+    if match["app"] != str(app.pk):
+        return _OF_ANOTHER_APP.format(found=match["app"], wanted=app.pk)
+    return None
+
+
+def _check_kafka(uri: str, _app: App) -> str | None:
+    return None if _KAFKA_TOPIC.fullmatch(uri) else gettext_noop("is not a valid kafka topic")
+
+
+def _check_amqp(uri: str, _app: App) -> str | None:
+    match = _AMQP.fullmatch(uri)
+    if match is None:
+        return gettext_noop("is not a valid AMQP address. Address should be amqp://broker/routing-key")
+    return None if match["broker"] in settings.WEBHOOK_BROKERS else _NO_BROKER.format(broker=match["broker"])
+
+
+SCHEME_CHECKS: dict[str, UriCheck] = {
+    "arn": _check_event_source,
+    "pubsub": _check_pubsub,
+    "kafka": _check_kafka,
+    "amqp": _check_amqp,
+}
+_enabled: set[str] = set()

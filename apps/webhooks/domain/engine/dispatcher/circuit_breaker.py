@@ -1,0 +1,93 @@
+"""Circuit breakers: one per host and process, which pause calls to a server that fails.
+
+A breaker opens after five connection failures or timeouts in a row, or when half of at least twenty calls in a minute
+failed. While it is open, nothing is sent and no attempt is used up. Then a single call probes the host: a success
+closes the breaker, a failure opens it for twice as long.
+"""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+MAX_FAILURES_IN_A_ROW = 5
+MIN_SAMPLE = 20
+MAX_FAILURE_SHARE = 0.5
+WINDOW_SECONDS = 60.0
+FIRST_PAUSE = 10.0
+LONGEST_PAUSE = 600.0
+JITTER = 0.2
+
+
+@dataclass(slots=True)
+class CircuitBreaker:
+    """The circuit breaker of a host. Times are seconds of the monotonic clock.
+
+    Attributes:
+        trips: How often the breaker opened since the last success.
+        opens_until: The end of the current pause.
+        is_probing: Whether the probe call is in progress.
+    """
+
+    trips: int = 0
+    open_until: float = 0.0
+    is_probing: bool = False
+    _failures_in_a_row: int = 0
+    _calls: deque[tuple[float, bool]] = field(default_factory=deque)
+    _failed: int = 0
+
+    def get_free_calls(self, now: float) -> int | None:
+        """Return the number of calls that may start; None for no limit."""
+        if not self.trips:
+            return None
+        return 0 if now < self.open_until or self.is_probing else 1
+
+    def record_start(self) -> None:
+        """Record the start of a call; after a pause this is the probe."""
+        self.is_probing = self.trips > 0
+
+    def record_success(self, now: float) -> bool:
+        """Record a response; return True if that closed the breaker."""
+        self._note(now, failed=False)
+        self._failures_in_a_row, self.is_probing = 0, False
+        if not self.trips:
+            return False
+        self.trips, self.open_until = 0, 0.0
+        self._calls.clear()
+        self._failed = 0
+        return True
+
+    def record_failure(self, now: float, *, silent: bool) -> bool:
+        """Record a failure; return True if that opened the breaker.
+
+        Args:
+            now: The time of the failure.
+            silent: Whether there was no response at all, as opposed to a server error.
+        """
+        self._note(now, failed=True)
+        self._failures_in_a_row = self._failures_in_a_row + 1 if silent else 0
+        was_probe, self.is_probing = self.is_probing, False
+        if now < self.open_until:
+            return False
+        fails_often = len(self._calls) >= MIN_SAMPLE and self._failed >= MAX_FAILURE_SHARE * len(self._calls)
+        if not (was_probe or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW or fails_often):
+            return False
+        self.trip(now)
+        return True
+
+    def trip(self, now: float) -> None:
+        """Open the breaker, for twice as long as the last time."""
+        pause = min(FIRST_PAUSE * 2**self.trips, LONGEST_PAUSE) * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        self.trips = min(self.trips + 1, 16)
+        self.open_until = now + pause
+        self._failures_in_a_row = 0
+
+    def adopt_state(self, trips: int, pause: float, now: float) -> None:
+        """Adopt the state that another process shared."""
+        if trips > self.trips or (trips and now + pause > self.open_until + 1):
+            self.trips, self.open_until = trips, now + pause
+
+    def _note(self, now: float, *, failed: bool) -> None:
+        self._calls.append((now, failed))
+        self._failed += failed
+        while self._calls and self._calls[0][0] < now - WINDOW_SECONDS:
+            self._failed -= self._calls.popleft()[1]

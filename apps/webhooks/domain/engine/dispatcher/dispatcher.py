@@ -1,0 +1,260 @@
+"""The dispatcher: one event loop that fans events out, sends due deliveries, and writes results in batches.
+
+Several dispatchers, on one machine or many, share the work through leases and need no other coordination. Database work
+runs in threads, one per purpose, so the event loop never blocks on the database during a request. Database
+notifications wake the loop for new events where available, and polling finds the rest; a lost notification costs one
+second.
+"""
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from django.conf import settings
+
+from apps.ground.transient_errors import is_transient_db_error
+from apps.outgoing.async_client import AsyncClient, Progress
+from apps.webhooks.domain.engine import maintenance
+from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim
+from apps.webhooks.domain.engine.dispatcher.claimer import Claimer
+from apps.webhooks.domain.engine.dispatcher.counters import DispatcherCounters
+from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS, AttemptKind, EndpointSlots
+from apps.webhooks.domain.engine.dispatcher.notify import listen_for_notifications
+from apps.webhooks.domain.engine.dispatcher.result_writer import BATCH_SECONDS, ResultWriter
+from apps.webhooks.domain.engine.dispatcher.sender import Sender
+from apps.webhooks.domain.engine.fan_out import FanOutResult, create_deliveries
+from apps.webhooks.domain.engine.results import DeliveryResult
+from apps.webhooks.domain.engine.transports import open_transports
+
+logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 10.0
+# The pause between two claims; slots that become free in the pause are filled together.
+CLAIM_SECONDS = 0.005
+SCAN_SECONDS = 1.0
+REAP_SECONDS = 5.0
+POLL_SECONDS = 1.0
+# The lease of a delivery still in progress is extended at this interval.
+HEARTBEAT_SECONDS = LEASE_SECONDS / 3
+# After work the dispatcher polls often for this long, because notifications sent in quick succession are dropped.
+BUSY_SECONDS = 0.3
+BUSY_POLL_SECONDS = 0.02
+_OUTAGE_PAUSE = 1.0
+
+
+class Dispatcher:
+    """A process that creates and sends deliveries until stopped; call ``run`` in its own event loop.
+
+    Attributes:
+        counts: Counters of the work done so far.
+    """
+
+    def __init__(self, slots: int = SLOTS) -> None:
+        """Limit the number of concurrent calls."""
+        self.slots = slots
+        self.counts = DispatcherCounters()
+        self.stopping = False
+        self._threads = DatabaseThreads("claim", "tell", "write")
+        self._feeder = Claimer(self._threads, slots)
+        self._writer = ResultWriter(self._threads, self.counts, self._on_result_written)
+        # Leased deliveries of this process, each with the time of the claim or of the last extension.
+        self._leased: dict[int, tuple[Claim, float]] = {}
+        self._calls: set[asyncio.Task[None]] = set()
+        self._last_work = 0.0
+        # ``stop`` may be called before ``run``.
+        self._done, self._wake, self._events_waiting = (asyncio.Event() for _ in range(3))
+
+    async def run(self) -> None:
+        """Work until ``stop`` is called; then finish calls in progress, for at most ten seconds."""
+        self.loop = asyncio.get_running_loop()
+        queues = open_transports()
+        async with AsyncClient(connections=self.slots) as client:
+            self._sender = Sender(client, queues, self.counts, self._note_breaker)
+            loops = [self._claim_and_send, self._fan_out, self._maintain]
+            tasks = [asyncio.create_task(self._keep_running(loop_function)) for loop_function in loops]
+            listener = asyncio.create_task(listen_for_notifications(self._on_notification))
+            writer = asyncio.create_task(self._keep_running(self._write))
+            await self._done.wait()
+            await self._drain(tasks, listener, writer)
+        for queue in queues.values():
+            await queue.close()
+        await self._threads.shut_down()
+
+    def stop(self) -> None:
+        """Stop starting new work."""
+        self.stopping = True
+        self._done.set()
+        self._wake.set()
+        self._events_waiting.set()
+
+    async def _drain(
+        self, tasks: list["asyncio.Task[None]"], listener: "asyncio.Task[None]", writer: "asyncio.Task[None]"
+    ) -> None:
+        until = time.monotonic() + DRAIN_SECONDS
+        listener.cancel()
+        await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=max(0.0, until - time.monotonic()))
+        self._writer.batch_ready.set()
+        await asyncio.wait([writer], timeout=max(1.0, until - time.monotonic()))
+        remaining = [*tasks, listener, writer, *self._calls]
+        for task in remaining:
+            task.cancel()
+        await asyncio.gather(*remaining, return_exceptions=True)
+
+    async def _keep_running(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a loop; log its errors and restart it after a moment."""
+        while True:
+            try:
+                await work()
+                return
+            except Exception as error:
+                if not is_transient_db_error(error):
+                    logger.exception("Error in the webhook dispatcher")
+                else:
+                    logger.warning("The webhook dispatcher is waiting for the database: %s", error)
+                await asyncio.sleep(_OUTAGE_PAUSE)
+                if self.stopping and work != self._write:
+                    return
+
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start a background task; ``_drain`` waits for it."""
+        task = asyncio.create_task(work)
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+
+    def _on_notification(self) -> None:
+        """Look for events and deliveries now."""
+        self._last_work = time.monotonic()
+        self._events_waiting.set()
+
+    # --- events into deliveries --------------------------------------------------------------------------------------
+
+    async def _fan_out(self) -> None:
+        while not self.stopping:
+            self._events_waiting.clear()
+            fan_out_result: FanOutResult = await self._threads.run("tell", create_deliveries)
+            if fan_out_result.events:
+                self._last_work = time.monotonic()
+                self.counts.events += fan_out_result.events
+                self.counts.deliveries += fan_out_result.deliveries
+                await self._feeder.mark_due(fan_out_result.endpoints)
+                self._wake.set()
+                continue
+            is_busy = time.monotonic() - self._last_work < BUSY_SECONDS
+            await _wait_for(self._events_waiting, BUSY_POLL_SECONDS if is_busy else _sweep_seconds())
+
+    # --- sending -----------------------------------------------------------------------------------------------------
+
+    async def _claim_and_send(self) -> None:
+        """Claim deliveries that can start and start them; then wait for a free slot, new work, or a due time."""
+        scanned_at = 0.0
+        while not self.stopping:
+            self._wake.clear()
+            if time.monotonic() - scanned_at >= SCAN_SECONDS:
+                scanned_at = time.monotonic()
+                await self._feeder.scan()
+            started_count = 0
+            for kind in (AttemptKind.DUE, AttemptKind.RETRY):
+                claimed = await self._feeder.claim(kind)
+                started_count += len(claimed)
+                self.counts.claims += bool(claimed)
+                now = time.monotonic()
+                for claim in claimed:
+                    self._leased[claim.pk] = (claim, now)
+                    self._start_task(self._deliver(claim))
+            await asyncio.sleep(CLAIM_SECONDS)
+            if not started_count:
+                until = min(self._feeder.get_next_due_time(), scanned_at + SCAN_SECONDS)
+                await _wait_for(self._wake, max(BUSY_POLL_SECONDS, until - time.monotonic()))
+
+    async def _deliver(self, claim: Claim) -> None:
+        """Send a delivery, and pass its result to the writer."""
+        slots = self._feeder.allocator.by_endpoint[claim.endpoint]
+        progress = Progress(time.monotonic())
+        result, is_gone = DeliveryResult(claim, "retry", delay=10.0, error="internal", outcome="internal"), False
+        try:
+            secrets = self._feeder.get_secrets(claim)
+            result, is_gone = await self._sender.attempt(claim, slots, secrets, progress)
+        except Exception:
+            logger.exception("Internal error while sending delivery %s", claim.key)
+        finally:
+            result.seconds_ago = progress.now()
+            self._feeder.allocator.release_one(slots, claim.kind)
+            self._writer.add(result, is_gone=is_gone)
+            self._wake.set()
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        """Write results in batches."""
+        while not (self.stopping and not self._calls and not self._writer.waiting):
+            await _wait_for(self._writer.batch_ready, BATCH_SECONDS)
+            await self._writer.write()
+
+    def _on_result_written(self, result: DeliveryResult) -> None:
+        """Update the expectations of the endpoint after a result was written."""
+        self._leased.pop(result.claim.pk, None)
+        slots = self._feeder.allocator.by_endpoint.get(result.claim.endpoint)
+        if slots is None:
+            return
+        now = time.monotonic()
+        if result.state == "retry":
+            slots.expect(AttemptKind.RETRY, now + result.delay, noted_at=now)
+        if result.claim.ordered:
+            # The next delivery of the same resource may start now.
+            slots.expect(AttemptKind.DUE, now, noted_at=now)
+            slots.expect(AttemptKind.RETRY, now, noted_at=now)
+            self._wake.set()
+
+    # --- besides -----------------------------------------------------------------------------------------------------
+
+    async def _maintain(self) -> None:
+        """Extend leases, expire leases of lost workers, and learn about circuit breakers from other processes."""
+        reaped_at = 0.0
+        while not self.stopping:
+            now = time.monotonic()
+            if old := [claim for claim, since in self._leased.values() if now - since >= HEARTBEAT_SECONDS]:
+                await self._threads.run("tell", maintenance.extend_leases, old)
+                self._leased.update(
+                    (leased_claim.pk, (leased_claim, now)) for leased_claim in old if leased_claim.pk in self._leased
+                )
+            if now - reaped_at >= REAP_SECONDS:
+                reaped_at = now
+                self.counts.reaped += await self._threads.run("tell", maintenance.expire_leases)
+            for host, (trips, pause) in (await self._threads.run("tell", maintenance.get_open_breakers)).items():
+                if host in self._feeder.breakers:
+                    self._feeder.breakers[host].adopt_state(trips, pause, time.monotonic())
+            await _wait_for(self._done, SCAN_SECONDS)
+
+    def _note_breaker(self, slots: EndpointSlots, error: str) -> None:
+        pause = max(0.0, slots.breaker.open_until - time.monotonic())
+        note = functools.partial(
+            maintenance.share_breaker_state, slots.host, trips=slots.breaker.trips, pause=pause, error=error
+        )
+        self._start_task(self._run_quietly(note))
+
+    async def _run_quietly(self, work: Callable[[], object]) -> None:
+        """Run a write that may be lost."""
+        try:
+            await self._threads.run("tell", work)
+        except Exception:
+            logger.warning("Could not save the webhook dispatcher's state", exc_info=True)
+
+
+async def _wait_for(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event or a timeout."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
+def _sweep_seconds() -> float:
+    """Return the polling interval for events without a notification."""
+    return POLL_SECONDS if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else POLL_SECONDS / 4

@@ -1,0 +1,227 @@
+"""Concurrency slots per endpoint, and the fair distribution of a process's slots.
+
+An endpoint is the target of one shop's deliveries to one URI. Slots of an endpoint are refilled as they become free,
+without waiting for the others, so a receiver that hangs blocks only its own slots. The process's slots are distributed
+round-robin by shop, then by endpoint. Slow endpoints together get at most a quarter, endpoints that have not responded
+yet a half, and retries a half, so that new events for good receivers are not delayed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker
+
+T = TypeVar("T")
+
+SLOTS = 200
+SLOW_SHARE = 0.25
+UNTESTED_SHARE = 0.5
+RETRY_SHARE = 0.5
+SLOW_SECONDS = 1.0
+# The number of calls to an endpoint before its first response.
+UNTESTED_SLOTS = 2
+# The weight of a call in the moving average of durations.
+_WEIGHT = 0.2
+
+
+class AttemptKind(StrEnum):
+    """The kind of waiting delivery: a first attempt or a retry."""
+
+    DUE = "due"
+    RETRY = "retry"
+
+
+@dataclass(slots=True)
+class EndpointSlots:
+    """The slots and limits of an endpoint in this process.
+
+    Attributes:
+        max_per_second: The number of calls that may start per second in all processes; None for no limit.
+        limit: The number of concurrent calls; halved on status 429, and raised again by successes.
+        due_at: When the next delivery of each kind is due, in seconds of the monotonic clock.
+        seconds: The moving average of call durations.
+        rests_until: No call may start before this time, because of ``max_per_second``.
+        last: The kind of the latest calls.
+    """
+
+    endpoint: int
+    shop: int
+    host: str
+    max_in_flight: int
+    breaker: CircuitBreaker
+    max_per_second: int | None = None
+    limit: float = 0.0
+    in_flight: int = 0
+    average_seconds: float = 0.0
+    has_responded: bool = False
+    paused_until: float = 0.0
+    last_kind: AttemptKind | None = None
+    due_at: dict[AttemptKind, float] = field(default_factory=dict)
+    _noted_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.limit = float(self.max_in_flight)
+
+    @property
+    def is_slow(self) -> bool:
+        """Return True if calls to the endpoint take long."""
+        return self.average_seconds > SLOW_SECONDS
+
+    def get_free_slots(self, now: float) -> int:
+        """Return the number of calls that may start."""
+        if now < self.paused_until:
+            return 0
+        allowed = int(min(self.limit, self.max_in_flight)) if self.has_responded else UNTESTED_SLOTS
+        free = max(0, allowed - self.in_flight)
+        by_breaker = self.breaker.get_free_calls(now)
+        return free if by_breaker is None else min(free, by_breaker)
+
+    def must_yield(self, kind: AttemptKind, now: float) -> bool:
+        """Return True if deliveries of the other kind come next, so that neither kind uses up a limit per second."""
+        other_times = (moment for other_kind, moment in self.due_at.items() if other_kind is not kind)
+        return (
+            self.max_per_second is not None and self.last_kind is kind and any(moment <= now for moment in other_times)
+        )
+
+    def expect(self, kind: AttemptKind, moment: float, *, noted_at: float | None = None) -> None:
+        """Expect a delivery from a time on; ``noted`` is the time of the news, if it is news."""
+        self.due_at[kind] = min(moment, self.due_at.get(kind, moment))
+        self._noted_at = max(self._noted_at, noted_at or 0.0)
+
+    def expect_nothing(self, *kinds: AttemptKind, since: float) -> None:
+        """Expect no deliveries, as known at a time; later news has priority."""
+        if self._noted_at < since:
+            for kind in kinds or tuple(AttemptKind):
+                self.due_at.pop(kind, None)
+
+    def record_latency(self, seconds: float, *, answered: bool) -> None:
+        """Update the average duration with a call."""
+        self.average_seconds += (seconds - self.average_seconds) * (
+            _WEIGHT if self.has_responded or self.average_seconds else 1.0
+        )
+        self.has_responded = self.has_responded or answered
+
+    def decrease_limit(self) -> None:
+        """Halve the limit after the receiver reported too many requests."""
+        self.limit = max(1.0, self.limit / 2)
+
+    def increase_limit(self) -> None:
+        """Raise the limit after a success."""
+        self.limit = min(float(self.max_in_flight), self.limit + 1 / max(1.0, self.limit))
+
+
+class SlotAllocator:
+    """The endpoints of a process, and the allocation of its slots."""
+
+    def __init__(self, slots: int = SLOTS) -> None:
+        """Limit the number of concurrent calls."""
+        self.slots = slots
+        self.by_endpoint: dict[int, EndpointSlots] = {}
+        self.in_flight = 0
+        self.retrying = 0
+        self._rotation = 0
+
+    def add(self, slots: EndpointSlots) -> None:
+        self.by_endpoint[slots.endpoint] = slots
+
+    def reserve(self, slots: EndpointSlots, kind: AttemptKind, count: int) -> None:
+        """Reserve slots for calls that are about to start."""
+        slots.in_flight += count
+        self.in_flight += count
+        self.retrying += count * (kind is AttemptKind.RETRY)
+        slots.breaker.record_start()
+
+    def release(self, slots: EndpointSlots, kind: AttemptKind, count: int) -> None:
+        """Free slots of calls that did not start or have ended."""
+        slots.in_flight -= count
+        self.in_flight -= count
+        self.retrying -= count * (kind is AttemptKind.RETRY)
+        if slots.in_flight == 0:
+            slots.breaker.is_probing = False
+
+    def release_one(self, slots: EndpointSlots, kind: AttemptKind) -> None:
+        """Free the slot of a call that has ended."""
+        self.release(slots, kind, 1)
+
+    def forget_idle(self) -> None:
+        """Forget endpoints without waiting or running deliveries."""
+        self.by_endpoint = {pk: slots for pk, slots in self.by_endpoint.items() if slots.in_flight or slots.due_at}
+
+    def allocate(self, kind: AttemptKind, now: float) -> dict[int, int]:
+        """Return by endpoint how many waiting deliveries may start now."""
+        free = self.slots - self.in_flight
+        if kind is AttemptKind.RETRY:
+            free = min(free, int(self.slots * RETRY_SHARE) - self.retrying)
+        waiting = [
+            slots
+            for slots in self.by_endpoint.values()
+            if slots.due_at.get(kind, now + 1) <= now and slots.get_free_slots(now) and not slots.must_yield(kind, now)
+        ]
+        if free <= 0 or not waiting:
+            return {}
+        allowances = _Allowances(self, free)
+        shares: dict[int, int] = {}
+        hosts: dict[int, int] = {}
+        for slots in self._iterate_fairly(waiting, now):
+            # Endpoints of one host share its single probe call.
+            host_share = hosts.get(id(slots.breaker), 0)
+            by_breaker = slots.breaker.get_free_calls(now)
+            if (by_breaker is not None and host_share >= by_breaker) or not allowances.take(slots):
+                continue
+            hosts[id(slots.breaker)] = host_share + 1
+            shares[slots.endpoint] = shares.get(slots.endpoint, 0) + 1
+            if allowances.free == 0:
+                break
+        return shares
+
+    def _iterate_fairly(self, waiting: Iterable[EndpointSlots], now: float) -> Iterator[EndpointSlots]:
+        """Yield endpoints once per free slot, round-robin by shop and then by endpoint, from a rotating start."""
+        by_shop: dict[int, list[tuple[EndpointSlots, int]]] = {}
+        for slots in waiting:
+            by_shop.setdefault(slots.shop, []).append((slots, slots.get_free_slots(now)))
+        self._rotation += 1
+        queues = [
+            _round_robin(_rotate(lanes, self._rotation)) for lanes in _rotate(list(by_shop.values()), self._rotation)
+        ]
+        while queues:
+            remaining = []
+            for queue in queues:
+                if (next_slots := next(queue, None)) is not None:
+                    yield next_slots
+                    remaining.append(queue)
+            queues = remaining
+
+
+class _Allowances:
+    """The remaining slots: in total, for slow endpoints, and for endpoints without a response so far."""
+
+    def __init__(self, lanes: SlotAllocator, free: int) -> None:
+        self.free = free
+        endpoints = lanes.by_endpoint.values()
+        self.slow = int(lanes.slots * SLOW_SHARE) - sum(slots.in_flight for slots in endpoints if slots.is_slow)
+        self.unproven = int(lanes.slots * UNTESTED_SHARE) - sum(
+            slots.in_flight for slots in endpoints if not slots.has_responded
+        )
+
+    def take(self, slots: EndpointSlots) -> bool:
+        if self.free <= 0 or (slots.is_slow and self.slow <= 0) or (not slots.has_responded and self.unproven <= 0):
+            return False
+        self.free -= 1
+        self.slow -= slots.is_slow
+        self.unproven -= not slots.has_responded
+        return True
+
+
+def _round_robin(endpoints: list[tuple[EndpointSlots, int]]) -> Iterator[EndpointSlots]:
+    """Yield each endpoint once, then each that has more slots a second time, and so on."""
+    round_number = 0
+    while endpoints := [(slots, room) for slots, room in endpoints if room > round_number]:
+        yield from (slots for slots, _ in endpoints)
+        round_number += 1
+
+
+def _rotate(items: list[T], by: int) -> list[T]:
+    by %= len(items) or 1
+    return items[by:] + items[:by]

@@ -1,0 +1,72 @@
+"""Notifications to dispatchers about new events, through PostgreSQL's LISTEN/NOTIFY after the commit.
+
+NOTIFY inside the transaction would serialize all commits on the channel's lock. Each process sends at most one
+notification per 50 milliseconds; dispatchers poll for longer than that after work. Without a channel (SQLite, a
+connection pooler, an outage) dispatchers find events by polling.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+import psycopg
+from django.conf import settings
+from django.db import connection, transaction
+
+from apps.ground.pooling import uses_transaction_pooling
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "webhooks"
+MIN_INTERVAL_SECONDS = 0.05
+_RECONNECT_SECONDS = 2.0
+_notified_at = 0.0
+
+
+def notify_after_commit() -> None:
+    """Notify the dispatchers once the current transaction is committed."""
+    if connection.vendor == "postgresql":
+        transaction.on_commit(notify_dispatchers, robust=True)
+
+
+def notify_dispatchers() -> None:
+    """Notify the dispatchers, unless this process did so a moment ago."""
+    global _notified_at
+    now = time.monotonic()
+    if now - _notified_at < MIN_INTERVAL_SECONDS:
+        return
+    _notified_at = now
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"NOTIFY {CHANNEL}")
+    except Exception:
+        logger.warning("Could not notify the webhook dispatchers; they will poll", exc_info=True)
+
+
+async def listen_for_notifications(on_notification: Callable[[], None]) -> None:
+    """Call a function on each notification, forever; return at once if there is no channel.
+
+    Behind a connection pooler nothing is received: the session that listens may be another client's by then.
+    """
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or uses_transaction_pooling():
+        return
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(_conninfo(), autocommit=True) as channel:
+                await channel.execute(f"LISTEN {CHANNEL}")
+                on_notification()
+                async for _ in channel.notifies():
+                    on_notification()
+        except (psycopg.Error, OSError) as error:
+            logger.warning("Lost the webhook notification channel: %s", error)
+        await asyncio.sleep(_RECONNECT_SECONDS)
+
+
+def _conninfo() -> str:
+    parameters = connection.get_connection_params()
+    basic_names = ("host", "port", "user", "password", "dbname", "target_session_attrs")
+    tls_names = ("sslmode", "sslrootcert", "sslcert", "sslkey")
+    return psycopg.conninfo.make_conninfo(
+        **{name: parameters[name] for name in basic_names + tls_names if parameters.get(name)}, connect_timeout=5
+    )

@@ -1,0 +1,69 @@
+"""Batch writing of results by the dispatcher."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection
+
+from apps.webhooks.domain.engine import results, subscription_health
+from apps.webhooks.domain.engine.dispatcher.counters import DispatcherCounters
+from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
+from apps.webhooks.domain.engine.results import DeliveryResult
+from apps.webhooks.domain.engine.subscription_health import Tally
+
+# Results are written in batches of this size, or after this time.
+BATCH_SIZE = 200
+BATCH_SECONDS = 0.02
+HEALTH_SECONDS = 5.0
+
+
+class ResultWriter:
+    """A batch writer for results; results stay in memory until the database accepts them.
+
+    Attributes:
+        waiting: Results to write, each with True if the receiver is gone for good.
+        full: Set when a batch is complete, or when no more results will come.
+    """
+
+    def __init__(
+        self, threads: DatabaseThreads, counts: DispatcherCounters, on_written: Callable[[DeliveryResult], None]
+    ) -> None:
+        """Call ``on_written`` with each written result."""
+        self.waiting: list[tuple[DeliveryResult, bool]] = []
+        self.batch_ready = asyncio.Event()
+        self._threads, self._counts, self._on_written = threads, counts, on_written
+        self._health_updates: dict[int, tuple[bool, float]] = {}
+
+    def add(self, result: DeliveryResult, *, is_gone: bool) -> None:
+        self.waiting.append((result, is_gone))
+        if len(self.waiting) >= BATCH_SIZE:
+            self.batch_ready.set()
+
+    async def write(self) -> None:
+        """Write all waiting results."""
+        self.batch_ready.clear()
+        while group := self.waiting[: BATCH_SIZE * 2]:
+            fenced: set[int] = await self._threads.run("write", results.write_results, [result for result, _ in group])
+            del self.waiting[: len(group)]
+            self._counts.fenced += len(fenced)
+            for result, _ in group:
+                self._on_written(result)
+            if tallies := self._tally_for_health(group, fenced):
+                await self._threads.run("write", subscription_health.update_health, tallies)
+
+    def _tally_for_health(self, group: Collection[tuple[DeliveryResult, bool]], fenced: set[int]) -> dict[int, Tally]:
+        """Tally results by subscription: every dead letter and change of health, other results now and then."""
+        rows = [
+            (result.claim.subscription, result.claim.shop, result.state, result.message or result.error, is_gone)
+            for result, is_gone in group
+            if result.claim.subscription is not None and result.counts_as_attempt and result.claim.pk not in fenced
+        ]
+        now = time.monotonic()
+        tallies = subscription_health.tally_results(rows)
+        for pk, tally in list(tallies.items()):
+            is_well = tally.successes > 0
+            was_well, noted_at = self._health_updates.get(pk, (not is_well, 0.0))
+            if is_well == was_well and now - noted_at < HEALTH_SECONDS and not (tally.dead or tally.is_gone):
+                del tallies[pk]
+            else:
+                self._health_updates[pk] = (is_well, now)
+        return tallies

@@ -1,0 +1,89 @@
+"""The headers of deliveries: the interface's own and those of Standard Webhooks.
+
+Rule: spec part B, Events; header names are sent exactly as written here.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from uuid import UUID
+
+from django.conf import settings
+
+from apps.webhooks.domain.engine.claims import Claim
+from apps.webhooks.domain.engine.signing import sign_body, sign_message
+
+
+@cache
+def _names(brand: str) -> tuple[str, ...]:
+    """Return the interface's own header names for a brand, in sending order."""
+    words = ("Topic", "Hmac-Sha256", "Shop-Domain", "API-Version", "Webhook-Id", "Triggered-At", "Event-Id")
+    return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Name", "Redelivery"))
+
+
+def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
+    """Build the headers of an attempt.
+
+    Args:
+        claim: The delivery.
+        secrets: The app's signing secrets; the first is the one that receivers already know.
+        timestamp: The time of the attempt, in seconds since 1970; covered by the Standard Webhooks signature.
+    """
+    headers = build_signed_headers(
+        claim.topic,
+        claim.body,
+        key=claim.key,
+        group=claim.group,
+        domain=claim.domain,
+        api_version=claim.api_version,
+        triggered_at=claim.triggered_at,
+        secrets=secrets,
+        timestamp=timestamp,
+    )
+    *_, name, redelivery = _names(settings.BRAND)
+    if claim.name:
+        headers[name] = claim.name
+    if claim.redelivery:
+        headers[redelivery] = "true"
+    return headers
+
+
+def build_signed_headers(
+    topic: str,
+    body: bytes,
+    *,
+    key: UUID,
+    domain: str,
+    api_version: str,
+    triggered_at: datetime,
+    secrets: Sequence[str],
+    timestamp: int,
+    group: UUID | None = None,
+) -> dict[str, str]:
+    """Build the headers that identify and sign a request.
+
+    Args:
+        topic: The topic of the request.
+        body: The bytes to sign.
+        key: The unique ID, the same in each attempt.
+        domain: The shop's domain.
+        api_version: The API version of the content.
+        triggered_at: The time of the event.
+        secrets: See ``headers_of``.
+        timestamp: See ``headers_of``.
+        group: The ID shared by events of the same action.
+    """
+    topic_name, signature, shop, version, identity, moment, event, *_ = _names(settings.BRAND)
+    return {
+        "Content-Type": "application/json",
+        topic_name: topic,
+        signature: sign_body(secrets[0], body),
+        shop: domain,
+        version: api_version,
+        identity: str(key),
+        moment: f"{triggered_at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z",
+        event: str(group or key),
+        "webhook-id": str(key),
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign_message(secrets, str(key), timestamp, body),
+    }

@@ -1,0 +1,128 @@
+"""Dispatcher maintenance: find endpoints with waiting deliveries, extend and expire leases, share breakers."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from apps.ground.prepared_sql import execute_prepared
+from apps.ground.tenancy import all_shops_scope
+from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim, parse_timestamp
+from apps.webhooks.domain.engine.retry_policy import MAX_STARTED_ATTEMPTS
+from apps.webhooks.models import Delivery, Endpoint, Host
+
+_REAP_BATCH_SIZE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingEndpoint:
+    """An endpoint with waiting deliveries, its limits, and the seconds until its first delivery of each kind.
+
+    ``due`` and ``retry`` are None if no such delivery waits.
+    """
+
+    endpoint: int
+    max_in_flight: int
+    max_per_second: int | None
+    due: float | None
+    retry: float | None
+
+
+# Jumps from endpoint to endpoint in the index, regardless of the number of deliveries at each.
+_SCAN = """
+WITH RECURSIVE lane (endpoint_id) AS (
+  SELECT min(endpoint_id) FROM webhooks_delivery WHERE state IN ('due', 'retry')
+  UNION ALL
+  SELECT (
+    SELECT min(w.endpoint_id) FROM webhooks_delivery w
+    WHERE w.state IN ('due', 'retry') AND w.endpoint_id > lane.endpoint_id
+  ) FROM lane WHERE lane.endpoint_id IS NOT NULL
+)
+SELECT lane.endpoint_id, e.max_in_flight, e.max_per_second,
+  (SELECT min(w.next_at) FROM webhooks_delivery w
+    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'due' AND w.state IN ('due', 'retry')),
+  (SELECT min(w.next_at) FROM webhooks_delivery w
+    WHERE w.endpoint_id = lane.endpoint_id AND w.state = 'retry' AND w.state IN ('due', 'retry')),
+  {now}
+FROM lane JOIN webhooks_endpoint e ON e.id = lane.endpoint_id JOIN shops_shop h ON h.id = e.shop_id
+WHERE h.read_only_at IS NULL
+"""
+
+
+def scan_endpoints() -> list[WaitingEndpoint]:
+    """Return the endpoints with waiting deliveries, and the seconds until the first of them is due."""
+    if connection.vendor == "postgresql":
+        rows = execute_prepared(_SCAN.format(now="now()"), [])
+    else:
+        rows = execute_prepared(_SCAN.format(now="NULL"), [])
+    local_now = timezone.now()
+
+    def until(moment: datetime | str | None, now: datetime | None) -> float | None:
+        return None if moment is None else (parse_timestamp(moment) - (now or local_now)).total_seconds()
+
+    return [
+        WaitingEndpoint(endpoint, at_once, a_second, until(due_at, now), until(retry_at, now))
+        for endpoint, at_once, a_second, due_at, retry_at, now in rows
+    ]
+
+
+def get_endpoints(pks: Iterable[int]) -> list[Endpoint]:
+    with all_shops_scope():
+        return list(Endpoint.objects.filter(pk__in=list(pks)))
+
+
+def extend_leases(leased_claims: Collection[Claim]) -> None:
+    """Extend the leases that this process still has; a delivery leased by another process is left alone."""
+    for lease, pks in _by_lease(leased_claims).items():
+        if connection.vendor == "postgresql":
+            # Leases are timed by the database's clock, as in a claim.
+            execute_prepared(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
+        else:
+            until = timezone.now() + timedelta(seconds=LEASE_SECONDS)
+            with all_shops_scope():
+                Delivery.objects.filter(pk__in=pks, lease=lease).update(lease_until=until)
+
+
+_EXTEND_LEASES = """
+UPDATE webhooks_delivery SET lease_until = now() + %s * interval '1 second'
+WHERE id = ANY (%s::bigint[]) AND lease = %s AND state = 'leased' RETURNING id
+"""
+
+
+def _by_lease(leased_claims: Collection[Claim]) -> dict[UUID, list[int]]:
+    ids_by_lease: dict[UUID, list[int]] = {}
+    for claim in leased_claims:
+        ids_by_lease.setdefault(claim.lease_token, []).append(claim.pk)
+    return ids_by_lease
+
+
+def expire_leases() -> int:
+    """Make deliveries with an expired lease available again, or dead after too many attempts; return their number."""
+    on_server = connection.vendor == "postgresql"
+    moment, lock = ("now()", "FOR UPDATE SKIP LOCKED") if on_server else ("%s", "")
+    sql = f"""
+UPDATE webhooks_delivery SET state = CASE WHEN attempts >= {MAX_STARTED_ATTEMPTS} THEN 'dead' ELSE 'retry' END,
+  lease = NULL, lease_until = NULL, next_at = {moment}, updated_at = {moment}, error = 'worker_lost'
+WHERE id IN (
+  SELECT id FROM webhooks_delivery WHERE state = 'leased' AND lease_until < {moment} LIMIT {_REAP_BATCH_SIZE} {lock}
+)
+RETURNING id
+"""  # noqa: S608
+    return len(execute_prepared(sql, [] if on_server else [timezone.now()] * 3))
+
+
+def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:
+    """Tell other processes that a host's circuit breaker opened for some seconds, or closed (0 trips)."""
+    until = timezone.now() + timedelta(seconds=pause) if trips else None
+    values = {"trips": trips, "paused_until": until, "last_error": error[:255]}
+    Host.objects.update_or_create(name=host, defaults=values)
+
+
+def get_open_breakers() -> dict[str, tuple[int, float]]:
+    """Return by host how often its open circuit breaker has tripped, and for how many more seconds it stays open."""
+    now = timezone.now()
+    rows = Host.objects.filter(paused_until__gt=now).values_list("name", "trips", "paused_until")
+    return {name: (trips, (until - now).total_seconds()) for name, trips, until in rows if until is not None}

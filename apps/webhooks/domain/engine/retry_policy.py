@@ -1,0 +1,82 @@
+"""The retry policy: what an attempt means for a delivery. Pure functions; the dispatcher applies their results.
+
+Rule: design of webhooks, "Outcomes, retries, disabling".
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+# Seconds before each retry: eight retries within about four hours.
+RETRY_SECONDS = (10, 40, 150, 480, 1200, 2400, 4200, 5920)
+MAX_ATTEMPTS = 1 + len(RETRY_SECONDS)
+WINDOW_SECONDS = sum(RETRY_SECONDS)
+JITTER = 0.2
+# 410 Gone ends a delivery at once.
+HTTP_GONE = 410
+# Statuses that may carry a Retry-After header.
+_MAY_WAIT = frozenset({408, 425, 429, *range(500, 600)})
+# Deliveries of a dead worker are attempted again, but a delivery that kills its workers must end at some point.
+MAX_STARTED_ATTEMPTS = 2 * MAX_ATTEMPTS
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The next state of a delivery after an attempt.
+
+    Attributes:
+        state: ``done``, ``retry`` or ``dead``.
+        delay: Seconds until the next attempt.
+        error: The class of the failure; blank for a success.
+        is_gone: Whether the receiver answered that the endpoint no longer exists.
+    """
+
+    state: str
+    delay: float = 0.0
+    error: str = ""
+    is_gone: bool = False
+
+
+DONE = Verdict("done")
+
+
+def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Verdict:
+    """Return what a response means for a delivery after its n-th attempt; a redirect is an ordinary failure."""
+    if 200 <= status < 300:
+        return DONE
+    error = f"status_{status}"
+    if status == HTTP_GONE:
+        return Verdict("dead", error=error, is_gone=True)
+    wait = parse_retry_after(headers.get("Retry-After", "")) if status in _MAY_WAIT else 0.0
+    return judge_failure(error, attempt, at_least=wait)
+
+
+def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict:
+    """Return what a failure means for a delivery after its n-th attempt.
+
+    Args:
+        error: The class of the failure.
+        attempt: The number of the attempt, from 1.
+        at_least: Seconds that the receiver asked us to wait; limited to the rest of the retry window.
+    """
+    if attempt >= MAX_ATTEMPTS:
+        return Verdict("dead", error=error)
+    # Jitter prevents deliveries that failed together from being retried together.
+    planned = RETRY_SECONDS[attempt - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
+    remaining_window = sum(RETRY_SECONDS[attempt - 1 :])
+    return Verdict("retry", max(planned, min(at_least, remaining_window)), error)
+
+
+def parse_retry_after(text: str) -> float:
+    """Return the seconds that a ``Retry-After`` header asks for, as number or date; 0 if the value is invalid."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(int(text[:9]))
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return 0.0
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

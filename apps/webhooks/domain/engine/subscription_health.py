@@ -1,0 +1,138 @@
+"""Subscription health: count results, send warnings in stages, and stop sending to failing subscriptions.
+
+A subscription is disabled after eight dead letters in a row and four hours without a success. With
+``WEBHOOK_DELETE_FAILING`` a subscription created through the interface is deleted instead. A subscription of a
+configuration file covers all shops, so it only causes warnings.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from apps.ground.exceptions import RowDeleted
+from apps.ground.stored_messages import register_message
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.jobs.domain import queue
+from apps.shops.models import Shop
+from apps.webhooks.domain import subscriptions
+from apps.webhooks.models import Health, Subscription
+
+logger = logging.getLogger(__name__)
+
+MAX_DEAD_IN_A_ROW = 8
+MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
+# Percentages of the way to being disabled at which the shop is warned.
+WARNING_STAGES = (50, 75, 100)
+SEND_WARNING = "webhooks.warn"
+GONE_REASON = gettext_noop("The endpoint responded with 410 Gone.")
+FAILING_REASON = register_message(
+    gettext_noop("{count} deliveries in a row failed, and none succeeded for four hours.")
+).format(count=MAX_DEAD_IN_A_ROW)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The results of a subscription's deliveries in one batch."""
+
+    successes: int = 0
+    failures: int = 0
+    dead: int = 0
+    error: str = ""
+    shop: int = 0
+    is_gone: bool = False
+
+
+def update_health(tallies: Mapping[int, Tally]) -> None:
+    """Update the health of subscriptions; warn about or stop failing ones."""
+    for pk, tally in tallies.items():
+        with all_shops_scope():
+            if not Subscription.objects.filter(pk=pk).exists():
+                continue
+            Health.objects.get_or_create(subscription_id=pk)
+            _update(pk, tally)
+        if tally.is_gone:
+            _stop(pk, GONE_REASON)
+        elif tally.dead:
+            _warn(pk, tally.shop)
+
+
+def _update(pk: int, tally: Tally) -> None:
+    now = timezone.now()
+    row = Health.objects.filter(pk=pk)
+    if tally.successes:
+        # One success among failures counts: the receiver is reachable.
+        row.update(last_success_at=now, failing_since=None, dead_in_a_row=0, warned=0)
+    elif tally.failures:
+        row.update(
+            last_failure_at=now,
+            failing_since=Coalesce(F("failing_since"), now),
+            dead_in_a_row=F("dead_in_a_row") + tally.dead,
+            last_error=tally.error[:255],
+        )
+
+
+@transaction.atomic
+def _warn(pk: int, shop_id: int) -> None:
+    """Send each warning once; disable or delete the subscription at the last stage."""
+    health = Health.objects.get(pk=pk)
+    stage = get_warning_stage(health, timezone.now())
+    if stage <= health.warned or not Health.objects.filter(pk=pk, warned__lt=stage).update(warned=stage):
+        return
+    is_deleted = stage == WARNING_STAGES[-1] and _stop(pk, FAILING_REASON)
+    with shop_scope(Shop.objects.get(pk=shop_id)):
+        queue.enqueue(SEND_WARNING, subscription_id=pk, stage=stage, is_deleted=is_deleted)
+
+
+def get_warning_stage(health: Health, now: datetime) -> int:
+    """Return how far a subscription is on the way to being disabled: one of ``STAGES``, or 0."""
+    if health.failing_since is None:
+        return 0
+    share = min(health.dead_in_a_row / MAX_DEAD_IN_A_ROW, (now - health.failing_since) / MAX_TIME_WITHOUT_SUCCESS)
+    return max((stage for stage in WARNING_STAGES if share * 100 >= stage), default=0)
+
+
+def _stop(pk: int, reason: str) -> bool:
+    """Disable or delete a subscription of one shop; a subscription for all shops stays enabled.
+
+    Returns:
+        True if the subscription was deleted.
+    """
+    with all_shops_scope():
+        subscription = Subscription.objects.select_related("shop").get(pk=pk)
+    if subscription.shop is None or subscription.deleted_at is not None:
+        logger.warning("Webhook subscription %s is failing: %s", pk, reason)
+        return False
+    try:
+        with shop_scope(subscription.shop), transaction.atomic():
+            if settings.WEBHOOK_DELETE_FAILING and reason == FAILING_REASON:
+                subscriptions.delete_subscription(subscription, actor="system", at=timezone.now())
+                return True
+            if (
+                subscriptions.disable_subscription(subscription, reason=reason, at=timezone.now())
+                and reason == GONE_REASON
+            ):
+                queue.enqueue(SEND_WARNING, subscription_id=pk, stage=WARNING_STAGES[-1])
+    except RowDeleted:
+        return False
+    return False
+
+
+def tally_results(rows: Iterable[tuple[int, int, str, str, bool]]) -> dict[int, Tally]:
+    """Group tuples ``(subscription, shop, state, error, is_gone)`` into tallies by subscription."""
+    tallies: dict[int, Tally] = {}
+    for pk, shop, state, error, is_gone in rows:
+        tally = tallies.setdefault(pk, Tally(shop=shop))
+        tally.successes += state == "done"
+        tally.failures += state in {"retry", "dead"}
+        tally.dead += state == "dead"
+        tally.error = error or tally.error
+        tally.is_gone = tally.is_gone or is_gone
+    return tallies

@@ -1,0 +1,121 @@
+"""The AMQP 0-9-1 transport, e.g. for RabbitMQ.
+
+``amqp://NAME/KEY`` is published to the exchange of the broker with that name, with the routing key ``APP.KEY``, so an
+app cannot imitate another app's messages. Messages are persistent and confirmed by the broker. A message that reaches
+no queue would be lost, so it counts as a failure and is retried.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
+from aio_pika.connection import Connection, make_url
+from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
+from django.utils.translation import gettext_noop
+
+from apps.outgoing.async_client import TOTAL_SECONDS
+from apps.outgoing.errors import MessageRejected, TimedOut, Unreachable
+from apps.outgoing.http1_connection import Progress
+from apps.webhooks.domain.engine.claims import Claim
+
+
+class AmqpTransport:
+    """The AMQP transport, with one connection per broker, opened on first use and reopened after a failure."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        """Take broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
+        self._brokers = {name: _Broker(address) for name, address in addresses.items()}
+
+    async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
+        """Send a delivery; see ``Queue.put``."""
+        name, _, key = claim.uri.removeprefix("amqp://").partition("/")
+        broker = self._brokers.get(name)
+        if broker is None:
+            raise Unreachable(gettext_noop("no broker with this name is configured"))
+        message = aio_pika.Message(
+            claim.body,
+            content_type=headers["Content-Type"],
+            delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+            message_id=str(claim.key),
+            timestamp=int(time.time()),
+            type=claim.topic,
+            headers={name: value for name, value in headers.items() if name != "Content-Type"},
+        )
+        try:
+            async with asyncio.timeout(TOTAL_SECONDS):
+                await broker.publish(message, f"{claim.app}.{key}", progress)
+        except TimeoutError:
+            # Anything that arrives on this channel later would be taken for the reply to another message.
+            await broker.close()
+            raise TimedOut from None
+        finally:
+            progress.ended = progress.now()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for broker in self._brokers.values():
+            await broker.close()
+
+
+class _Broker:
+    """A broker and the exchange named in its address."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        options = parse_qsl(parts.query)
+        self._exchange_name = dict(options)["exchange"]
+        rest = urlencode([(name, value) for name, value in options if name != "exchange"])
+        self._address = urlunsplit(parts._replace(query=rest))
+        self._connection: AbstractConnection | None = None
+        self._channel: AbstractChannel | None = None
+        self._exchange: AbstractExchange | None = None
+        self._opening = asyncio.Lock()
+
+    async def publish(self, message: aio_pika.Message, key: str, progress: Progress) -> None:
+        try:
+            exchange = await self._open()
+            progress.connected = progress.now()
+            await exchange.publish(message, key, mandatory=True)
+        except DeliveryError as error:
+            # The message was returned (no queue is bound) or rejected (the queue is full).
+            returned = isinstance(error, PublishError)
+            raise MessageRejected(
+                gettext_noop("no queue is bound to the routing key")
+                if returned
+                else gettext_noop("the broker rejected the message")
+            ) from error
+        except (AMQPError, OSError, RuntimeError) as error:
+            await self.close()
+            raise Unreachable(_describe_error(error)) from error
+        progress.answered = progress.now()
+
+    async def close(self) -> None:
+        connection, self._connection, self._channel, self._exchange = self._connection, None, None, None
+        if connection is not None:
+            await connection.close()
+
+    async def _open(self) -> AbstractExchange:
+        """Return the exchange; the operator declares it, so it must exist."""
+        async with self._opening:
+            channel = self._channel
+            if self._exchange is None or channel is None or channel.is_closed:
+                await self.close()
+                # Assigned before connecting, so that a failed connection is closed too.
+                connection = self._connection = Connection(make_url(self._address))
+                await connection.connect()
+                self._channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
+                self._exchange = await self._channel.get_exchange(self._exchange_name)
+            return self._exchange
+
+
+def _describe_error(error: BaseException) -> str:
+    """Return a description of an error without internal addresses."""
+    name = type(error).__name__
+    return {
+        "ChannelNotFoundEntity": gettext_noop("the exchange does not exist on the broker"),
+        "ChannelAccessRefused": gettext_noop("write access to the exchange was denied"),
+        "ProbableAuthenticationError": gettext_noop("authentication with the broker failed"),
+    }.get(name, gettext_noop("connection failed"))

@@ -1,0 +1,53 @@
+"""Errors of webhook subscriptions, per field, in the wording that clients of the interface know.
+
+A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``full_message`` returns the whole
+sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a sentence.
+"""
+
+from apps.ground.exceptions import DomainError
+
+FIELD_LABELS = {
+    "topic": "Topic",
+    "uri": "Address",
+    "format": "Format",
+    "filter": "Filter",
+    "include_fields": "Include fields",
+    "metafield_namespaces": "Metafield namespaces",
+    "metafields": "Metafields",
+    "private_metafield_namespaces": "Private metafield namespaces",
+    "name": "Name",
+    "api_version": "Api version",
+    "ordered": "Ordered",
+    "max_in_flight": "Max in flight",
+    "max_per_second": "Max per second",
+    "id": "Webhook subscription",
+}
+NO_SUCH_SUBSCRIPTION = "Webhook subscription does not exist"
+
+
+class SubscriptionRefused(DomainError):
+    """Raised when values of a subscription are invalid; ``errors`` uses the field names of ``domain.subscriptions``."""
+
+    code = "subscription_refused"
+
+    @property
+    def full_messages(self) -> list[tuple[str, str]]:
+        """Return pairs of field and full sentence."""
+        return [(field, get_full_message(field, text)) for field, texts in self.errors.items() for text in texts]
+
+
+class TopicScopeMissing(DomainError):
+    """Raised when the app lacks the scope of the topic."""
+
+    code = "scope_needed"
+    field = "topic"
+    status = 403
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"needs the {scope} scope")
+        self.scope = scope
+
+
+def get_full_message(field: str, message: str) -> str:
+    """Prefix a message with the label of its field."""
+    return message if message[:1].isupper() else f"{FIELD_LABELS.get(field, field.capitalize())} {message}"

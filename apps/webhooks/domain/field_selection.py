@@ -1,0 +1,63 @@
+"""Field selection: the part of a payload that a subscription receives.
+
+``include_fields`` are dotted paths, which also apply to the elements of arrays. Missing fields are skipped. Without a
+selection the payload is complete.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+# Selected members by name; None selects everything below the name.
+FieldTree = dict[str, "FieldTree | None"]
+
+
+@lru_cache(maxsize=4096)
+def _build_tree(paths: tuple[str, ...]) -> FieldTree:
+    """Build a tree of the paths; a path that selects an object overrides paths inside that object."""
+    tree: FieldTree = {}
+    for path in paths:
+        names = path.split(".")
+        level: FieldTree | None = tree
+        for name in names[:-1]:
+            inner = level.setdefault(name, {}) if level is not None else None
+            level = inner
+        if level is not None:
+            level[names[-1]] = None
+    return tree
+
+
+def select_fields(payload: Mapping[str, Any], include_fields: Collection[str]) -> Mapping[str, Any]:
+    """Return the selected fields of a payload; the whole payload without a selection."""
+    return _select_members(payload, _build_tree(tuple(include_fields))) if include_fields else payload
+
+
+def _select_members(value: Mapping[str, Any], tree: FieldTree) -> dict[str, Any]:
+    return {name: _select(value[name], below) for name, below in tree.items() if name in value}
+
+
+def _select(value: Any, tree: FieldTree | None) -> Any:
+    if tree is None or value is None:
+        return value
+    if isinstance(value, list):
+        return [_select(element, tree) for element in value]
+    return _select_members(value, tree) if isinstance(value, Mapping) else value
+
+
+def add_metafields(
+    payload: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    namespaces: Iterable[str],
+    identifiers: Iterable[Mapping[str, str]],
+) -> Mapping[str, Any]:
+    """Add the metafields that a subscription asks for to a payload."""
+    wanted_namespaces, wanted_keys = (
+        set(namespaces),
+        {(identifier["namespace"], identifier["key"]) for identifier in identifiers},
+    )
+    if not (wanted_namespaces or wanted_keys):
+        return payload
+    picked = [
+        row for row in rows if row["namespace"] in wanted_namespaces or (row["namespace"], row["key"]) in wanted_keys
+    ]
+    return {**payload, "metafields": picked}

@@ -1,0 +1,83 @@
+"""Metrics of the webhook queue and of recent attempts, for monitoring."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+
+from apps.webhooks.models import Attempt, Delivery, Host, Pending, Subscription
+
+# Unfinished deliveries. Dead letters are not counted; they stay until their retention ends.
+_UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED)
+SAMPLE_PERIOD = timedelta(minutes=5)
+# At most this many of the newest attempts are sampled.
+SAMPLE_SIZE = 5000
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookMetrics:
+    """Metrics of all shops.
+
+    Attributes:
+        states: Deliveries by state: ``due``, waiting for a ``retry``, or being sent (``leased``).
+        oldest_event_seconds: The age of the oldest event without deliveries; 0 if there is none.
+        oldest_due_seconds: The delay of the delivery that has been due longest; 0 if none is due.
+        disabled_subscriptions: The number of disabled subscriptions.
+        paused_hosts: The number of servers with an open circuit breaker.
+        outcomes: Attempts by outcome in the last five minutes, at most the newest 5,000.
+        fenced: How many of these attempts ended after their lease expired, so that another process may have sent the
+            same delivery.
+        lags: Seconds from the event to the first attempt, by quantile, for the same attempts; empty without attempts.
+    """
+
+    states: dict[str, int]
+    oldest_event_seconds: float
+    oldest_due_seconds: float
+    disabled_subscriptions: int
+    paused_hosts: int
+    outcomes: dict[str, int]
+    fenced: int
+    lags: dict[float, float]
+
+
+def collect_webhook_metrics() -> WebhookMetrics:
+    """Collect the metrics; requires the scope of all shops."""
+    counts_by_state = dict(
+        Delivery.objects.filter(state__in=_UNFINISHED).order_by().values_list("state").annotate(number=Count("pk"))
+    )
+    oldest = Pending.objects.annotate(now=Now()).order_by("pk").values("now", "event__created_at").first()
+    is_due = Q(state__in=(Delivery.State.DUE, Delivery.State.RETRY), next_at__lte=Now())
+    first_due = Delivery.objects.filter(is_due).annotate(now=Now()).order_by("next_at").values("now", "next_at").first()
+    attempts = _get_recent_attempts()
+    return WebhookMetrics(
+        {state.value: counts_by_state.get(state.value, 0) for state in _UNFINISHED},
+        (oldest["now"] - oldest["event__created_at"]).total_seconds() if oldest else 0.0,
+        (first_due["now"] - first_due["next_at"]).total_seconds() if first_due else 0.0,
+        Subscription.objects.filter(state=Subscription.State.DISABLED, deleted_at=None).count(),
+        Host.objects.filter(paused_until__gt=Now()).count(),
+        dict(Counter(row.outcome for row in attempts)),
+        sum(row.fenced for row in attempts),
+        _quantiles([_get_lag(row) for row in attempts if row.number == 1]),
+    )
+
+
+def _get_recent_attempts() -> list[Attempt]:
+    newest = Attempt.objects.annotate(now=Now()).select_related("delivery").order_by("-pk")
+    sample = newest.only("outcome", "fenced", "number", "created_at", "delivery__triggered_at")
+    return [row for row in sample[:SAMPLE_SIZE] if row.created_at > row.now - SAMPLE_PERIOD]
+
+
+def _get_lag(attempt: Attempt) -> float:
+    return max((attempt.created_at - attempt.delivery.triggered_at).total_seconds(), 0.0)
+
+
+def _quantiles(values: Sequence[float]) -> dict[float, float]:
+    """Return the values at each quantile."""
+    if not values:
+        return {}
+    ordered = sorted(values)
+    return {share: ordered[min(int(share * len(ordered)), len(ordered) - 1)] for share in QUANTILES}

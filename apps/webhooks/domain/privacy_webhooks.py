@@ -1,0 +1,48 @@
+"""The ``shop/redact`` privacy webhook, sent to apps some time after they are uninstalled.
+
+Rule: design of webhooks, "Compliance payloads". The two requests about customers are recorded by the customers app.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.events.domain.recording import record_event
+from apps.events.models import Event
+from apps.ground.tenancy import all_shops_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.shops.models import Installation
+from apps.webhooks.domain.subscriptions import delete_app_subscriptions, get_configured_subscriptions
+from apps.webhooks.domain.topics import SHOP_REDACT
+
+SEND_SHOP_REDACT = "webhooks.tell_shop_redact"
+# An app that is reinstalled within this time keeps its data.
+REINSTALL_PERIOD = timedelta(hours=48)
+
+
+def handle_uninstall(installation: Installation, at: datetime) -> None:
+    """Delete the subscriptions of an uninstalled app, and schedule its ``shop/redact`` webhook."""
+    delete_app_subscriptions(installation, at)
+    schedule_shop_redact(installation, at)
+
+
+def schedule_shop_redact(installation: Installation, at: datetime) -> None:
+    """Schedule ``shop/redact`` in two days, if the app's configuration file subscribes to that topic."""
+    with all_shops_scope():
+        listens = get_configured_subscriptions(installation.app_id).filter(topic=SHOP_REDACT).exists()
+    if listens:
+        queue.enqueue(SEND_SHOP_REDACT, due_at=at + REINSTALL_PERIOD, installation_id=installation.pk)
+
+
+def send_shop_redact(job: Job, **arguments: Any) -> None:
+    """Record the ``shop/redact`` event, unless the app was reinstalled; the job of ``tell_later``."""
+    with transaction.atomic():
+        queue.lock_lease(job)
+        installation = Installation.objects.get(pk=arguments["installation_id"])
+        is_back = Installation.objects.filter(app=installation.app_id, uninstalled_at=None).exists()
+        is_recorded = Event.objects.filter(topic=SHOP_REDACT, subject_id=installation.pk).exists()
+        if not (is_back or is_recorded):
+            record_event(SHOP_REDACT, installation, actor="system", at=timezone.now())

@@ -1,0 +1,236 @@
+"""Validation of a subscription's writable fields, and the values derived from them."""
+
+import hashlib
+import re
+from collections.abc import Collection
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from apps.ground.error_messages import BLANK, INVALID, NOT_BOOLEAN, NOT_IN_LIST, NOT_WHOLE, between, too_long, too_many
+from apps.ground.stored_messages import register_message, translate_stored
+from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
+from apps.query import Node, QuerySyntaxError, parse_query
+from apps.query.predicate import MISSING_FIELD, compile_predicate, get_field_paths
+from apps.webhooks.domain import endpoints, filter_warnings, topics
+from apps.webhooks.domain.errors import SubscriptionRefused
+from apps.webhooks.models import Subscription
+from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME, MAX_PER_SECOND
+
+# The writable fields; ``topic`` only on creation.
+WRITABLE_FIELDS = (
+    "topic",
+    "uri",
+    "format",
+    "filter",
+    "include_fields",
+    "metafield_namespaces",
+    "private_metafield_namespaces",
+    "metafields",
+    "name",
+    "api_version",
+    "ordered",
+    "max_in_flight",
+    "max_per_second",
+)
+MAX_LIST_ENTRIES = 250
+MAX_PATH = 255
+_NOT_INCLUDED = register_message(
+    gettext_noop(
+        "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on: {fields}"
+    )
+)
+_BAD_FILTER = register_message(gettext_noop("The specified filter is invalid: {problem}"), problem=translate_stored)
+_NAME = re.compile(r"[A-Za-z0-9_-]*")
+_PLAIN_TEXT = re.compile(r"[^\x00-\x1f\ud800-\udfff]+")
+
+
+def assign_validated(subscription: Subscription, values: ReadOnlyAttrs) -> None:
+    """Validate values and assign them to a subscription, with the derived fields.
+
+    Raises:
+        SubscriptionRefused: Values are invalid; all errors by field.
+    """
+    errors: Errors = {}
+    values_to_assign = _convert({name: values[name] for name in WRITABLE_FIELDS if name in values}, errors)
+    _check_topic(subscription, values_to_assign, errors)
+    for name, value in values_to_assign.items():
+        setattr(subscription, name, value)
+    if (problem := endpoints.find_uri_error(subscription.uri, subscription.app)) and "uri" not in errors:
+        errors["uri"] = [problem]
+    if subscription.format == Subscription.Format.XML and "format" not in errors:
+        errors["format"] = [gettext_noop("'xml' is invalid for this webhook topic. Allowed formats: json")]
+    if "name" not in errors and (problem := _find_name_error(subscription.name)):
+        errors["name"] = [problem]
+    if "api_version" not in errors and subscription.api_version not in (*settings.API_VERSIONS, "unstable"):
+        errors["api_version"] = [NOT_IN_LIST]
+    tree = _parse_filter(subscription, errors)
+    if errors:
+        raise SubscriptionRefused(errors)
+    subscription.key_digest = _key_digest(subscription)
+    shape = topics.get_payload_schema(subscription.topic, subscription.api_version)
+    foreseen = filter_warnings.find_warnings(shape, tree, subscription.include_fields)
+    subscription.warnings = [{"field": warning.field, "message": warning.message} for warning in foreseen]
+
+
+def _check_topic(subscription: Subscription, values_to_assign: Attrs, errors: Errors) -> None:
+    topic = values_to_assign.pop("topic", subscription.topic)
+    if not subscription._state.adding:
+        if topic != subscription.topic:
+            errors["topic"] = [gettext_noop("cannot be changed")]
+        return
+    subscription.topic = topic
+    if not topic:
+        errors["topic"] = [BLANK]
+    elif subscription.origin == Subscription.Origin.API and topic in topics.COMPLIANCE_TOPICS:
+        errors["topic"] = [gettext_noop("can only be subscribed to in the app's configuration file")]
+    elif not (topics.is_offered(topic) or topic in topics.COMPLIANCE_TOPICS):
+        errors["topic"] = [NOT_IN_LIST]
+
+
+def _find_name_error(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not name:
+        return gettext_noop("is too short (minimum is 1 character)")
+    if len(name) > MAX_NAME:
+        return too_long(MAX_NAME)
+    return (
+        None
+        if _NAME.fullmatch(name)
+        else (gettext_noop("name field can only contain alphanumeric characters, underscores, and hyphens"))
+    )
+
+
+def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
+    """Return the parsed filter; None if there is no filter or it is invalid."""
+    if "filter" in errors or "include_fields" in errors or not subscription.filter.strip():
+        return None
+    try:
+        tree = parse_query(subscription.filter)
+        compile_predicate(tree)
+    except QuerySyntaxError as error:
+        errors["filter"] = [str(error) if error.message == MISSING_FIELD else _BAD_FILTER.format(problem=error)]
+        return None
+    if missing := sorted(get_field_paths(tree) - _keep_selected(get_field_paths(tree), subscription.include_fields)):
+        errors["filter"] = [_NOT_INCLUDED.format(fields=", ".join(missing))]
+        return None
+    return tree
+
+
+def _keep_selected(paths: Collection[str], include_fields: Collection[str]) -> set[str]:
+    """Return the paths that a field selection keeps in the payload."""
+    if not include_fields:
+        return set(paths)
+    return {path for path in paths if any(path == field or path.startswith(f"{field}.") for field in include_fields)}
+
+
+def _key_digest(subscription: Subscription) -> str:
+    """Return a digest of the URI, format and filter, which must be unique per topic."""
+    parts = (subscription.uri, subscription.format, subscription.filter.strip())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _convert(values: Attrs, errors: Errors) -> Attrs:
+    """Convert values to the types of their columns; record values of a wrong type as errors and omit them."""
+    converted: Attrs = {}
+    for name, value in values.items():
+        try:
+            converted[name] = _READERS[name](value)
+        except _InvalidValue as error:
+            errors[name] = [str(error)]
+    return converted
+
+
+class _InvalidValue(ValueError):
+    """Raised when a value has a wrong type; the message follows the field's name."""
+
+
+def _parse_text(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or (value and not _PLAIN_TEXT.fullmatch(value)):
+        raise _InvalidValue(INVALID)
+    return value
+
+
+def _parse_optional_text(value: object) -> str | None:
+    return None if value is None else _parse_text(value)
+
+
+def _parse_format(value: object) -> str:
+    word = _parse_text(value).lower() or Subscription.Format.JSON.value
+    if word not in Subscription.Format.values:
+        raise _InvalidValue(NOT_IN_LIST)
+    return word
+
+
+def _parse_bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _InvalidValue(NOT_BOOLEAN)
+    return value
+
+
+def _parse_max_in_flight(value: object) -> int:
+    return _parse_integer(value, MAX_IN_FLIGHT)
+
+
+def _parse_max_per_second(value: object) -> int | None:
+    return None if value is None else _parse_integer(value, MAX_PER_SECOND)
+
+
+def _parse_integer(value: object, maximum: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _InvalidValue(NOT_WHOLE)
+    if not 1 <= value <= maximum:
+        raise _InvalidValue(between(1, maximum))
+    return value
+
+
+def _parse_texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple):
+        raise _InvalidValue(INVALID)
+    if not all(isinstance(entry, str) and _PLAIN_TEXT.fullmatch(entry) for entry in value):
+        raise _InvalidValue(INVALID)
+    if len(value) > MAX_LIST_ENTRIES:
+        raise _InvalidValue(too_many("entries", MAX_LIST_ENTRIES))
+    if any(len(entry) > MAX_PATH for entry in value):
+        raise _InvalidValue(too_long(MAX_PATH))
+    return list(dict.fromkeys(value))
+
+
+def _parse_identifiers(value: object) -> list[dict[str, str]]:
+    """Validate ``[{namespace, key}]``."""
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple) or len(value) > MAX_LIST_ENTRIES:
+        raise _InvalidValue(INVALID)
+    identifiers = []
+    for entry in value:
+        if not isinstance(entry, dict) or entry.keys() != {"namespace", "key"}:
+            raise _InvalidValue(INVALID)
+        for name in ("namespace", "key"):
+            word = entry[name]
+            if not isinstance(word, str) or not _PLAIN_TEXT.fullmatch(word) or len(word) > MAX_PATH:
+                raise _InvalidValue(INVALID)
+        identifiers.append({"namespace": entry["namespace"], "key": entry["key"]})
+    return identifiers
+
+
+_READERS = {
+    "topic": _parse_text,
+    "uri": _parse_text,
+    "format": _parse_format,
+    "filter": _parse_text,
+    "include_fields": _parse_texts,
+    "metafield_namespaces": _parse_texts,
+    "private_metafield_namespaces": _parse_texts,
+    "metafields": _parse_identifiers,
+    "name": _parse_optional_text,
+    "api_version": _parse_text,
+    "ordered": _parse_bool,
+    "max_in_flight": _parse_max_in_flight,
+    "max_per_second": _parse_max_per_second,
+}

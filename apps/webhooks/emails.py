@@ -1,0 +1,45 @@
+"""Warning emails about failing subscriptions: at 50 and 75 percent of the way to being disabled, and when disabled."""
+
+from typing import Any
+
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from apps.ground import languages
+from apps.ground.stored_messages import translate_stored
+from apps.ground.tenancy import all_shops_scope, get_current_shop
+from apps.jobs.domain import emails
+from apps.jobs.models import Job
+from apps.webhooks.domain.engine.subscription_health import WARNING_STAGES
+from apps.webhooks.models import Health, Subscription
+
+
+def send_warning(job: Job, **arguments: Any) -> None:
+    """Email the shop about a failing subscription, unless deliveries succeed again or the subscription was deleted."""
+    shop, stage, is_deleted = get_current_shop(), arguments["stage"], arguments.get("is_deleted", False)
+    with all_shops_scope():
+        subscription = Subscription.objects.select_related("app").filter(pk=arguments["subscription_id"]).first()
+        health = Health.objects.filter(subscription=subscription).first()
+    if subscription is None or (subscription.deleted_at is not None and not is_deleted):
+        return
+    is_disabled = subscription.state == Subscription.State.DISABLED
+    if stage < WARNING_STAGES[-1] and (health is None or health.warned < stage):
+        return
+    with languages.language_override(shop.primary_locale):
+        text = render_to_string(
+            "webhooks/warning.txt",
+            {
+                "subscription": subscription,
+                "health": health,
+                "last_error": translate_stored(health.last_error) if health else "",
+                "reason": translate_stored(subscription.reason),
+                "stage": stage,
+                "is_disabled": is_disabled,
+                "is_deleted": is_deleted,
+            },
+        )
+        stopped, failing = _("{app} webhooks for {shop} have been disabled"), _("{app} webhooks for {shop} are failing")
+        title = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
+    subject = " ".join(title.split())
+    emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))

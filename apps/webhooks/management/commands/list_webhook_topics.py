@@ -1,0 +1,47 @@
+"""``manage.py list_webhook_topics``: write docs/topics.md and its example payloads, or check them."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from apps.webhooks.domain import topic_examples
+
+PAGE = Path(settings.BASE_DIR) / "docs" / "topics.md"
+
+
+class Command(BaseCommand):
+    help = "Write docs/topics.md and its example payloads, rendered from a demo store."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--shop", default="demo-store.localhost", help="domain of the demo store (see manage.py demo)"
+        )
+        parser.add_argument(
+            "--check", action="store_true", help="fail if docs/topics.md is out of date, without writing"
+        )
+
+    def handle(self, *args: object, **options: Any) -> None:
+        if options["check"]:
+            if not PAGE.exists() or PAGE.read_text() != topic_examples.render_topics_page():
+                raise CommandError(
+                    "docs/topics.md is out of date: run manage.py list_webhook_topics on a fresh demo store"
+                )
+            return
+        shop = Shop.objects.filter(domain=options["shop"]).first()
+        if shop is None:
+            raise CommandError(f"No shop has the domain {options['shop']}: run manage.py demo first")
+        with shop_scope(shop):
+            rendered = topic_examples.render_examples()
+        topic_examples.PATH.write_text(json.dumps(rendered, indent=1, ensure_ascii=False) + "\n")
+        topic_examples.load_examples.cache_clear()
+        PAGE.write_text(topic_examples.render_topics_page())
+        missing = [topic.name for topic in topic_examples.list_subscribable_topics() if topic.name not in rendered]
+        self.stdout.write(
+            f"{len(rendered)} examples; the store has no data for {len(missing)} topics: {', '.join(missing)}"
+        )

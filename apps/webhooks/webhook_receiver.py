@@ -1,0 +1,185 @@
+"""A local webhook receiver for tests and development: checks signatures, records requests, answers as configured.
+
+The receiver checks signatures as an app would, knowing only the app's secret. ``manage.py webhook_receiver`` and the
+tests use it.
+"""
+
+import base64
+import hashlib
+import hmac
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+MAX_BODY = 8 * 1024 * 1024
+# Receivers that follow Standard Webhooks refuse older deliveries.
+TOLERANCE_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """A request that the receiver got.
+
+    Attributes:
+        verified: For each signature header, whether the signature is valid.
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    verified: Mapping[str, bool]
+
+    def get_header(self, suffix: str) -> str:
+        """Return the header with a name suffix such as ``-Topic``, ignoring case; blank if there is none."""
+        return next((value for name, value in self.headers.items() if name.lower().endswith(suffix.lower())), "")
+
+
+@dataclass(slots=True)
+class ReceiverBehavior:
+    """How the receiver answers requests.
+
+    Attributes:
+        status: The status of responses.
+        headers: Extra response headers, e.g. ``Retry-After``.
+        hang: Seconds to wait before each response.
+        failing: The number of requests answered with ``status`` before all others get 200; None for no limit.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_seconds: float = 0.0
+    failure_count: int | None = None
+
+    def next_status(self) -> int:
+        """Return the status of the next response."""
+        if self.failure_count is None:
+            return self.status
+        self.failure_count -= 1
+        return self.status if self.failure_count >= 0 else 200
+
+
+class _Server(ThreadingHTTPServer):
+    """An HTTP server with one thread per connection and a backlog as large as a dispatcher's burst of connections."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+
+class WebhookReceiver:
+    """A receiver on the loopback interface; a context manager that listens while it is open.
+
+    Attributes:
+        caught: The received requests in order of arrival.
+        behaviour: How the receiver answers; may be changed at any time.
+    """
+
+    def __init__(
+        self,
+        secrets: Sequence[str] = (),
+        *,
+        port: int = 0,
+        behaviour: ReceiverBehavior | None = None,
+        on_request: Callable[[ReceivedRequest, int], None] | None = None,
+    ) -> None:
+        """Bind to a port, a free one by default.
+
+        Args:
+            secrets: The app's secrets; without any, signatures are not checked.
+            port: The port to listen on; 0 for a free one.
+            behaviour: How to answer requests.
+            on_request: Called with each request and the status of its response.
+        """
+        self.secrets, self.behavior, self.on_request = secrets, behaviour or ReceiverBehavior(), on_request
+        self.requests: list[ReceivedRequest] = []
+        self._server = _Server(("127.0.0.1", port), _handler(self))
+        self.port: int = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.listen, daemon=True).start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def listen(self) -> None:
+        """Serve requests until the server is shut down."""
+        self._server.serve_forever(0.05)
+
+    def wait_for(self, count: int, *, seconds: float = 10.0) -> list[ReceivedRequest]:
+        """Return the received requests, after waiting for at least ``count`` of them.
+
+        Raises:
+            TimeoutError: Fewer requests arrived in time.
+        """
+        until = time.monotonic() + seconds
+        while len(self.requests) < count:
+            if time.monotonic() > until:
+                raise TimeoutError(f"got {len(self.requests)} of {count} requests")
+            time.sleep(0.005)
+        return self.requests
+
+
+def verify_signatures(headers: Mapping[str, str], body: bytes, secrets: Sequence[str]) -> dict[str, bool]:
+    """Check the signatures of a request against an app's secrets; return the result per header."""
+    by_name = {name.lower(): value for name, value in headers.items()}
+    body_signature = next((value for name, value in by_name.items() if name.endswith("-hmac-sha256")), "")
+    message_id, timestamp = by_name.get("webhook-id", ""), by_name.get("webhook-timestamp", "")
+    signed = b".".join((message_id.encode(), timestamp.encode(), body))
+    signatures = [part.removeprefix("v1,") for part in by_name.get("webhook-signature", "").split(" ")]
+    is_recent = timestamp.isdigit() and abs(time.time() - int(timestamp)) < TOLERANCE_SECONDS
+    return {
+        "X-Hmac-Sha256": any(hmac.compare_digest(_signature(secret, body), body_signature) for secret in secrets),
+        "webhook-signature": is_recent
+        and any(
+            hmac.compare_digest(_signature(secret, signed), signature) for secret in secrets for signature in signatures
+        ),
+    }
+
+
+def _signature(secret: str, signed: bytes) -> str:
+    return base64.b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).decode()
+
+
+def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout = 60
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length", "0"))
+            body = self.rfile.read(min(length, MAX_BODY))
+            headers = dict(self.headers.items())
+            verified = verify_signatures(headers, body, catcher.secrets) if catcher.secrets else {}
+            caught = ReceivedRequest(self.path, headers, body, verified)
+            catcher.requests.append(caught)
+            behaviour = catcher.behavior
+            if behaviour.delay_seconds:
+                time.sleep(behaviour.delay_seconds)
+            # Answer 401 to requests with an invalid signature, as a real receiver does.
+            status = behaviour.next_status() if all(verified.values()) else 401
+            self._answer(status, behaviour.headers)
+            if catcher.on_request:
+                catcher.on_request(caught, status)
+
+        def _answer(self, status: int, headers: Mapping[str, str]) -> None:
+            self.send_response_only(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing; the command prints each request itself."""
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except ConnectionError:
+                self.close_connection = True
+
+    return Handler
