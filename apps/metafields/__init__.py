@@ -1,1 +1,1 @@
-"""Further fields of any resource, with checked types."""
+"""Metafields: typed custom fields for any resource."""

@@ -1,21 +1,20 @@
-"""The metafields app: further fields of any resource."""
+"""Django app configuration of metafields."""
 
 from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """Gives every owner its topics, and registers the one that is always there: the shop."""
+    """The app configuration; it registers topics for each owner type, and the shop as the first owner."""
 
     name = "apps.metafields"
 
     def ready(self) -> None:
-        """Let shops own metafields."""
-        from apps.ground.personal import impersonal
-        from apps.metafields import topics
-        from apps.metafields.domain.owners import on_registration, register_owner
-        from apps.metafields.impersonal import IMPERSONAL
+        from apps.ground.privacy_registry import declare_non_personal
+        from apps.metafields import webhook_topics
+        from apps.metafields.domain.owners import on_owner_registered, register_owner
+        from apps.metafields.privacy import NON_PERSONAL_COLUMNS
         from apps.shops.models import Shop
 
-        impersonal(IMPERSONAL)
-        on_registration(topics.register_for)
+        declare_non_personal(NON_PERSONAL_COLUMNS)
+        on_owner_registered(webhook_topics.register_metafield_topics)
         register_owner("", "shop", Shop, scope=None)

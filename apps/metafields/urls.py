@@ -1,40 +1,44 @@
-"""The routes of metafields: the same six for every registered owner, and those of the shop at the top.
+"""URL routes of metafields, below each registered owner and, for the shop, at the top level.
 
-Imported once every domain has registered its owners.
+Import this module after all apps have registered their owners.
 """
 
 from collections.abc import Iterator
 
 from django.urls import URLPattern
 
-from apps.api.routing import route
-from apps.metafields.api.metafields import AnyMetafieldViewSet, MetafieldViewSet, viewset_for
-from apps.metafields.domain.owners import all_owners
+from apps.api.routing import api_path
+from apps.metafields.api.metafields import AnyMetafieldViewSet, MetafieldViewSet, create_viewset
+from apps.metafields.domain.owners import get_owner_types
 
 
 def _routes(prefix: str, view: type[MetafieldViewSet]) -> Iterator[URLPattern]:
-    yield route(f"{prefix}metafields.json", view, get="list", post="create")
-    yield route(f"{prefix}metafields/count.json", view, get="count")
-    yield route(f"{prefix}metafields/<id>.json", view, get="retrieve", put="update", delete="destroy")
+    yield api_path(f"{prefix}metafields.json", view, get="list", post="create")
+    yield api_path(f"{prefix}metafields/count.json", view, get="count")
+    yield api_path(f"{prefix}metafields/<id>.json", view, get="retrieve", put="update", delete="destroy")
 
 
 urlpatterns = [
     *_routes("", AnyMetafieldViewSet),
     *(
         pattern
-        for owner in all_owners()
+        for owner in get_owner_types()
         if owner.path
-        for pattern in _routes(f"{owner.path}/<owner_id>/", viewset_for(owner))
+        for pattern in _routes(f"{owner.path}/<owner_id>/", create_viewset(owner))
     ),
     *(
         pattern
-        for owner in all_owners()
-        for path, model in owner.kinds.items()
-        for pattern in _routes(f"{path}/<owner_id>/", viewset_for(owner, path, model))
+        for owner in get_owner_types()
+        for path, model in owner.extra_paths.items()
+        for pattern in _routes(f"{path}/<owner_id>/", create_viewset(owner, path, model))
     ),
     *(
-        route(f"{owner.below}/<owner_id>/metafields/count.json", viewset_for(owner, owner.below), get="count")
-        for owner in all_owners()
-        if owner.below
+        api_path(
+            f"{owner.nested_path}/<owner_id>/metafields/count.json",
+            create_viewset(owner, owner.nested_path),
+            get="count",
+        )
+        for owner in get_owner_types()
+        if owner.nested_path
     ),
 ]

@@ -1,4 +1,4 @@
-"""The staff face of metafields."""
+"""Admin pages for metafields."""
 
 from apps.metafields.admin.metafields import MetafieldAdmin
 

@@ -1,38 +1,38 @@
-"""The form of one metafield in the panel; what it refuses and keeps is the service's to say."""
+"""The panel form of a metafield; ``domain.write`` validates the values."""
 
 from django import forms
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.metafields.domain import setting, types
-from apps.metafields.domain.owners import all_owners
+from apps.metafields.domain import types, write
+from apps.metafields.domain.owners import get_owner_types
 from apps.metafields.models import Metafield
-from apps.panel.screens.forms import ShopOwnedForm, Values
+from apps.panel.admin_base.forms import ShopOwnedForm, Values
 from apps.panel.theme import ThemedSelect
 
-LISTED = (
+LIST_TYPES = (
     *("single_line_text_field", "number_integer", "number_decimal", "date", "date_time", "url", "color"),
     *("link", "weight", "dimension", "volume", "rating"),
 )
 
-CHANGEABLE = ("type", "value", "description")
+EDITABLE_FIELDS = ("type", "value", "description")
 
 
-def type_choices(current: str = "") -> list[tuple[str, str]]:
-    """The types to choose from, and the one that a metafield has already."""
-    references = [f"{owner.resource}_reference" for owner in all_owners() if owner.resource != "shop"]
-    lists = [f"list.{name}" for name in (*LISTED, *references)]
-    names = [*types.type_names(), *references, *lists]
+def get_type_choices(current: str = "") -> list[tuple[str, str]]:
+    """Return the available types, and the current type of the metafield."""
+    references = [f"{owner.resource}_reference" for owner in get_owner_types() if owner.resource != "shop"]
+    lists = [f"list.{name}" for name in (*LIST_TYPES, *references)]
+    names = [*types.get_type_names(), *references, *lists]
     if current and current not in names:
         names.append(current)
-    return [(name, called(name)) for name in names]
+    return [(name, format_type_name(name)) for name in names]
 
 
-# What types are called.
-_WORDS = (
+# Names of types, marked for translation.
+_TYPE_NAMES = (
     gettext_noop("single line text"),
-    gettext_noop("multi line text"),
+    gettext_noop("multi-line text"),
     gettext_noop("number integer"),
     gettext_noop("number decimal"),
     gettext_noop("boolean"),
@@ -50,22 +50,22 @@ _WORDS = (
 )
 
 
-def called(name: str) -> str:
-    """A type in words, e.g. "Single line text"; a reference by what it refers to."""
+def format_type_name(name: str) -> str:
+    """Return the display name of a type, e.g. "Single line text"; a reference is named after its target."""
     words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
     owner = words.removesuffix(" reference")
     if owner == words:
-        return capfirst(_(words)) + ending(name)
-    return _("{resource} reference").format(resource=capfirst(_(owner))) + ending(name)
+        return capfirst(_(words)) + get_list_suffix(name)
+    return _("{resource} reference").format(resource=capfirst(_(owner))) + get_list_suffix(name)
 
 
-def ending(name: str) -> str:
-    """Says of a type that it takes many values."""
+def get_list_suffix(name: str) -> str:
+    """Return a suffix for list types."""
     return _(" (list)") if name.startswith("list.") else ""
 
 
 class MetafieldForm(ShopOwnedForm[Metafield]):
-    """Namespace and key are given once; type and value are checked together."""
+    """The metafield form. Namespace and key cannot be changed; type and value are validated together."""
 
     type = forms.ChoiceField(label=gettext_lazy("Type"), widget=ThemedSelect)
 
@@ -74,50 +74,55 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
         fields = ("namespace", "key", "type", "value", "description")
 
     def prepare(self) -> None:
-        """The types to choose from; a stored one keeps its name."""
-        self.offer("type", type_choices(self.instance.type))
+        """Set the type choices; make the namespace and key of a stored metafield read-only."""
+        self.set_choices("type", get_type_choices(self.instance.type))
         if "value" in self.fields:
             self.fields["value"].widget.attrs["rows"] = 2
         if not self.instance._state.adding:
             for name in self.fields.keys() & {"namespace", "key"}:
                 self.fields[name].disabled = True
-            for name in self.fields.keys() & set(CHANGEABLE):
-                # What the page showed comes back with it: only what the person changed is a change.
+            for name in self.fields.keys() & set(EDITABLE_FIELDS):
+                # Hidden initial values let the form save only what the user changed.
                 self.fields[name].show_hidden_initial = True
 
     def clean(self) -> Values | None:
-        """What fits the type, as the text that is kept."""
+        """Validate the value against its type, and convert the value to the stored text."""
         cleaned = super().clean() or self.cleaned_data
         if not self.instance._state.adding and not self.has_changed():
             return cleaned
-        given: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
-        for name in self.overtaken:
-            self.add_error(name, _("Somebody changed this meanwhile. Look at it, then save again."))
-        values, errors = setting.check(given, None if self.instance._state.adding else self.instance)
+        submitted: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
+        for name in self.conflicting_fields:
+            self.add_error(name, _("Someone else changed this field. Review it, then save again."))
+        values, errors = write.validate_metafield(submitted, None if self.instance._state.adding else self.instance)
         for name, messages in errors.items():
             if name in self.fields and name not in self.errors:
                 self.add_error(name, messages)
         return {**cleaned, **values}
 
     @property
-    def overtaken(self) -> list[str]:
-        """The fields that the person changed, and somebody else too since the page was shown."""
+    def conflicting_fields(self) -> list[str]:
+        """Return the fields that the user changed and another user changed too since the page was loaded."""
         if self.instance._state.adding or self.data.get("_overwrite"):
             return []
-        shown = {name: self.data.get(self.add_initial_prefix(name)) for name in CHANGEABLE if name in self.changed_data}
-        stored = {name: _in_a_form(self.initial.get(name)) for name in shown}
-        return [name for name, text in shown.items() if text is not None and _in_a_form(text) != stored[name]]
+        initial_texts = {
+            name: self.data.get(self.add_initial_prefix(name)) for name in EDITABLE_FIELDS if name in self.changed_data
+        }
+        current_texts = {name: _as_submitted(self.initial.get(name)) for name in initial_texts}
+        return [
+            name
+            for name, text in initial_texts.items()
+            if text is not None and _as_submitted(text) != current_texts[name]
+        ]
 
     @property
     def values(self) -> Values:
-        """The checked columns."""
         if not self.instance.pk:
             return {name: self.cleaned_data[name] for name in self.Meta.fields}
         # A value is checked against its type, so that the two go together.
         changed = set(self.changed_data) | ({"type", "value"} if {"type", "value"} & set(self.changed_data) else set())
-        return {name: self.cleaned_data[name] for name in CHANGEABLE if name in changed}
+        return {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in changed}
 
 
-def _in_a_form(value: object) -> str:
-    """A stored text as a browser sends it back, but for the kind of its line ends."""
+def _as_submitted(value: object) -> str:
+    """Return a stored text as browsers submit it, with uniform line ends."""
     return str(value or "").replace("\r\n", "\n").strip()

@@ -1,4 +1,4 @@
-"""Metafields within the form of their owner: ``inlines = (MetafieldInline,)`` in the owner's admin, and no more."""
+"""Metafields inside the form of their owner: add ``inlines = (MetafieldInline,)`` to the owner's admin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,15 +13,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.metafields.admin.forms import MetafieldForm
-from apps.metafields.domain import setting
-from apps.metafields.domain.owners import owner_of
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.panel.requests import By
-from apps.panel.screens.inlines import ShopOwnedStackedInline, nothing_to_save, saved_by
+from apps.panel.admin_base.inlines import ShopOwnedStackedInline, add_actor_to_formset, mark_formset_saved
+from apps.panel.staff_request import EventKwargs
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
-    """The metafields of one owner; saving goes through the service, which records each change."""
+    """The metafields of an owner; saving records each change as an event."""
 
     actor = ""
 
@@ -30,52 +30,53 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
     ) -> None:
         kwargs.pop("save_as_new", None)
         self.owner = instance
-        super().__init__(queryset=_metafields_of(instance), **kwargs)
+        super().__init__(queryset=_get_metafields(instance), **kwargs)
 
     @classmethod
     def get_default_prefix(cls) -> str:
-        """How the fields' names begin."""
         return "metafields"
 
     def clean(self) -> None:
-        """Two new ones of one name would be refused by the database only."""
-        seen = set()
+        """Reject two new metafields with the same namespace and key before the database does."""
+        names = set()
         for form in self.forms:
             if form in self.deleted_forms or not getattr(form, "cleaned_data", None):
                 continue
             name = (form.cleaned_data.get("namespace"), form.cleaned_data.get("key"))
-            if name in seen:
-                form.add_error("key", _("This namespace and key stand here twice."))
-            seen.add(name)
+            if name in names:
+                form.add_error("key", _("This namespace and key are already used above."))
+            names.add(name)
 
     def save(self, commit: bool = True) -> list[Metafield]:
-        """Write what changed; nothing is left for the caller to save."""
-        nothing_to_save(self)
+        """Save the changes; the caller has nothing left to save."""
+        mark_formset_saved(self)
         assert self.owner is not None
-        by: By = {"actor": self.actor, "at": timezone.now()}
+        by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
         for form in self.deleted_forms:
             if form.instance.pk:
-                setting.delete(form.instance, **by)
+                write.delete_metafield(form.instance, **by)
         for form in self.forms:
             if form in self.deleted_forms or not form.has_changed():
                 continue
             if form.instance.pk:
                 row = Metafield.objects.get(pk=form.instance.pk)
-                setting.update(row, form.values, **by)
+                write.update_metafield(row, form.values, **by)
             else:
-                setting.create(owner_of(self.owner), self.owner.pk, form.values, **by)
+                write.create_metafield(get_owner_type_of_row(self.owner), self.owner.pk, form.values, **by)
         return []
 
 
-def _metafields_of(owner: Model | None) -> QuerySet[Metafield]:
+def _get_metafields(owner: Model | None) -> QuerySet[Metafield]:
     if owner is None or owner.pk is None:
         return Metafield.rows().none()
-    rows: QuerySet[Metafield] = Metafield.rows().filter(owner_resource=owner_of(owner).resource, owner_id=owner.pk)
+    rows: QuerySet[Metafield] = Metafield.rows().filter(
+        owner_resource=get_owner_type_of_row(owner).resource, owner_id=owner.pk
+    )
     return rows.order_by("namespace", "key")
 
 
 class _Checks(InlineModelAdminChecks):
-    """There is no foreign key to check: metafields name their owner by resource and id."""
+    """Inline checks without the foreign key check: metafields refer to their owner by resource and ID."""
 
     def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
@@ -85,7 +86,7 @@ class _Checks(InlineModelAdminChecks):
 
 
 class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
-    """The owner's metafields; who may change the owner may change them."""
+    """The owner's metafields; editable by everyone who may change the owner."""
 
     model = Metafield
     form = MetafieldForm
@@ -96,9 +97,9 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     ordering = None
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
-        """A set that knows who saves."""
+        """Return a formset that knows the current user."""
         changeable = self.has_change_permission(request, obj)
-        made = modelformset_factory(
+        formset = modelformset_factory(
             Metafield,
             form=self.form,
             formset=MetafieldFormSet,
@@ -107,26 +108,26 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
             fields=MetafieldForm.Meta.fields,
             formfield_callback=lambda field, **options: self.formfield_for_dbfield(field, request, **options),
         )
-        return saved_by(request, made)
+        return add_actor_to_formset(request, formset)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
-        """The set itself knows its rows."""
+        """Return nothing; the formset loads its own rows."""
         return Metafield.rows().none()
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As the owner's."""
+        """Require the owner's permission."""
         return self._may(request, "view") or self._may(request, "change")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As the owner's."""
+        """Require the owner's permission."""
         return self._may(request, "change")
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Who may change the owner may give it metafields; a new owner is saved first."""
+        """Allow adding metafields to saved owners that the user may change."""
         return obj is not None and self._may(request, "change")
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Who may change the owner may take them away."""
+        """Require the owner's change permission."""
         return self._may(request, "change")
 
     def _may(self, request: HttpRequest, verb: str) -> bool:

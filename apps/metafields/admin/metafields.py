@@ -1,25 +1,25 @@
-"""The shop's own metafields as staff see them; those of other owners stand in their owners' forms."""
+"""Admin pages for the shop's own metafields."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.metafields.admin.forms import MetafieldForm, called
-from apps.metafields.domain import setting
-from apps.metafields.domain.owners import owner_of
+from apps.metafields.admin.forms import MetafieldForm, format_type_name
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.panel.menu import Menu
-from apps.panel.screens.bases import ShopOwnedAdmin
-from apps.panel.screens.forms import PanelForm
+from apps.panel.admin_base.forms import PanelForm
+from apps.panel.admin_base.model_admin import ShopOwnedAdmin
+from apps.panel.menu import MenuItem
 from apps.panel.theme import display
-from apps.staff.domain.permissions import grant
+from apps.staff.domain.permissions import grant_permissions
 
-grant("preferences", "vacd", "metafields.metafield")
+grant_permissions("preferences", "vacd", "metafields.metafield")
 
 
 class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
-    """With the check that nobody changed it meanwhile."""
+    """The metafield form with a check for concurrent changes."""
 
     class Meta(MetafieldForm.Meta):
         pass
@@ -27,56 +27,55 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 
 @admin.register(Metafield)
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
-    """Further data of the shop, written by staff and apps."""
+    """Metafields of the shop itself, written by staff and apps."""
 
-    menu = Menu(
+    menu = MenuItem(
         "Settings",
         "data_object",
         40,
         gettext_lazy("Shop metafields"),
-        words=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
+        search_terms=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
     )
     intro = gettext_lazy(
-        "Further data of the shop itself, for its themes and apps. Products, collections and others have their own."
+        "Custom data of the shop, for themes and apps. Products, collections and others have their own metafields."
     )
-    empty_text = gettext_lazy("The shop has no metafields.")
+    empty_text = gettext_lazy("No metafields yet.")
     form = ShopMetafieldForm
-    list_display = ("name", "kind", "shown_value", "description", "updated_at")
-    list_self_evident = ("kind", "shown_value", "description")
+    list_display = ("name", "kind", "short_value", "description", "updated_at")
+    mobile_hide_labels = ("kind", "short_value", "description")
     list_display_links = ("name",)
     search_fields = ("namespace__istartswith", "key__istartswith")
     ordering = ("namespace", "key")
     fields = ("namespace", "key", "type", "value", "description")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
-        """Those of the shop itself."""
+        """Return the metafields of the shop itself."""
         return super().get_queryset(request).filter(owner_resource="shop")
 
     @display(description=gettext_lazy("Type"))
     def kind(self, metafield: Metafield) -> str:
-        """The type, in words."""
-        return called(metafield.type)
+        return format_type_name(metafield.type)
 
     @display(description=gettext_lazy("Name"), ordering="namespace")
     def name(self, metafield: Metafield) -> str:
-        """Namespace and key."""
+        """Return namespace and key."""
         return str(metafield)
 
     @display(description=gettext_lazy("Value"))
-    def shown_value(self, metafield: Metafield) -> str:
-        """Its beginning."""
+    def short_value(self, metafield: Metafield) -> str:
+        """Return the start of the value."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
     def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:
-        """Through the service, which records it."""
-        by = self.by(request)
+        """Save through ``domain.write``, which records an event."""
+        by = self.event_kwargs(request)
         if change:
-            setting.update(Metafield.objects.get(pk=obj.pk), form.values, **by)
+            write.update_metafield(Metafield.objects.get(pk=obj.pk), form.values, **by)
             return
         shop = self.shop(request)
-        made = setting.create(owner_of(shop), shop.pk, form.values, **by)
-        obj.pk, obj._state.adding = made.pk, False
+        metafield = write.create_metafield(get_owner_type_of_row(shop), shop.pk, form.values, **by)
+        obj.pk, obj._state.adding = metafield.pk, False
 
     def delete_model(self, request: HttpRequest, obj: Metafield) -> None:
-        """Through the service, which records it."""
-        setting.delete(obj, **self.by(request))
+        """Delete through ``domain.write``, which records an event."""
+        write.delete_metafield(obj, **self.event_kwargs(request))

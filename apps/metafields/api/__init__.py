@@ -1,1 +1,1 @@
-"""The REST face of metafields."""
+"""The REST resource of metafields."""

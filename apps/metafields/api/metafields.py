@@ -1,7 +1,7 @@
-"""Metafields over REST, below each owner and at the top.
+"""The REST resource of metafields, below each owner and at the top level.
 
-One viewset class is made per owner, so that each has its owner's scope and path. At the top live the shop's own; any
-other can be named there too, by its id or by its owner, in queries and in bodies, as far as the caller's scopes reach.
+Each owner type has a viewset class of its own with its scope and path. The top level serves the shop's own metafields;
+queries and bodies may also name other metafields by ID or by owner, within the caller's scopes.
 """
 
 from collections.abc import Mapping
@@ -12,23 +12,31 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.errors import BadRequest, Unprocessable
-from apps.api.requests.access import SAFE, ScopeMissing
-from apps.api.resources.fields import ApiField, Column, FromModel, GlobalId, IntegerField, Render, TextField
-from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, read_id
-from apps.api.resources.members import check_members
+from apps.api.exceptions import BadRequest, Unprocessable
+from apps.api.requests.scopes import SAFE_METHODS, ScopeMissing
+from apps.api.resources.fields import (
+    ApiField,
+    IntegerField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    Render,
+    TextField,
+    global_id_field,
+)
+from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, parse_id
+from apps.api.resources.nested_objects import check_members
 from apps.api.resources.serializers import ResourceSerializer
-from apps.api.shapes import Attrs, Schema
+from apps.api.types import Attrs, Schema
 from apps.api.viewsets import ShopViewSet
-from apps.ground.phrases import NOT_IN_LIST
-from apps.metafields.domain import setting, types
-from apps.metafields.domain.owners import Owner, all_owners, owner_called, owner_named
+from apps.ground.error_messages import NOT_IN_LIST
+from apps.metafields.domain import types, write
+from apps.metafields.domain.owners import OwnerType, find_owner_type, get_owner_type, get_owner_types
 from apps.metafields.models import Metafield
 from apps.shops.models.scopes import SCOPES
 
-OWNER_ID, OWNER_RESOURCE = "metafield[owner_id]", "metafield[owner_resource]"
-# One of these writes the shop's own; the first is named where all are missing.
-WRITING = (
+OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER = "metafield[owner_id]", "metafield[owner_resource]"
+# Any of these scopes allows writing the shop's own metafields; the first is reported if all are missing.
+WRITE_SCOPES = (
     "write_metafields",
     *(scope for scope in SCOPES if scope.startswith("write_") and scope != "write_metafields"),
 )
@@ -36,50 +44,52 @@ _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max
 
 
 class ValueField(ApiField):
-    """The value, shown as its type says."""
+    """The value, converted according to its type."""
 
     schema = {"type": ["string", "integer", "boolean"]}
 
-    def columns(self) -> tuple[str, ...]:
-        """It takes the type to show it."""
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the columns needed for the conversion."""
         return ("type", "value")
 
-    def reader(self) -> Render:
-        """A truth value, a number or a text."""
-        return lambda _context, name, text: types.show(name, text)
+    def get_renderer(self) -> Render:
+        """Return a renderer that converts the value to a bool, a number or a text."""
+        return lambda _context, name, text: types.render_value(name, text)
 
     def to_internal_value(self, data: object) -> object:
-        """As it is; the service checks it against its type."""
+        """Accept any value; ``domain.write`` validates it against the type."""
         return data
 
 
 class MetafieldSerializer(ResourceSerializer[Metafield]):
-    """A metafield as the interface shows it; bodies are checked by ``apps.metafields.domain.setting.check``."""
+    """A metafield in the interface; ``apps.metafields.domain.write`` validates request bodies."""
 
     namespace = TextField(max_length=20)
     key = TextField(max_length=30)
     value = ValueField()
-    description = FromModel()
-    owner_id = Column()
-    created_at = FromModel()
-    updated_at = FromModel()
-    owner_resource = Column()
-    type = FromModel()
-    admin_graphql_api_id = GlobalId("Metafield")
+    description = ModelDerivedField()
+    owner_id = ReadOnlyColumn()
+    created_at = ModelDerivedField()
+    updated_at = ModelDerivedField()
+    owner_resource = ReadOnlyColumn()
+    type = ModelDerivedField()
+    admin_graphql_api_id = global_id_field("Metafield")
 
     class Meta:
         model = Metafield
 
 
-_COUNTS = "When one is made at `/metafields`: what it is given to, by default the shop; elsewhere it is ignored."
+_OWNER_DESCRIPTION = (
+    "When one is made at `/metafields`: what it is given to, by default the shop; elsewhere it is ignored."
+)
 _OWNER_SCHEMA: Mapping[str, Schema] = {
-    "owner_id": {"type": ["integer", "null"], "minimum": 1, "description": _COUNTS},
-    "owner_resource": {"type": ["string", "null"], "description": _COUNTS},
+    "owner_id": {"type": ["integer", "null"], "minimum": 1, "description": _OWNER_DESCRIPTION},
+    "owner_resource": {"type": ["string", "null"], "description": _OWNER_DESCRIPTION},
 }
 
 
-class MetafieldFilter(ResourceFilter):
-    """How a list of metafields is narrowed."""
+class MetafieldFilterSet(ResourceFilter):
+    """The filters of the metafield list."""
 
     namespace = TextFilter("namespace")
     key = TextFilter("key")
@@ -87,22 +97,22 @@ class MetafieldFilter(ResourceFilter):
 
 
 class MetafieldViewSet(ShopViewSet[Metafield]):
-    """What all routes of metafields share."""
+    """The base class of all metafield viewsets."""
 
     model = Metafield
     serializer_class = MetafieldSerializer
-    filterset_class = MetafieldFilter
+    filterset_class = MetafieldFilterSet
     singular = "metafield"
     plural = "metafields"
-    versions = ("version",)
+    version_columns = ("version",)
 
-    def further(self, version: str) -> Mapping[str, Schema]:
-        """Its owner, which counts where the path names none."""
+    def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
+        """Return the schema of the owner members, which apply where the path names no owner."""
         return _OWNER_SCHEMA
 
-    def attributes(self, instance: Metafield | None = None) -> Attrs:
-        """The body, checked; namespace and key are given once and for all."""
-        values, errors = setting.check(self.unwrapped(self.singular), instance)
+    def get_validated_attributes(self, instance: Metafield | None = None) -> Attrs:
+        """Validate the body; drop namespace and key of an existing metafield, which cannot change."""
+        values, errors = write.validate_metafield(self.unwrap_body(self.singular), instance)
         if errors:
             raise Unprocessable(errors)
         return (
@@ -110,36 +120,36 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
         )
 
     def perform_update(self, instance: Metafield, attrs: Attrs) -> None:
-        """Change it."""
-        setting.update(instance, attrs, actor=self.actor, at=self.at)
+        """Update a metafield."""
+        write.update_metafield(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Metafield) -> None:
-        """Take it away."""
-        setting.delete(instance, actor=self.actor, at=self.at)
+        """Delete a metafield."""
+        write.delete_metafield(instance, actor=self.actor, at=self.at)
 
 
 class OwnedMetafieldViewSet(MetafieldViewSet):
-    """``/{owners}/{id}/metafields``: those of one owner."""
+    """``/{owners}/{id}/metafields``: the metafields of one owner."""
 
-    owner: ClassVar[Owner]
+    owner: ClassVar[OwnerType]
 
-    def open(self) -> None:
-        """Load the owner, by its id and whatever else the path names of it."""
+    def load_parents(self) -> None:
+        """Check that the owner exists, by its ID and the other parts of the path."""
         columns = {name: value for name, value in self.kwargs.items() if name not in {"owner_id", "id"}}
         if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
             raise Http404
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """The owner's."""
+        """Return the owner's metafields."""
         return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Give it to the owner."""
-        return setting.create(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
+        """Create a metafield of the owner."""
+        return write.create_metafield(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
 
-def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
-    """The viewset of an owner's metafields, by default at its path and for all of its rows."""
+def create_viewset(owner: OwnerType, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
+    """Create the viewset class for an owner type, by default with the type's own path and model."""
     attributes = {
         "__doc__": f"``/{path or owner.path}/{{id}}/metafields``.",
         "__module__": __name__,
@@ -151,62 +161,64 @@ def viewset_for(owner: Owner, path: str = "", model: type[Model] | None = None) 
 
 
 class AnyMetafieldViewSet(MetafieldViewSet):
-    """``/metafields``: the shop's own; lists of an owner that the query names; any metafield by its id.
+    """``/metafields``: the shop's own metafields, the list of an owner named in the query, and any metafield by ID.
 
-    Whoever may write anything may write the shop's own; those of other owners take the owner's scope besides.
+    Any write scope allows writing the shop's own metafields; those of other owners also require the owner's scope.
     """
 
-    def scopes_for(self, method: str) -> tuple[str, ...]:
-        """Reading takes none; writing any one that writes."""
-        return () if method in SAFE else WRITING
+    def get_scopes(self, method: str) -> tuple[str, ...]:
+        """Return no scopes for reading, and any write scope for writing."""
+        return () if method in SAFE_METHODS else WRITE_SCOPES
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """What the caller's scopes let it see."""
-        seen = [owner.resource for owner in all_owners() if self._may(owner, "read")]
-        return Metafield.objects.filter(owner_resource__in=seen)
+        """Return the metafields that the caller's scopes allow."""
+        readable_resources = [owner.resource for owner in get_owner_types() if self._may(owner, "read")]
+        return Metafield.objects.filter(owner_resource__in=readable_resources)
 
-    def filtered(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
-        """Those of the owner that the query names, else of the shop."""
-        others = {name: value for name, value in filters.items() if name not in {OWNER_ID, OWNER_RESOURCE}}
-        return apply_filters(self.filterset_class, others, Metafield.objects.filter(self._owner_in(filters)))
+    def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
+        """Return the metafields of the owner in the query, else of the shop."""
+        remaining_filters = {
+            name: value for name, value in filters.items() if name not in {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}
+        }
+        return apply_filters(self.filterset_class, remaining_filters, Metafield.objects.filter(self._owner_in(filters)))
 
     def count(self, request: Request, **_: int) -> HttpResponse:
-        """How many fit."""
+        """Count the matching metafields."""
         return super().count(request)
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Give it to the owner that the body names, else to the shop."""
+        """Create a metafield of the owner in the body, else of the shop."""
         owner, pk = self._owner_in_body()
-        return setting.create(owner, pk, attrs, actor=self.actor, at=self.at)
+        return write.create_metafield(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
-        """One that the caller may change."""
+        """Return a metafield that the caller may write."""
         metafield = super().get_object()
-        owner = owner_named(metafield.owner_resource)
+        owner = get_owner_type(metafield.owner_resource)
         assert owner is not None
         self._demand(owner, "write")
         return metafield
 
     def _owner_in(self, filters: Mapping[str, str]) -> Q:
-        if not filters.keys() & {OWNER_ID, OWNER_RESOURCE}:
+        if not filters.keys() & {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}:
             return Q(owner_resource="shop", owner_id=self.shop.pk)
-        owner = owner_called(filters.get(OWNER_RESOURCE, ""))
+        owner = find_owner_type(filters.get(OWNER_RESOURCE_PARAMETER, ""))
         if owner is None:
-            raise BadRequest({OWNER_RESOURCE: NOT_IN_LIST})
+            raise BadRequest({OWNER_RESOURCE_PARAMETER: NOT_IN_LIST})
         try:
-            pk = read_id(filters.get(OWNER_ID, ""))
+            pk = parse_id(filters.get(OWNER_ID_PARAMETER, ""))
         except ValidationError as error:
-            raise BadRequest({OWNER_ID: error.message}) from None
+            raise BadRequest({OWNER_ID_PARAMETER: error.message}) from None
         self._demand(owner, "read")
         self._find(owner, pk)
         return Q(owner_resource=owner.resource, owner_id=pk)
 
-    def _owner_in_body(self) -> tuple[Owner, int]:
-        given = self.unwrapped(self.singular)
-        if given.get("owner_id") is None and given.get("owner_resource") is None:
-            given = {"owner_id": self.shop.pk, "owner_resource": "shop"}
-        values, errors = check_members(_OWNER, given)
-        owner = owner_called(values.get("owner_resource", ""))
+    def _owner_in_body(self) -> tuple[OwnerType, int]:
+        body = self.unwrap_body(self.singular)
+        if body.get("owner_id") is None and body.get("owner_resource") is None:
+            body = {"owner_id": self.shop.pk, "owner_resource": "shop"}
+        values, errors = check_members(_OWNER, body)
+        owner = find_owner_type(values.get("owner_resource", ""))
         if owner is None:
             errors.setdefault("owner_resource", [NOT_IN_LIST])
         if owner is None or errors:
@@ -215,16 +227,16 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         self._find(owner, values["owner_id"])
         return owner, values["owner_id"]
 
-    def _find(self, owner: Owner, pk: int) -> None:
-        """Make sure that this shop has the owner."""
-        there = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
-        if not there:
+    def _find(self, owner: OwnerType, pk: int) -> None:
+        """Raise 404 unless the owner exists in this shop."""
+        exists = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
+        if not exists:
             raise Http404
 
-    def _may(self, owner: Owner, verb: str) -> bool:
-        scope = owner.scope_to(verb)
-        return scope is None or scope in self.access.granted
+    def _may(self, owner: OwnerType, verb: str) -> bool:
+        scope = owner.get_scope(verb)
+        return scope is None or scope in self.access.granted_scopes
 
-    def _demand(self, owner: Owner, verb: str) -> None:
+    def _demand(self, owner: OwnerType, verb: str) -> None:
         if not self._may(owner, verb):
-            raise ScopeMissing(owner.scope_to(verb) or "")
+            raise ScopeMissing(owner.get_scope(verb) or "")

@@ -1,1 +1,1 @@
-"""The workflows of metafields."""
+"""Business logic of metafields."""

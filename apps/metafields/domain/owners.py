@@ -1,7 +1,7 @@
-"""Who can own metafields: each domain registers its resources, and takes nothing else upon itself.
+"""The registry of owner types: apps register which models can have metafields.
 
-A registered model takes the metafields of its rows along when they are deleted, by whatever way: the deletion
-collector asks the private field that is planted here, as it asks a ``GenericRelation``.
+Metafields are deleted with their owner, however the owner is deleted: Django's deletion collector queries a private
+field that registration adds to the model, as it does for a ``GenericRelation``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,26 +11,26 @@ from django.db import connection, models
 from django.db.models import Model, QuerySet
 from django.db.models.fields.mixins import FieldCacheMixin
 
-from apps.ground.errors import Gone
-from apps.ground.sql import execute
+from apps.ground.exceptions import RowDeleted
+from apps.ground.prepared_sql import execute_prepared
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """A kind of owner.
+class OwnerType:
+    """An owner type.
 
     Attributes:
-        path: Its name in paths, e.g. ``product_images``.
-        resource: Its ``owner_resource``, e.g. ``product_image``.
-        model: Its rows.
-        scope: The word of its access scope; None where any token will do.
-        gid: Its type in global ids, e.g. ``ProductImage``.
-        kinds: Further names in paths for some of its rows, e.g. ``smart_collections``, with the model of those rows.
-        below: Its name in paths below its parent, e.g. ``products/<product_id>/variants``, where clients that found
-            the row there count its metafields; the argument is a column of the row.
-        personal: Whether the values may say something of a person; the audit trail then keeps none.
+        path: The name in paths, e.g. ``product_images``.
+        resource: The value of ``owner_resource``, e.g. ``product_image``.
+        model: The model of the owners.
+        scope: The noun of the access scopes, e.g. ``products``; None if any token may access the metafields.
+        gid: The type in global IDs, e.g. ``ProductImage``.
+        kinds: Additional names in paths for some of the rows, e.g. ``smart_collections``, with the model of those rows.
+        below: The path below a parent, e.g. ``products/<product_id>/variants``, where clients that found the row there
+            count its metafields; the argument is a column of the row.
+        personal: Whether values may contain personal data; the audit log then stores no values.
     """
 
     path: str
@@ -38,80 +38,81 @@ class Owner:
     model: type[Model]
     scope: str | None
     gid: str
-    kinds: Mapping[str, type[Model]] = field(default_factory=dict)
-    below: str = ""
-    personal: bool = False
+    extra_paths: Mapping[str, type[Model]] = field(default_factory=dict)
+    nested_path: str = ""
+    is_personal: bool = False
 
-    def scope_to(self, verb: str) -> str | None:
-        """The scope that reads or writes it, e.g. ``read_products``."""
+    def get_scope(self, verb: str) -> str | None:
+        """Return the scope for a verb, e.g. ``read_products``."""
         return f"{verb}_{self.scope}" if self.scope else None
 
     @property
-    def topics(self) -> str:
-        """How the topics of its metafields begin, e.g. ``product_metafields``."""
+    def topic_prefix(self) -> str:
+        """Return the prefix of the topics of these metafields, e.g. ``product_metafields``."""
         return f"{self.resource}_metafields"
 
 
-_owners: dict[str, Owner] = {}
-_followers: list[Callable[[Owner], None]] = []
+_owners: dict[str, OwnerType] = {}
+_callbacks: list[Callable[[OwnerType], None]] = []
 
 
-class _MetafieldsOfRow(FieldCacheMixin, models.Field[None, None]):
-    """Lets a model's rows take their metafields along; it has no column and shows nothing."""
+class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
+    """A hidden relation from a model to its metafields, so that they are deleted together; it has no column."""
 
     one_to_many = True
     many_to_one = many_to_many = one_to_one = False
 
     def __init__(self, resource: str) -> None:
         super().__init__(editable=False, serialize=False)
-        # A relation to nothing, like a generic foreign key: left out of the model's fields and of the relation graph.
+        # Like a generic foreign key, this relation has no target model, so Django leaves it out of the model's fields
+        # and of the relation graph.
         self.is_relation = True
         self.related_model = None
         self.resource = resource
 
     @property
     def cache_name(self) -> str:
-        """Where a row would keep what it loaded of them, which it never does."""
+        """Return the cache key of the relation, which is never used."""
         return self.name
 
     def get_attname_column(self) -> tuple[str, None]:
-        """A name in Python, and no column."""
+        """Return an attribute name without a column."""
         return self.get_attname(), None
 
     def bulk_related_objects(self, objects: Iterable[Model], using: str) -> QuerySet[Metafield]:
-        """What goes with rows that are being deleted; in any scope, as ids are unique over all shops.
+        """Return the metafields of rows about to be deleted, in any scope, because IDs are unique across shops.
 
-        The rows are held first, so that none is given to one of them between this and its deletion; who only asks
-        what would go, as the page before a deletion does, has no transaction and holds nothing.
+        The owner rows are locked first, so that no metafield is added before the deletion. The confirmation page of a
+        deletion runs without a transaction and locks nothing.
         """
         ids = sorted(row.pk for row in objects)
         if ids and connection.vendor == "postgresql" and connection.in_atomic_block:
-            held = self.model._base_manager.using(using).select_for_update(of=("self",)).filter(pk__in=ids)
-            list(held.order_by("pk").values_list("pk", flat=True))
+            locked_owners = self.model._base_manager.using(using).select_for_update(of=("self",)).filter(pk__in=ids)
+            list(locked_owners.order_by("pk").values_list("pk", flat=True))
         manager = Metafield._base_manager.using(using)
         return manager.filter(owner_resource=self.resource, owner_id__in=ids)
 
 
-def hold_owners(owner: Owner, pks: Iterable[int]) -> None:
-    """Keep owners of one kind from going until the transaction ends; they may still be changed.
+def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
+    """Lock owners of one type against deletion until the transaction ends; they may still be updated.
 
     Raises:
-        Gone: One was deleted.
+        Gone: An owner was deleted.
     """
     ids = sorted(set(pks))
     if connection.vendor != "postgresql":
-        found = owner.model._default_manager.filter(pk__in=ids).count()
+        count = owner.model._default_manager.filter(pk__in=ids).count()
     else:
         table = connection.ops.quote_name(owner.model._meta.db_table)
-        # The ORM knows no such lock; the name is that of a model.
-        found = len(execute(f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids]))  # noqa: S608
-    if found < len(ids):
-        raise Gone
+        # The ORM does not offer this kind of lock.
+        count = len(execute_prepared(f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids]))  # noqa: S608
+    if count < len(ids):
+        raise RowDeleted
 
 
-def on_registration(follow: Callable[[Owner], None]) -> None:
-    """Have a function called with every kind of owner that is registered from now on."""
-    _followers.append(follow)
+def on_owner_registered(callback: Callable[[OwnerType], None]) -> None:
+    """Call a function with each owner type that is registered from now on."""
+    _callbacks.append(callback)
 
 
 def register_owner(
@@ -125,54 +126,56 @@ def register_owner(
     below: str = "",
     personal: bool = False,
 ) -> None:
-    """Let the rows of a model own metafields; called from ``AppConfig.ready()``.
+    """Register a model so that its rows can have metafields; call this in ``AppConfig.ready()``.
 
     Args:
-        path: Its name in paths, e.g. ``product_images``; its routes are made of it.
-        resource: Its name in metafields and in the type ``<resource>_reference``, e.g. ``product_image``.
-        model: Its rows, owned by a shop.
-        scope: The word of its access scope, e.g. ``products``.
-        gid: Its type in global ids; the model's name by default.
-        kinds: Further names in paths for some of its rows, with the model of those rows.
-        below: Its name in paths below its parent.
-        personal: Whether the values may say something of a person.
+        path: The name in paths, e.g. ``product_images``; routes are built from it.
+        resource: The name in metafields and in the type ``<resource>_reference``, e.g. ``product_image``.
+        model: The model of the owners; each row belongs to a shop.
+        scope: The noun of the access scopes, e.g. ``products``.
+        gid: The type in global IDs; the name of the model by default.
+        kinds: Additional names in paths for some of the rows, with the model of those rows.
+        below: The path below a parent.
+        personal: Whether values may contain personal data.
     """
     if resource in _owners:
-        raise ValueError(f"{resource!r} owns metafields already")
-    _owners[resource] = owner = Owner(path, resource, model, scope, gid or model.__name__, kinds or {}, below, personal)
+        raise ValueError(f"{resource!r} is already registered as a metafield owner")
+    _owners[resource] = owner = OwnerType(
+        path, resource, model, scope, gid or model.__name__, kinds or {}, below, personal
+    )
     if model is not Shop:
-        _MetafieldsOfRow(resource).contribute_to_class(model, "metafields_", private_only=True)
-    for follow in _followers:
-        follow(owner)
+        _MetafieldRelation(resource).contribute_to_class(model, "metafields_", private_only=True)
+    for callback in _callbacks:
+        callback(owner)
 
 
-def all_owners() -> tuple[Owner, ...]:
-    """Every kind of owner, in the order of registration."""
+def get_owner_types() -> tuple[OwnerType, ...]:
+    """Return all owner types in order of registration."""
     return tuple(_owners.values())
 
 
-def owner_named(resource: str) -> Owner | None:
-    """The kind of owner with that ``owner_resource``; None where there is none."""
+def get_owner_type(resource: str) -> OwnerType | None:
+    """Return the owner type with this ``owner_resource``; None if there is none."""
     return _owners.get(resource)
 
 
-def owner_called(name: str) -> Owner | None:
-    """The kind of owner that a client names, by ``owner_resource`` or by a name in paths: ``variant``, ``variants``.
+def find_owner_type(name: str) -> OwnerType | None:
+    """Return the owner type that a client names by ``owner_resource`` or by path: ``variant``, ``variants``.
 
-    Nothing is found where there is none.
+    Returns None if there is no such owner type.
     """
     return _owners.get(name) or next(
-        (each for each in _owners.values() if name and name in {each.path, *each.kinds}), None
+        (owner for owner in _owners.values() if name and name in {owner.path, *owner.extra_paths}), None
     )
 
 
-def owner_of(instance: Model) -> Owner:
-    """The kind of owner that a row is.
+def get_owner_type_of_row(instance: Model) -> OwnerType:
+    """Return the owner type of a row.
 
     Raises:
-        LookupError: Its model is not registered.
+        LookupError: The model is not registered.
     """
     for owner in _owners.values():
         if isinstance(instance, owner.model):
             return owner
-    raise LookupError(f"{instance._meta.label} owns no metafields")
+    raise LookupError(f"{instance._meta.label} is not a metafield owner")

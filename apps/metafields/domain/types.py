@@ -1,7 +1,7 @@
-"""The types of metafields: what a value may be, how it is kept, and how it is shown.
+"""Metafield types: how values are validated, stored and rendered.
 
-``read`` turns a value out of a body or a form into the text that is kept; it takes that text back, too. ``show`` turns
-the text into the value of an answer: a truth value, a number or a text.
+``read`` converts a value from a request or form into the stored text, and accepts that text as well. ``show`` converts
+the stored text into the value of a response: a bool, a number or a text.
 """
 
 import re
@@ -10,23 +10,23 @@ from datetime import date, datetime
 
 from django.conf import settings
 
-from apps.ground.phrases import NOT_BOOLEAN, between, too_long
-from apps.metafields.domain import compound, references
-from apps.metafields.domain.elements import (
-    Unfit,
-    dumped,
-    parsed,
+from apps.ground.error_messages import NOT_BOOLEAN, between, too_long
+from apps.metafields.domain import json_types, references
+from apps.metafields.domain.owners import get_owner_type
+from apps.metafields.domain.scalar_types import (
+    InvalidValue,
+    dump_json,
+    parse_json_text,
     read_decimal,
     read_text,
     read_url,
 )
-from apps.metafields.domain.owners import owner_named
 
 MAX_JSON = 524_288
 MAX_ITEMS = 128
 LARGEST_INTEGER = 2**53 - 1
 
-Read = Callable[[object], object]
+Reader = Callable[[object], object]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,16}", re.ASCII)
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
@@ -36,150 +36,156 @@ _MOMENT = re.compile(
 
 
 def is_type(name: str) -> bool:
-    """Whether there is a type of that name."""
-    return _reader(name) is not None
+    """Return True if the type exists."""
+    return _get_reader(name) is not None
 
 
-def read(name: str, value: object) -> str:
-    """The text that is kept of a value.
+def read_value(name: str, value: object) -> str:
+    """Convert a value into the stored text.
 
     Raises:
-        Unfit: It does not fit the type.
+        Unfit: The value does not fit the type.
     """
-    reader = _reader(name)
+    reader = _get_reader(name)
     if reader is None:
         raise LookupError(name)
-    return _text_of(reader(value))
+    return _serialize(reader(value))
 
 
-def show(name: str, text: str) -> bool | int | str:
-    """The value of an answer."""
+def render_value(name: str, text: str) -> bool | int | str:
+    """Convert the stored text into the value of a response."""
     if name in {"number_integer", "integer"}:
         return int(text)
     return text == "true" if name == "boolean" else text
 
 
-def _reader(name: str) -> Read | None:
+def _get_reader(name: str) -> Reader | None:
     if name in _READERS:
         return _READERS[name]
     if name.startswith("list."):
         inner = name.removeprefix("list.")
-        element = _reader(inner) if inner not in compound.READERS else _parts_of(compound.READERS[inner])
-        return _list_of(element) if element and inner not in _NEVER_LISTED and not inner.startswith("list.") else None
+        element = (
+            _get_reader(inner)
+            if inner not in json_types.JSON_READERS
+            else _object_element(json_types.JSON_READERS[inner])
+        )
+        return (
+            _list_reader(element) if element and inner not in _NEVER_LISTED and not inner.startswith("list.") else None
+        )
     if name.endswith("_reference"):
         resource = name.removesuffix("_reference")
-        owner = owner_named(resource)
-        return None if owner is None or resource == "shop" else lambda value: _reference(resource, value)
+        owner = get_owner_type(resource)
+        return None if owner is None or resource == "shop" else lambda value: _read_reference(resource, value)
     return None
 
 
-def _text_of(value: object) -> str:
-    """What is kept: texts as they are, everything else as JSON."""
-    return value if isinstance(value, str) else dumped(value)
+def _serialize(value: object) -> str:
+    """Serialize a value: texts are stored unchanged, everything else as JSON."""
+    return value if isinstance(value, str) else dump_json(value)
 
 
-def _single_line(value: object) -> str:
+def _read_single_line(value: object) -> str:
     text = read_text(value)
     if "\n" in text or "\r" in text:
-        raise Unfit("must be a single line of text")
+        raise InvalidValue("must be a single line of text")
     return text
 
 
-def _integer(value: object) -> int:
+def _read_integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str) or not _INTEGER.fullmatch(str(value)):
-        raise Unfit("must be a whole number")
+        raise InvalidValue("must be a whole number")
     number = int(value)
     if abs(number) > LARGEST_INTEGER:
-        raise Unfit(between(-LARGEST_INTEGER, LARGEST_INTEGER))
+        raise InvalidValue(between(-LARGEST_INTEGER, LARGEST_INTEGER))
     return number
 
 
-def _boolean(value: object) -> bool:
+def _read_boolean(value: object) -> bool:
     if not isinstance(value, bool | str) or value not in {True, False, "true", "false"}:
-        raise Unfit(NOT_BOOLEAN)
+        raise InvalidValue(NOT_BOOLEAN)
     return value in {True, "true"}
 
 
-def _date(value: object) -> str:
+def _read_date(value: object) -> str:
     if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise Unfit("must be a date as YYYY-MM-DD")
+        raise InvalidValue("must be a date as YYYY-MM-DD")
     try:
         return date.fromisoformat(value).isoformat()
     except ValueError:
-        raise Unfit("must be a date as YYYY-MM-DD") from None
+        raise InvalidValue("must be a date as YYYY-MM-DD") from None
 
 
-def _moment(value: object) -> str:
+def _read_datetime(value: object) -> str:
     message = "must be a date and time as YYYY-MM-DDTHH:MM:SS, with or without an offset"
     if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise Unfit(message)
+        raise InvalidValue(message)
     try:
         return datetime.fromisoformat(value).isoformat()
     except ValueError:
-        raise Unfit(message) from None
+        raise InvalidValue(message) from None
 
 
-def _json(value: object) -> str:
-    """A document as text is kept byte for byte."""
-    text = value if isinstance(value, str) else dumped(value)
+def _read_json(value: object) -> str:
+    """Read a JSON document; a text is stored unchanged."""
+    text = value if isinstance(value, str) else dump_json(value)
     if len(text) > MAX_JSON:
-        raise Unfit(too_long(MAX_JSON))
-    parsed(text)
+        raise InvalidValue(too_long(MAX_JSON))
+    parse_json_text(text)
     return text
 
 
-def _color(value: object) -> str:
+def _read_color(value: object) -> str:
     if not isinstance(value, str) or not _COLOR.fullmatch(value):
-        raise Unfit("must be a color as #RRGGBB")
+        raise InvalidValue("must be a color as #RRGGBB")
     return value
 
 
-def _reference(resource: str, value: object) -> str:
-    """The global id of a row of this shop."""
-    owner = owner_named(resource)
+def _read_reference(resource: str, value: object) -> str:
+    """Read the global ID of a row of this shop."""
+    owner = get_owner_type(resource)
     assert owner is not None
-    beginning = f"gid://{settings.BRAND}/{owner.gid}/"
-    digits = value.removeprefix(beginning) if isinstance(value, str) and value.startswith(beginning) else ""
+    prefix = f"gid://{settings.BRAND}/{owner.gid}/"
+    digits = value.removeprefix(prefix) if isinstance(value, str) and value.startswith(prefix) else ""
     if not re.fullmatch(r"[1-9][0-9]{0,18}", digits, re.ASCII) or int(digits) >= 2**63:
-        raise Unfit(f"must be a global id such as {beginning}1")
-    if not references.exists(owner, int(digits)):
-        raise Unfit(f"names no {resource.replace('_', ' ')} of this shop")
+        raise InvalidValue(f"must be a global id such as {prefix}1")
+    if not references.reference_exists(owner, int(digits)):
+        raise InvalidValue(f"names no {resource.replace('_', ' ')} of this shop")
     return str(value)
 
 
-def _parts_of(element: Read) -> Read:
-    """In a list stands the object itself, and not its text."""
-    return lambda value: parsed(str(element(value)))
+def _object_element(element: Reader) -> Reader:
+    """Return a reader for list elements, which are objects and not JSON texts."""
+    return lambda value: parse_json_text(str(element(value)))
 
 
-def _list_of(element: Read) -> Read:
+def _list_reader(element: Reader) -> Reader:
     def read_list(value: object) -> list[object]:
-        items = parsed(value) if isinstance(value, str) else value
+        items = parse_json_text(value) if isinstance(value, str) else value
         if not isinstance(items, list):
-            raise Unfit("must be a list")
+            raise InvalidValue("must be a list")
         if len(items) > MAX_ITEMS:
-            raise Unfit(f"must have at most {MAX_ITEMS} items")
+            raise InvalidValue(f"must have at most {MAX_ITEMS} items")
         return [element(item) for item in items]
 
     return read_list
 
 
-_READERS: Mapping[str, Read] = {
-    "single_line_text_field": _single_line,
+_READERS: Mapping[str, Reader] = {
+    "single_line_text_field": _read_single_line,
     "multi_line_text_field": read_text,
-    "number_integer": _integer,
+    "number_integer": _read_integer,
     "number_decimal": read_decimal,
-    "boolean": _boolean,
-    "date": _date,
-    "date_time": _moment,
-    "json": _json,
+    "boolean": _read_boolean,
+    "date": _read_date,
+    "date_time": _read_datetime,
+    "json": _read_json,
     "url": read_url,
-    "color": _color,
-    **compound.READERS,
-    # As older clients named them; new ones are read as their successors.
+    "color": _read_color,
+    **json_types.JSON_READERS,
+    # Type names of older clients; new metafields get the successor type.
     "string": read_text,
-    "integer": _integer,
-    "json_string": _json,
+    "integer": _read_integer,
+    "json_string": _read_json,
 }
 _SUCCESSORS = {"string": "single_line_text_field", "integer": "number_integer", "json_string": "json"}
 _NEVER_LISTED = frozenset(
@@ -187,13 +193,13 @@ _NEVER_LISTED = frozenset(
 )
 
 
-def successor(name: str, value: object) -> str:
-    """The type that a new metafield has if a client asks for a type; a string of several lines is a text of several."""
+def get_successor_type(name: str, value: object) -> str:
+    """Return the type to store for a requested type; a multi-line ``string`` becomes a multi-line text."""
     if name == "string" and isinstance(value, str) and ("\n" in value or "\r" in value):
         return "multi_line_text_field"
     return _SUCCESSORS.get(name, name)
 
 
-def type_names() -> tuple[str, ...]:
-    """The types to choose from, without lists, references and what only older clients use."""
+def get_type_names() -> tuple[str, ...]:
+    """Return the types for a selection list, without list types, references and types of older clients."""
     return tuple(name for name in _READERS if name not in _SUCCESSORS)

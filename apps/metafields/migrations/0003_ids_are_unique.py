@@ -3,7 +3,7 @@ from django.db.models import Exists, F, OuterRef
 
 
 def make_repeated_ids_texts(apps, schema_editor):
-    """What repeats the id of an older metafield keeps its value, as a text."""
+    """Change the type of metafields that repeat an older metafield's ID to text; their value stays."""
     Metafield = apps.get_model("metafields", "Metafield")
     ids = Metafield._base_manager.filter(type="id")
     older = ids.filter(

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models.functions import Left, Upper
 
-from apps.ground.indexes import AddIndexBeside
+from apps.ground.migration_operations import AddIndexWithoutBlocking
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        AddIndexBeside(
+        AddIndexWithoutBlocking(
             model_name="metafield",
             index=models.Index(
                 models.F("shop"),

@@ -1,4 +1,4 @@
-"""The table of metafields."""
+"""The metafield model."""
 
 from apps.metafields.models.metafields import Metafield
 

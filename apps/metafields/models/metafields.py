@@ -1,20 +1,20 @@
-"""Further fields that apps and staff give to the resources of a shop."""
+"""Custom fields that apps and staff add to the resources of a shop."""
 
 from django.db import models
 from django.db.models.functions import Left, Upper
 from django.utils.translation import gettext_lazy
 
-from apps.ground.phrases import TAKEN
-from apps.ground.rows import ShopOwned, VersionField
+from apps.ground.base_models import ShopOwned, VersionField
+from apps.ground.error_messages import TAKEN
 
-INDEXED = 100
+INDEXED_LENGTH = 100
 
 
 class Metafield(ShopOwned):
-    """A named, typed value of an owner: a product, an order, the shop itself.
+    """A named, typed value that belongs to an owner, such as a product, an order or the shop itself.
 
-    The value is kept as the text of its type: ``true``, ``12``, ``2026-03-02``, a JSON document.
-    Who can be an owner stands in ``domain.owners``; an owner takes its metafields along when it is deleted.
+    The value is stored as text in the form of its type: ``true``, ``12``, ``2026-03-02``, a JSON document.
+    ``domain.owners`` registers the owner types; metafields are deleted with their owner.
     """
 
     owner_resource = models.CharField(gettext_lazy("owner type"), max_length=50, editable=False)
@@ -47,8 +47,10 @@ class Metafield(ShopOwned):
         indexes = (
             models.Index(fields=("shop", "owner_resource", "owner_id", "id"), name="metafields_metafield_by_owner"),
             models.Index(fields=("owner_resource", "owner_id"), name="metafields_metafield_cascade"),
-            # Values have no bound; an index has one.
-            models.Index("shop", "owner_resource", Upper(Left("value", INDEXED)), name="metafields_metafield_by_value"),
+            # Values have no maximum length, but index entries do.
+            models.Index(
+                "shop", "owner_resource", Upper(Left("value", INDEXED_LENGTH)), name="metafields_metafield_by_value"
+            ),
         )
 
     def __str__(self) -> str:

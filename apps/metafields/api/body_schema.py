@@ -1,14 +1,13 @@
-"""What the bodies of owners say of their metafields."""
+"""The JSON schema of metafields in the body of their owner."""
 
-from apps.api.shapes import Schema
-from apps.metafields.domain.setting import MAX_AT_ONCE
+from apps.api.types import Schema
+from apps.metafields.domain.write import MAX_PER_BODY
 
 _TEXT: Schema = {"type": "string"}
 
-# The JSON schema of a list of metafields in the body of their owner.
-METAFIELDS: Schema = {
+METAFIELDS_SCHEMA: Schema = {
     "type": ["array", "null"],
-    "maxItems": MAX_AT_ONCE,
+    "maxItems": MAX_PER_BODY,
     "items": {
         "type": "object",
         "required": ["namespace", "key", "value", "type"],

@@ -1,0 +1,102 @@
+"""Readers for the scalar parts of metafield values: texts, numbers, URLs and JSON, validated and kept without loss."""
+
+import json
+import re
+from decimal import Decimal
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+
+from apps.ground.error_messages import BLANK, INVALID, too_long
+from apps.ground.strict_json import InvalidJson, parse_json
+
+MAX_LENGTH = 65_535
+MAX_URL = 2048
+# A larger exponent could fill the memory when the number is written out.
+MAX_EXPONENT = 30
+MAX_DIGITS = 13
+MAX_DECIMALS = 9
+
+_DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
+# A mailto, sms or tel URL: no spaces, and no characters that HTML treats as markup.
+_PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
+_is_url = URLValidator(schemes=["http", "https"])
+
+
+class InvalidValue(ValueError):
+    """Raised when a value does not fit its type; the text says why."""
+
+
+def dump_json(value: object) -> str:
+    """Serialize to JSON without loss: numbers keep their exact digits."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{dump_json(key)}:{dump_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(dump_json, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
+def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
+    """Read a text that can be stored; numbers are converted to their digits.
+
+    Raises:
+        Unfit: The value is not a text, or is too long.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        raise InvalidValue("must be a text")
+    text = str(value)
+    if not text:
+        raise InvalidValue(BLANK)
+    if len(text) > limit:
+        raise InvalidValue(too_long(limit))
+    if "\x00" in text:
+        raise InvalidValue(INVALID)
+    return text
+
+
+def read_decimal(value: object) -> str:
+    """Read a decimal number; return its digits as given.
+
+    Raises:
+        Unfit: The value is not a number, or has too many digits.
+    """
+    if isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT:
+        raise InvalidValue("must be a number")
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+        raise InvalidValue("must be a number")
+    text = format(value, "f") if isinstance(value, Decimal) else str(value)
+    if not _DECIMAL.fullmatch(text):
+        raise InvalidValue(f"must be a number of at most {MAX_DIGITS} digits and {MAX_DECIMALS} decimals")
+    return text
+
+
+def parse_json_text(text: str) -> object:
+    """Parse JSON, which must not be empty or contain characters that cannot be stored.
+
+    Raises:
+        Unfit: The text is not valid JSON.
+    """
+    try:
+        body = text.encode()
+        if not body.strip():
+            raise InvalidValue("must be valid JSON")
+        return parse_json(body, limit=settings.API_BODY_LIMIT)
+    except (UnicodeEncodeError, InvalidJson):
+        raise InvalidValue("must be valid JSON") from None
+
+
+def read_url(value: object) -> str:
+    """Read the URL of a web page, an email address or a phone number.
+
+    Raises:
+        Unfit: The value is not such a URL.
+    """
+    text = read_text(value, limit=MAX_URL)
+    if _PERSONAL.fullmatch(text):
+        return text
+    try:
+        _is_url(text)
+    except ValidationError:
+        raise InvalidValue("must be a URL that begins with http://, https://, mailto:, sms: or tel:") from None
+    return text
